@@ -145,7 +145,7 @@ fn every_seed_reads_to_what_was_written() {
             "t.csv" | "t.csv.gz" => {
                 assert_eq!(cells(&table, "a"), ["1", "", "3"], "{name}");
                 assert_eq!(cells(&table, "b"), ["x;\"y", "z", "two\nlines"]);
-                assert_eq!(table.lines, [2, 3, 4]);
+                assert!(table.lines.iter().eq([2, 3, 4]));
             }
             "t.svmlight" => {
                 assert_eq!(cells(&table, "label"), ["1", "-1", "1"]);

@@ -11,122 +11,100 @@
 //! chosen at run time: by `plant` in this process, or by the environment variable
 //! `HALFLIGHT_PLANTED` (`HALFLIGHT_PLANTED=CountInName`) in a program that a test starts.
 
-/// The planted fault.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Fault {
-    /// Gaussian noise of half the scale.
-    HalfNoise = 1,
-    /// No contribution is clipped, by method or mechanism.
-    ForgottenClip,
-    /// A mean over half of the number of records.
-    WrongCountOfRecords,
-    /// Every draw of a run has the same noise.
-    ReusedNoise,
-    /// Labels are not clipped.
-    UnclippedLabel,
-    /// Every run has the same seed of noise.
-    SeedReuse,
-    /// Samples of a fixed size.
-    FixedSample,
-    /// The part of a gradient outside the subspace is neither clipped nor counted.
-    MissingResidual,
-    /// Values are rounded to a coarse grid after they were clipped.
-    CoarseRounding,
-    /// The change of a matrix in spectral norm instead of Frobenius.
-    WrongNorm,
-    /// One draw more than announced.
-    OnceMore,
-    /// The plan announces one draw less than the run makes.
-    WrongCountOfDraws,
-    /// Records that are not finite are kept.
-    NonFinite,
-    /// Only the first number gets noise.
-    OneCoordinate,
-    /// Samples from a seed that everybody knows.
-    KnownSample,
-    /// A released value is returned again instead of a new one.
-    StaleTranscript,
-    /// A selection at half its scale.
-    SelectionScale,
-    /// Laplace noise with the Gaussian's variance.
-    LaplaceForGaussian,
-    /// A constant of the method is taken from the private records.
-    PrivateStatistic,
-    /// Weighted gradients that are not clipped.
-    UnclippedWeights,
-    /// A ranking leaves out public data that hold a private row.
-    DroppedCandidate,
-    /// The name of a run says how many private rows are unusable.
-    CountInName,
-    /// So does a message of a sealed run.
-    CountInMessage,
-    /// So does a sentence of the certificate.
-    SentenceInCertificate,
-    /// The length of a model file depends on the private rows.
-    LengthOfModel,
-    /// The order of a model's columns depends on the private rows.
-    OrderOfColumns,
-    /// A run fails because of a private row.
-    ExitCode,
-    /// A file to pass on exists only for some private tables.
-    FileForSome,
-    /// The certificate names the digest of the private rows, without a key.
-    PlainDigest,
-    /// The private rows decide what the public predictor is.
-    PublicModelByPrivate,
-    /// The private rows decide which public rows are held out.
-    PublicSplitByPrivate,
-    /// Rows are held out by their place and a public seed.
-    SplitByPlace,
-    /// Rows are sampled by their place and a public seed.
-    SampleByPlace,
-    /// The rows that are kept of each person follow from their place.
-    KeptByPlace,
+/// Defines the faults in groups, and a list of each group.
+macro_rules! faults {
+    ($($(#[$of:meta])* $list:ident { $($(#[$what:meta])* $fault:ident,)* })*) => {
+        /// The planted fault.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[repr(u8)]
+        pub enum Fault {
+            $($($(#[$what])* $fault,)*)*
+        }
+
+        impl Fault {
+            $($(#[$of])* pub const $list: [Self; [$(Self::$fault),*].len()] = [$(Self::$fault),*];)*
+        }
+    };
 }
 
-impl Fault {
+faults! {
     /// What the audit must find.
-    pub const ALL: [Self; 20] = [
-        Self::HalfNoise,
-        Self::ForgottenClip,
-        Self::WrongCountOfRecords,
-        Self::ReusedNoise,
-        Self::UnclippedLabel,
-        Self::SeedReuse,
-        Self::FixedSample,
-        Self::MissingResidual,
-        Self::CoarseRounding,
-        Self::WrongNorm,
-        Self::OnceMore,
-        Self::WrongCountOfDraws,
-        Self::NonFinite,
-        Self::OneCoordinate,
-        Self::KnownSample,
-        Self::StaleTranscript,
-        Self::SelectionScale,
-        Self::LaplaceForGaussian,
-        Self::PrivateStatistic,
-        Self::UnclippedWeights,
-    ];
-
+    ALL {
+        /// Gaussian noise of half the scale.
+        HalfNoise,
+        /// No contribution is clipped, by method or mechanism.
+        ForgottenClip,
+        /// A mean over half of the number of records.
+        WrongCountOfRecords,
+        /// Every draw of a run has the same noise.
+        ReusedNoise,
+        /// Labels are not clipped.
+        UnclippedLabel,
+        /// Every run has the same seed of noise.
+        SeedReuse,
+        /// Samples of a fixed size.
+        FixedSample,
+        /// The part of a gradient outside the subspace is neither clipped nor counted.
+        MissingResidual,
+        /// Values are rounded to a coarse grid after they were clipped.
+        CoarseRounding,
+        /// The change of a matrix in spectral norm instead of Frobenius.
+        WrongNorm,
+        /// One draw more than announced.
+        OnceMore,
+        /// The plan announces one draw less than the run makes.
+        WrongCountOfDraws,
+        /// Records that are not finite are kept.
+        NonFinite,
+        /// Only the first number gets noise.
+        OneCoordinate,
+        /// Samples from a seed that everybody knows.
+        KnownSample,
+        /// A released value is returned again instead of a new one.
+        StaleTranscript,
+        /// A selection at half its scale.
+        SelectionScale,
+        /// Laplace noise with the Gaussian's variance.
+        LaplaceForGaussian,
+        /// A constant of the method is taken from the private records.
+        PrivateStatistic,
+        /// Weighted gradients that are not clipped.
+        UnclippedWeights,
+    }
     /// What the comparison of whole commands must find.
-    pub const LEAKS: [Self; 11] = [
-        Self::DroppedCandidate,
-        Self::CountInName,
-        Self::CountInMessage,
-        Self::SentenceInCertificate,
-        Self::LengthOfModel,
-        Self::OrderOfColumns,
-        Self::ExitCode,
-        Self::FileForSome,
-        Self::PlainDigest,
-        Self::PublicModelByPrivate,
-        Self::PublicSplitByPrivate,
-    ];
-
+    LEAKS {
+        /// A ranking leaves out public data that hold a private row.
+        DroppedCandidate,
+        /// The name of a run says how many private rows are unusable.
+        CountInName,
+        /// So does a message of a sealed run.
+        CountInMessage,
+        /// So does a sentence of the certificate.
+        SentenceInCertificate,
+        /// The length of a model file depends on the private rows.
+        LengthOfModel,
+        /// The order of a model's columns depends on the private rows.
+        OrderOfColumns,
+        /// A run fails because of a private row.
+        ExitCode,
+        /// A file to pass on exists only for some private tables.
+        FileForSome,
+        /// The certificate names the digest of the private rows, without a key.
+        PlainDigest,
+        /// The private rows decide what the public predictor is.
+        PublicModelByPrivate,
+        /// The private rows decide which public rows are held out.
+        PublicSplitByPrivate,
+    }
     /// What the comparison of rows' roles must find.
-    pub const BY_PLACE: [Self; 3] = [Self::SplitByPlace, Self::SampleByPlace, Self::KeptByPlace];
+    BY_PLACE {
+        /// Rows are held out by their place and a public seed.
+        SplitByPlace,
+        /// Rows are sampled by their place and a public seed.
+        SampleByPlace,
+        /// The rows that are kept of each person follow from their place.
+        KeptByPlace,
+    }
 }
 
 #[cfg(feature = "planted-faults")]
@@ -143,13 +121,13 @@ static NAMED: std::sync::LazyLock<Option<Fault>> = std::sync::LazyLock::new(|| {
 /// Plants one fault in this process, or none.
 #[cfg(feature = "planted-faults")]
 pub fn plant(fault: Option<Fault>) {
-    let number = fault.map_or(0, |fault| fault as u8);
+    let number = fault.map_or(0, |fault| fault as u8 + 1);
     PLANTED.store(number, std::sync::atomic::Ordering::SeqCst);
 }
 
 #[cfg(feature = "planted-faults")]
-pub(crate) fn planted(fault: Fault) -> bool {
-    PLANTED.load(std::sync::atomic::Ordering::SeqCst) == fault as u8 || *NAMED == Some(fault)
+pub fn planted(fault: Fault) -> bool {
+    PLANTED.load(std::sync::atomic::Ordering::SeqCst) == fault as u8 + 1 || *NAMED == Some(fault)
 }
 
 #[cfg(not(feature = "planted-faults"))]

@@ -66,7 +66,7 @@ fn open_files(files: &[PathBuf]) -> Result<()> {
     let workspace = Workspace::of(Path::new("."))?;
     let found = files.iter().map(|path| {
         let table = crate::data::read::read_for_columns(path, &workspace.overflow())?;
-        family::FamilyFile::of(path.display().to_string(), &table)
+        Ok(family::FamilyFile::of(path.display().to_string(), &table))
     });
     let found = found.collect::<Result<Vec<_>>>()?;
     let session = Session { datasets: family::definitions(&found), ..Session::default() };

@@ -14,12 +14,13 @@ use super::table::{Sample, Table};
 use crate::error::{Error, Result};
 
 /// Whether the records are protected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// Known to everybody, or treated as such.
     Public,
     /// Protected.
+    #[default]
     Private,
 }
 
@@ -64,6 +65,13 @@ pub enum Source {
         /// The seed of the generator.
         seed: u64,
     },
+}
+
+/// No rows.
+impl Default for Source {
+    fn default() -> Self {
+        Self::Several(Vec::new())
+    }
 }
 
 impl Source {
@@ -144,7 +152,7 @@ pub enum Missing {
 const LEAST_RECORDS: usize = 10;
 
 /// One dataset of the session.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 pub struct DatasetDefinition {
     /// Name of the dataset in plans.
@@ -229,34 +237,14 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
+fn refuse_if(broken: bool, what: impl Into<String>, cure: impl Into<String>) -> Result<()> {
+    if broken { Err(Error::usage(what).cure(cure)) } else { Ok(()) }
+}
+
 impl DatasetDefinition {
     /// Every row and column of `source`, without a label.
     pub fn new(name: impl Into<String>, role: Role, source: Source) -> Self {
-        Self {
-            name: name.into(),
-            role,
-            source,
-            rename: BTreeMap::new(),
-            label: None,
-            task: Task::default(),
-            classes: Vec::new(),
-            unknown_labels: UnknownLabels::default(),
-            missing: Missing::default(),
-            filter: None,
-            sample: None,
-            records: None,
-            unit: None,
-            most_records: None,
-            without_unit: WithoutUnit::default(),
-            extract: None,
-            columns: Columns::default(),
-            categories: BTreeMap::new(),
-            declared_means: BTreeMap::new(),
-            units: BTreeMap::new(),
-            notes: BTreeMap::new(),
-            declared_public: false,
-            fingerprint: None,
-        }
+        Self { name: name.into(), role, source, ..Self::default() }
     }
 
     /// The values declared for a column that is a category, by name or pattern;
@@ -280,41 +268,43 @@ impl DatasetDefinition {
 
     fn check_records(&self) -> Result<()> {
         let Some(records) = self.records else { return Ok(()) };
-        if self.role == Role::Public {
-            return Err(Error::usage(
-                "`records` hides how many private records there are, and this is public",
-            )
-            .cure("leave `records` out; `sample` takes a part of the rows"));
-        }
-        if self.sample.is_some() {
-            return Err(Error::usage("`records` and `sample` both say how many rows there are")
-                .cure(
-                    "leave `sample` out: `records` cuts the rows by chance where there are more",
-                ));
-        }
-        if records < LEAST_RECORDS {
-            return Err(Error::usage(format!("`records` is {records}, and less than {LEAST_RECORDS} cannot be divided into training and hold-out"))
-                .cure("write the number that `halflight data count` proposes"));
-        }
-        Ok(())
+        refuse_if(
+            self.role == Role::Public,
+            "`records` hides how many private records there are, and this is public",
+            "leave `records` out; `sample` takes a part of the rows",
+        )?;
+        refuse_if(
+            self.sample.is_some(),
+            "`records` and `sample` both say how many rows there are",
+            "leave `sample` out: `records` cuts the rows by chance where there are more",
+        )?;
+        refuse_if(
+            records < LEAST_RECORDS,
+            format!(
+                "`records` is {records}, and less than {LEAST_RECORDS} cannot be divided into \
+                 training and hold-out"
+            ),
+            "write the number that `halflight data count` proposes",
+        )
     }
 
     fn check_means(&self) -> Result<()> {
-        let Some((name, mean)) = self.declared_means.iter().find(|(name, mean)| {
-            !mean.is_finite() || (name.contains('=') && !(0.0..=1.0).contains(*mean))
-        }) else {
-            if self.role == Role::Public && !self.declared_means.is_empty() {
-                return Err(Error::usage(
-                    "`declared_means` says what is known of private rows, and these are public",
-                )
-                .cure("leave it out: the means of public columns are computed"));
-            }
-            return Ok(());
+        let is_wrong = |name: &str, mean: f64| {
+            !mean.is_finite() || (name.contains('=') && !(0.0..=1.0).contains(&mean))
         };
-        Err(Error::usage(format!("the declared mean of '{name}' is {mean}")).cure(
-            "write a number for a column (`\"age\": 63`) and a share from 0 to 1 for a value \
-             (`\"sex=female\": 0.4`)",
-        ))
+        let mut means = self.declared_means.iter();
+        if let Some((name, mean)) = means.find(|(name, mean)| is_wrong(name, **mean)) {
+            let what = format!("the declared mean of '{name}' is {mean}");
+            return Err(Error::usage(what).cure(
+                "write a number for a column (`\"age\": 63`) and a share from 0 to 1 for a value \
+                 (`\"sex=female\": 0.4`)",
+            ));
+        }
+        refuse_if(
+            self.role == Role::Public && !self.declared_means.is_empty(),
+            "`declared_means` says what is known of private rows, and these are public",
+            "leave it out: the means of public columns are computed",
+        )
     }
 
     /// The most records of a person that are used.
@@ -328,44 +318,45 @@ impl DatasetDefinition {
     }
 
     fn check_unit(&self) -> Result<()> {
+        const NAME_IT: &str =
+            "name the column that says whose record a row is: `unit: \"patient_id\"`";
         let Some(unit) = &self.unit else {
-            if self.most_records.is_some() || self.without_unit != WithoutUnit::default() {
-                return Err(Error::usage(
-                    "`most_records` and `without_unit` are about persons, but no `unit` is named",
-                )
-                .cure("name the column that says whose record a row is: `unit: \"patient_id\"`"));
-            }
-            return Ok(());
+            return refuse_if(
+                self.most_records.is_some() || self.without_unit != WithoutUnit::default(),
+                "`most_records` and `without_unit` are about persons, but no `unit` is named",
+                NAME_IT,
+            );
         };
-        if unit.columns().is_empty() || unit.columns().iter().any(String::is_empty) {
-            return Err(Error::usage("`unit` names no column")
-                .cure("name the column that says whose record a row is: `unit: \"patient_id\"`"));
-        }
-        if self.most_records == Some(0) {
-            return Err(Error::usage("`most_records` is 0, which leaves no record of anybody")
-                .cure(format!("write 1 or more, or leave it out for {USUAL_RECORDS}")));
-        }
-        if let Some(label) = self.label.as_ref().filter(|label| self.is_of_unit(label)) {
-            return Err(Error::usage(format!("'{label}' is the label and the unit"))
-                .cure("the unit says whose record a row is, and cannot be predicted"));
-        }
-        if self.records.is_some() {
-            return Err(Error::usage(
-                "`records` hides how many records there are, and the number of persons is public",
-            )
-            .cure(
-                "leave `records` out: with a `unit` the number of records stays private anyway",
-            ));
-        }
-        Ok(())
+        refuse_if(
+            unit.columns().is_empty() || unit.columns().iter().any(String::is_empty),
+            "`unit` names no column",
+            NAME_IT,
+        )?;
+        refuse_if(
+            self.most_records == Some(0),
+            "`most_records` is 0, which leaves no record of anybody",
+            format!("write 1 or more, or leave it out for {USUAL_RECORDS}"),
+        )?;
+        let label = self.label.as_deref().unwrap_or_default();
+        refuse_if(
+            self.label.is_some() && self.is_of_unit(label),
+            format!("'{label}' is the label and the unit"),
+            "the unit says whose record a row is, and cannot be predicted",
+        )?;
+        refuse_if(
+            self.records.is_some(),
+            "`records` hides how many records there are, and the number of persons is public",
+            "leave `records` out: with a `unit` the number of records stays private anyway",
+        )
     }
 
     fn check_classes(&self) -> Result<()> {
         let ruled = self.unknown_labels != UnknownLabels::Refuse;
-        if self.task == Task::Regression && (ruled || !self.classes.is_empty()) {
-            return Err(Error::usage("it lists classes, but its task is a regression")
-                .cure("set `task: classification`, or leave `classes` and `unknown_labels` out"));
-        }
+        refuse_if(
+            self.task == Task::Regression && (ruled || !self.classes.is_empty()),
+            "it lists classes, but its task is a regression",
+            "set `task: classification`, or leave `classes` and `unknown_labels` out",
+        )?;
         if self.classes.is_empty() {
             return Ok(());
         }

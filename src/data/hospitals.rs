@@ -48,45 +48,23 @@ pub struct Hospital {
 
 /// The private one comes first.
 pub const HOSPITALS: [Hospital; 4] = [
-    Hospital {
-        name: "city",
-        stays: 2400,
-        age: (61.0, 17.0),
-        children: false,
-        emergencies: 0.55,
-        start: 1.2,
-        wait: 3.4,
-    },
-    Hospital {
-        name: "county",
-        stays: 600,
-        age: (63.0, 16.0),
-        children: false,
-        emergencies: 0.5,
-        start: 0.8,
-        wait: 2.3,
-    },
-    Hospital {
-        name: "coast",
-        stays: 600,
-        age: (70.0, 12.0),
-        children: false,
-        emergencies: 0.3,
-        start: 0.6,
-        wait: 1.0,
-    },
-    Hospital {
-        name: "children",
-        stays: 600,
-        age: (8.0, 5.0),
-        children: true,
-        emergencies: 0.35,
-        start: 1.6,
-        wait: 0.6,
-    },
+    Hospital::of("city", 2400, (61.0, 17.0), 0.55, (1.2, 3.4)),
+    Hospital::of("county", 600, (63.0, 16.0), 0.5, (0.8, 2.3)),
+    Hospital::of("coast", 600, (70.0, 12.0), 0.3, (0.6, 1.0)),
+    Hospital { children: true, ..Hospital::of("children", 600, (8.0, 5.0), 0.35, (1.6, 0.6)) },
 ];
 
 impl Hospital {
+    const fn of(
+        name: &'static str,
+        stays: usize,
+        age: (f64, f64),
+        emergencies: f64,
+        (start, wait): (f64, f64),
+    ) -> Self {
+        Self { name, stays, age, children: false, emergencies, start, wait }
+    }
+
     /// Stays of the hospital as CSV, always the same.
     pub fn table(&self) -> String {
         let mut generator = ChaCha20Rng::seed_from_u64(SEED);

@@ -8,17 +8,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::column::lacks_value;
-use super::column::{Cell, Column, finite, is_missing};
+use super::column::{Cell, Column, finite, is_missing, lacks_value};
 use super::definition::{Columns, DatasetDefinition, Role, Source};
 use super::identifiers::{self, Identifier};
+use super::numbers::Numbers;
 use super::persons::seems_to_name_persons;
 use super::preparation::MOST_VALUES;
-use super::read::in_turn::{self, in_turn};
+use super::read::in_turn;
 use super::table::Table;
 use super::vectors::Vectors;
 use super::{Missing, Task};
-use crate::error::Result;
+use crate::numeric::parallel;
 
 /// A numeric column with at most this many whole values may name classes.
 const MOST_CLASSES: usize = 20;
@@ -128,6 +128,12 @@ pub struct DataProblem {
     as_feature: AsFeature,
 }
 
+impl DataProblem {
+    fn new(column: Option<String>, what: impl Into<String>) -> Self {
+        Self { column, what: what.into(), as_feature: AsFeature::Fine }
+    }
+}
+
 /// Whether a column with a problem can still be a feature.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum AsFeature {
@@ -141,35 +147,27 @@ enum AsFeature {
 
 impl Inspection {
     /// Examines all columns; private values are shown only if the user asks.
-    pub fn of(table: &Table, show_values: bool) -> Result<Self> {
-        let mut columns = Vec::new();
-        let mut label_candidates = Vec::new();
-        let mut problems = Vec::new();
-        let mut next = 0;
-        in_turn(
-            in_turn::threads((table.rows() * table.columns.len()) as u64 / WORTH_A_THREAD),
-            |looked: &mut Looked| {
-                looked.at = next;
-                next += 1;
-                Ok(looked.at < table.columns.len())
+    pub fn of(table: &Table, show_values: bool) -> Self {
+        let mut found: Vec<_> = table.columns.iter().map(|_| None).collect();
+        let cells = (table.rows() * table.columns.len()) as u64;
+        parallel::share_out(
+            found.iter_mut().enumerate().collect(),
+            in_turn::threads(cells / WORTH_A_THREAD),
+            &|(at, found): (usize, &mut Option<_>)| {
+                *found = Some(findings(table, at, show_values));
             },
-            |looked| {
-                looked.found = Some(ColumnFindings::in_column(table, looked.at, show_values));
-                Ok(())
-            },
-            |looked| {
-                if let Some(found) = looked.found.take() {
-                    columns.push(found.facts);
-                    problems.extend(found.problem);
-                    label_candidates.extend(found.candidate.map(|label| (looked.at, label)));
-                }
-                Ok(())
-            },
-        )?;
+        );
+        let (mut columns, mut label_candidates, mut problems) =
+            (Vec::new(), Vec::new(), Vec::new());
+        for (at, (facts, problem, candidate)) in found.into_iter().flatten().enumerate() {
+            columns.push(facts);
+            problems.extend(problem);
+            label_candidates.extend(candidate.map(|label| (at, label)));
+        }
         // A label alone repeats itself.
         let alone = table.columns.iter().map(Column::width).sum::<usize>() == 1;
         let duplicated_rows = table.duplicated_rows();
-        let general = |what| DataProblem { column: None, what, as_feature: AsFeature::Fine };
+        let general = |what| DataProblem::new(None, what);
         if duplicated_rows > 0 && !alone {
             let are = if duplicated_rows == 1 { "row is a copy" } else { "rows are copies" };
             problems.push(general(format!(
@@ -200,19 +198,19 @@ impl Inspection {
         });
         label_candidates.truncate(5);
         let label_candidates = label_candidates.into_iter().map(|(_, label)| label).collect();
-        Ok(Self {
+        Self {
             origin: table.origin.clone(),
             rows: table.rows(),
             columns,
             duplicated_rows,
             label_candidates,
             problems,
-        })
+        }
     }
 
     /// Another problem of the table as a whole.
     pub fn note(&mut self, what: String) {
-        self.problems.push(DataProblem { column: None, what, as_feature: AsFeature::Fine });
+        self.problems.push(DataProblem::new(None, what));
     }
 
     /// A definition to start from: with the best label, and without columns that cannot be
@@ -279,84 +277,56 @@ impl Inspection {
     }
 }
 
-/// A column on its way through the threads that examine columns.
-#[derive(Default)]
-struct Looked {
-    at: usize,
-    found: Option<ColumnFindings>,
-}
-
 /// The findings about one column.
-struct ColumnFindings {
-    facts: ColumnFacts,
-    problem: Option<DataProblem>,
-    candidate: Option<LabelCandidate>,
+fn findings(
+    table: &Table,
+    at: usize,
+    show_values: bool,
+) -> (ColumnFacts, Option<DataProblem>, Option<LabelCandidate>) {
+    let (name, column) = (&table.names[at], &table.columns[at]);
+    let values = (!matches!(column, Column::Vectors(_))).then(|| {
+        let mut values = column.values();
+        values.retain(|(value, _)| !lacks_value(value));
+        values
+    });
+    let shown = values.as_deref().filter(|_| show_values);
+    let facts = ColumnFacts {
+        name: name.clone(),
+        kind: column.kind(),
+        most: if column.is_mostly_numbers() { NUMBERS.to_owned() } else { column.kind() },
+        missing: column.cells().filter(lacks_value).count(),
+        distinct: values.as_ref().map(Vec::len),
+        values: shown.map(|values| summary(column, values)),
+    };
+    let problem = facts.problem(table, column).map(|(what, as_feature)| {
+        let column = Some(name.clone());
+        DataProblem { column, what, as_feature }
+    });
+    let candidate = match column {
+        Column::Vectors(vectors) => candidate_in_vectors(name, vectors),
+        _ => facts.candidate(table.rows(), column),
+    };
+    (facts, problem, candidate)
 }
 
-impl ColumnFindings {
-    fn in_column(table: &Table, at: usize, show_values: bool) -> Self {
-        let (name, column) = (&table.names[at], &table.columns[at]);
-        let missing = column.cells().filter(lacks_value).count();
-        let values = match column {
-            Column::Vectors(_) => None,
-            _ => Some(column.values()),
-        };
-        let values = values.map(|mut values| {
-            values.retain(|(value, _)| !lacks_value(value));
-            values
-        });
-        let distinct = values.as_ref().map(Vec::len);
-        let counts = CellCounts { rows: table.rows(), missing, distinct };
-        let problem = counts.problem(table, at).map(|(what, as_feature)| DataProblem {
-            column: Some(name.clone()),
-            what,
-            as_feature,
-        });
-        let candidate = match column {
-            Column::Vectors(vectors) => candidate_in_vectors(name, vectors),
-            _ => candidate(name, column, counts),
-        };
-        let values = values.as_deref().filter(|_| show_values);
-        let values = values.map(|values| summary(column, values));
-        let most = if column.is_mostly_numbers() { NUMBERS.to_owned() } else { column.kind() };
-        let facts = ColumnFacts {
-            name: name.clone(),
-            kind: column.kind(),
-            most,
-            missing,
-            distinct,
-            values,
-        };
-        Self { facts, problem, candidate }
-    }
-}
-
-#[derive(Clone, Copy)]
-struct CellCounts {
-    rows: usize,
-    missing: usize,
-    distinct: Option<usize>,
-}
-
-impl CellCounts {
+impl ColumnFacts {
     /// The problem of a column, and whether it can still be a feature.
-    fn problem(self, table: &Table, at: usize) -> Option<(String, AsFeature)> {
-        let (name, column) = (&table.names[at], &table.columns[at]);
-        let Self { rows, missing, distinct } = self;
-        let is_text = matches!(column, Column::Text(_));
-        if let Some(what) = self.identifies(name, column) {
+    fn problem(&self, table: &Table, column: &Column) -> Option<(String, AsFeature)> {
+        let Self { name, missing, distinct, .. } = self;
+        let (rows, is_text) = (table.rows(), matches!(column, Column::Text(_)));
+        if let Some(what) = self.identifies(rows, column) {
             return Some((what.to_owned(), AsFeature::Useless));
         }
         match distinct {
             Some(0) => Some(("no cell has a value".to_owned(), AsFeature::Useless)),
-            Some(1) if missing == 0 => Some(("constant".to_owned(), AsFeature::Constant)),
+            Some(1) if *missing == 0 => Some(("constant".to_owned(), AsFeature::Constant)),
             Some(_) if is_text && has_commas_for_points(column) => {
                 let what = "numbers with commas in them: write 1.5 for 1,5 and 1000 for 1,000";
                 Some((what.to_owned(), AsFeature::Useless))
             }
             Some(values)
-                if values > 1
-                    && values < rows
+                if *values > 1
+                    && *values < rows
                     && table.persons.is_none()
                     && is_of_persons(name, column) =>
             {
@@ -366,7 +336,7 @@ impl CellCounts {
                 );
                 Some((what, AsFeature::Fine))
             }
-            Some(values) if is_text && values > MOST_VALUES => {
+            Some(values) if is_text && *values > MOST_VALUES => {
                 let what = format!("text with {values} different values: too many for a category");
                 Some((what, AsFeature::Useless))
             }
@@ -386,23 +356,40 @@ impl CellCounts {
             _ => None,
         }
     }
-}
 
-impl CellCounts {
     /// Why these numbers seem to say which row it is, and nothing else.
-    fn identifies(self, name: &str, column: &Column) -> Option<&'static str> {
-        let every_row = self.distinct == Some(self.rows) && self.rows > 2;
+    fn identifies(&self, rows: usize, column: &Column) -> Option<&'static str> {
+        let every_row = self.distinct == Some(rows) && rows > 2;
         if !matches!(column, Column::Numbers(_)) {
             None
         } else if every_row && counts_up(column) {
             Some("numbers the rows: an identifier?")
-        } else if every_row && is_of_persons(name, column) {
+        } else if every_row && is_of_persons(&self.name, column) {
             Some("another whole number in every row, and a name like that of an identifier")
         } else if are_too_long(column) {
             Some("whole numbers of more than 15 digits, of which the last are lost: an identifier?")
         } else {
             None
         }
+    }
+
+    /// Whether and how the column may be the label.
+    fn candidate(&self, rows: usize, column: &Column) -> Option<LabelCandidate> {
+        let distinct = self.distinct.filter(|&distinct| distinct >= 2)?;
+        let (whole, lowest) = match column {
+            Column::Numbers(cells) => (are_whole(cells), cells.iter().reduce(f64::min)),
+            _ => (true, None),
+        };
+        let few = whole && distinct <= MOST_CLASSES;
+        let is_either = few && lowest.is_some() && distinct > 2;
+        let measures = is_either && !lowest.is_some_and(|lowest| FIRST_CODES.contains(&lowest));
+        let task = match column {
+            _ if few && !measures => Task::Classification,
+            Column::Numbers(_) if self.identifies(rows, column).is_none() => Task::Regression,
+            _ => return None,
+        };
+        let classes = (task == Task::Classification).then_some(distinct);
+        Some(LabelCandidate { column: self.name.clone(), task, classes, is_either })
     }
 }
 
@@ -437,13 +424,13 @@ fn proposed(table: &Table, found: &Identifier) -> DataProblem {
          together. {WITHOUT_UNIT}",
         found.persons, found.rows
     );
-    DataProblem { column, what, as_feature: AsFeature::Fine }
+    DataProblem::new(column, what)
 }
 
 /// Whether a column seems to name persons: names are text or whole numbers.
 fn is_of_persons(name: &str, column: &Column) -> bool {
     let whole = match column {
-        Column::Numbers(cells) => cells.iter().all(|cell| cell.is_nan() || cell.fract() == 0.0),
+        Column::Numbers(cells) => are_whole(cells),
         Column::Text(_) => true,
         Column::Vectors(_) => false,
     };
@@ -468,12 +455,13 @@ fn has_commas_for_points(column: &Column) -> bool {
 }
 
 fn counts_up(column: &Column) -> bool {
-    match column {
-        Column::Numbers(cells) => {
-            cells.iter().zip(cells.iter().skip(1)).all(|(one, next)| next == one + 1.0)
-        }
-        _ => false,
-    }
+    let Column::Numbers(cells) = column else { return false };
+    cells.iter().zip(cells.iter().skip(1)).all(|(one, next)| next == one + 1.0)
+}
+
+/// Whether none of the numbers has decimals.
+fn are_whole(cells: &Numbers) -> bool {
+    cells.iter().all(|cell| cell.is_nan() || cell.fract() == 0.0)
 }
 
 /// Whether they are whole numbers, some of which a double cannot tell from the next. No measurement
@@ -481,30 +469,7 @@ fn counts_up(column: &Column) -> bool {
 fn are_too_long(column: &Column) -> bool {
     const LARGEST_EXACT: f64 = (1_u64 << 53) as f64;
     let Column::Numbers(cells) = column else { return false };
-    let known = || cells.iter().filter(|cell| !cell.is_nan());
-    known().all(|cell| cell.fract() == 0.0) && known().any(|cell| cell.abs() >= LARGEST_EXACT)
-}
-
-/// Whether and how a column may be the label.
-fn candidate(name: &str, column: &Column, counts: CellCounts) -> Option<LabelCandidate> {
-    let distinct = counts.distinct.filter(|&distinct| distinct >= 2)?;
-    let (whole, lowest) = match column {
-        Column::Numbers(cells) => {
-            let known = || cells.iter().filter(|cell| !cell.is_nan());
-            (known().all(|cell| cell.fract() == 0.0), known().reduce(f64::min))
-        }
-        _ => (true, None),
-    };
-    let few = whole && distinct <= MOST_CLASSES;
-    let is_either = few && lowest.is_some() && distinct > 2;
-    let measures = is_either && !lowest.is_some_and(|lowest| FIRST_CODES.contains(&lowest));
-    let task = match column {
-        _ if few && !measures => Task::Classification,
-        Column::Numbers(_) if counts.identifies(name, column).is_none() => Task::Regression,
-        _ => return None,
-    };
-    let classes = (task == Task::Classification).then_some(distinct);
-    Some(LabelCandidate { column: name.to_owned(), task, classes, is_either })
+    are_whole(cells) && cells.iter().any(|cell| cell.abs() >= LARGEST_EXACT)
 }
 
 /// An array of features often has the classes in its last or first column: whole numbers beside
@@ -568,7 +533,7 @@ mod tests {
 
     fn inspect(show_values: bool) -> Inspection {
         let table = csv::read_bytes("shops.csv", SHOPS.as_bytes()).ok().unwrap();
-        Inspection::of(&table, show_values).ok().unwrap()
+        Inspection::of(&table, show_values)
     }
 
     #[test]
@@ -626,7 +591,7 @@ mod tests {
     fn columns_that_count_the_rows_are_identifiers_and_many_numbers_a_regression() {
         let rows = (0..50).map(|i| format!("{i},{}\n", f64::from(i) * 0.5)).collect::<Vec<_>>();
         let table = csv::read_bytes("t.csv", format!("n,v\n{}", rows.concat()).as_bytes());
-        let found = Inspection::of(&table.ok().unwrap(), false).ok().unwrap();
+        let found = Inspection::of(&table.ok().unwrap(), false);
         assert_eq!(found.problems[0].column.as_deref(), Some("n"));
         let [label] = &found.label_candidates[..] else { panic!("{:?}", found.label_candidates) };
         assert_eq!((label.column.as_str(), label.task), ("v", Task::Regression));
@@ -641,7 +606,7 @@ mod tests {
         let rows: String = (0..40).map(row).collect();
         let text = format!("amount,patient_id,booking,price,y\n{rows}");
         let table = csv::read_bytes("t.csv", text.as_bytes()).ok().unwrap();
-        let found = Inspection::of(&table, false).ok().unwrap();
+        let found = Inspection::of(&table, false);
         let left_out: Vec<_> =
             found.problems.iter().filter_map(|problem| problem.column.as_deref()).collect();
         assert_eq!(left_out, ["patient_id", "booking"]);
@@ -655,7 +620,7 @@ mod tests {
             let rows = (0..30).map(|i| format!("{}.5,{}\n", i * i, values[i % 3]));
             let text = format!("x,quality\n{}", rows.collect::<String>());
             let table = csv::read_bytes("t.csv", text.as_bytes()).ok().unwrap();
-            Inspection::of(&table, false).ok().unwrap().label_candidates[0].clone()
+            Inspection::of(&table, false).label_candidates[0].clone()
         };
         let codes = label([1, 2, 3]);
         assert_eq!((codes.task, codes.classes), (Task::Classification, Some(3)));
@@ -670,7 +635,7 @@ mod tests {
     #[test]
     fn numbers_with_commas_are_no_categories() {
         let table = csv::read_bytes("t.csv", b"a;b;c\n1,5;1,000;x,y\n;2;3\n3,25;7,5;4\n");
-        let found = Inspection::of(&table.ok().unwrap(), false).ok().unwrap();
+        let found = Inspection::of(&table.ok().unwrap(), false);
         let about = |column: &str| {
             let mut problems = found.problems.iter();
             problems.find(|it| it.column.as_deref() == Some(column)).unwrap().what.clone()
@@ -684,7 +649,7 @@ mod tests {
         let candidates = |values: &[f64]| {
             let column = Column::Vectors(Vectors::new(3, Values::F64(values.to_vec())).unwrap());
             let table = Table::of_rows("t.npy", vec!["x".into()], vec![column]).unwrap();
-            Inspection::of(&table, false).unwrap().label_candidates
+            Inspection::of(&table, false).label_candidates
         };
         let found = candidates(&[0.5, 1.0, 1.0, 0.25, 1.0, 0.0, 2.0, 3.5, 1.0]);
         assert_eq!(found[0].column, "x[2]");

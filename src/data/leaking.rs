@@ -7,8 +7,7 @@
 //! the same value, or, where a number occurs once, from its two nearest values. The remaining share
 //! of the best constant's error shows how much the column gives away.
 
-use super::column::lacks_value;
-use super::column::{Cell, Column};
+use super::column::{Cell, Column, lacks_value};
 use super::selection::used_columns;
 use super::table::Table;
 use super::{DatasetDefinition, Task};

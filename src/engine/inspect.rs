@@ -25,9 +25,9 @@ pub fn loaded(loaded: &Loaded, values: bool, view: &Watch) -> Result<Inspection>
 pub fn table(table: &Table, role: Option<Role>, values: bool) -> Result<Inspection> {
     let may_be_private = role != Some(Role::Public);
     if values || !may_be_private || !table.names_seem_a_record() {
-        return Inspection::of(table, values);
+        return Ok(Inspection::of(table, values));
     }
-    let mut inspection = Inspection::of(&table.with_numbered_columns(), false)?;
+    let mut inspection = Inspection::of(&table.with_numbered_columns(), false);
     // A session could not name them.
     inspection.label_candidates.clear();
     inspection.note(

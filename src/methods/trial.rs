@@ -220,7 +220,7 @@ mod tests {
     fn every_method_gives_the_same_with_public_records_on_the_disk() {
         use crate::data::{PublicData, Task};
         use crate::example;
-        use crate::numeric::doubles::{Doubles, DoublesOnDisk};
+        use crate::numeric::doubles::Doubles;
         use halflight_base::files::scratch::Scratch;
 
         let folder = tempfile::tempdir().unwrap();
@@ -232,9 +232,9 @@ mod tests {
             let spec = method.spec();
             let (_, public, private) =
                 if spec.task == Task::Regression { &numbers } else { &classes };
-            let mut on_disk = DoublesOnDisk::beside(&space, 6).unwrap();
+            let mut on_disk = Doubles::with_room(6, 0, Some(&space)).unwrap();
             on_disk.append(&public.features).unwrap();
-            let on_disk: PublicData = public.clone().with_features(Doubles::Disk(on_disk));
+            let on_disk: PublicData = public.clone().with_features(on_disk);
             let quick = [("steps", 3.0), ("rounds", 2.0), ("iterations", 20.0), ("epochs", 1.0)];
             let known = quick.into_iter().filter(|(name, _)| spec.field(name).is_some());
             let settings = known.map(|(name, x)| (name.to_owned(), Value::Number(x))).collect();

@@ -313,7 +313,8 @@ impl Singles {
 }
 
 thread_local! {
-    static AHEAD: RefCell<Ahead> = const { RefCell::new(Ahead::new()) };
+    static AHEAD: RefCell<Ahead> =
+        const { RefCell::new(Ahead { file: None, range: 0..0, numbers: Vec::new() }) };
 }
 
 /// Numbers that a thread has read from the disk, before they are asked for: a request for each
@@ -325,10 +326,6 @@ struct Ahead {
 }
 
 impl Ahead {
-    const fn new() -> Self {
-        Self { file: None, range: 0..0, numbers: Vec::new() }
-    }
-
     /// The numbers in `range` among `all`. What is written is never changed, so what was read stays
     /// true.
     fn read(&mut self, space: &Scratch, range: Range<usize>, all: usize) -> &[f32] {

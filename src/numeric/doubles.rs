@@ -39,19 +39,6 @@ pub struct DoublesOnDisk {
 }
 
 impl DoublesOnDisk {
-    /// No examples yet, in a file beside `other`.
-    pub fn beside(other: &Scratch, dimension: usize) -> Result<Self> {
-        Ok(Self { dimension, count: 0, file: other.another()? })
-    }
-
-    /// Adds examples.
-    pub fn append(&mut self, more: &Matrix) -> Result<()> {
-        debug_assert_eq!(more.nrows(), self.dimension);
-        self.file.append(bytemuck::cast_slice(more.as_slice()))?;
-        self.count += more.ncols();
-        Ok(())
-    }
-
     /// Fills `numbers` with the examples from number `first` on.
     fn fill(&self, first: usize, numbers: &mut [f64]) {
         let at = (first * self.dimension * size_of::<f64>()) as u64;
@@ -67,23 +54,44 @@ impl DoublesOnDisk {
 }
 
 impl Doubles {
+    /// No examples yet, with room for `count` in memory, or in a file beside `other`.
+    pub fn with_room(dimension: usize, count: usize, other: Option<&Scratch>) -> Result<Self> {
+        Ok(match other {
+            None => {
+                Self::Memory(Matrix::from_vec(dimension, 0, Vec::with_capacity(dimension * count)))
+            }
+            Some(other) => {
+                Self::Disk(DoublesOnDisk { dimension, count: 0, file: other.another()? })
+            }
+        })
+    }
+
+    /// Adds examples.
+    pub fn append(&mut self, more: &Matrix) -> Result<()> {
+        match self {
+            Self::Memory(all) => {
+                let (dimension, count) = (all.nrows(), all.ncols() + more.ncols());
+                let mut numbers: Vec<f64> = std::mem::take(all).data.into();
+                numbers.extend_from_slice(more.as_slice());
+                *all = Matrix::from_vec(dimension, count, numbers);
+            }
+            Self::Disk(disk) => {
+                disk.file.append(bytemuck::cast_slice(more.as_slice()))?;
+                disk.count += more.ncols();
+            }
+        }
+        Ok(())
+    }
+
     /// `count` examples, made a part after the other: in memory, or in a file beside `other`.
     pub fn made(
         (dimension, count): (usize, usize),
         other: Option<&Scratch>,
         mut make: impl FnMut(Range<usize>) -> Matrix,
     ) -> Result<Self> {
-        let mut made = match other {
-            Some(other) => Self::Disk(DoublesOnDisk::beside(other, dimension)?),
-            None => Self::Memory(Matrix::zeros(dimension, count)),
-        };
+        let mut made = Self::with_room(dimension, count, other)?;
         for start in (0..count).step_by(PART) {
-            let range = start..count.min(start + PART);
-            let part = make(range.clone());
-            match &mut made {
-                Self::Memory(all) => all.columns_range_mut(range).copy_from(&part),
-                Self::Disk(disk) => disk.append(&part)?,
-            }
+            made.append(&make(start..count.min(start + PART)))?;
         }
         Ok(made)
     }
@@ -206,11 +214,11 @@ mod tests {
         let all = Matrix::from_fn(dimension, count, |i, j| ((3 + i * 7 + j * 5) as f64).sin());
         let folder = tempfile::tempdir().unwrap();
         let other = Scratch::create_in(folder.path()).unwrap();
-        let mut disk = DoublesOnDisk::beside(&other, dimension).unwrap();
+        let mut disk = Doubles::with_room(dimension, 0, Some(&other)).unwrap();
         let first = count / 3;
         disk.append(&all.columns(0, first).into_owned()).unwrap();
         disk.append(&all.columns(first, count - first).into_owned()).unwrap();
-        [all.into(), Doubles::Disk(disk)]
+        [all.into(), disk]
     }
 
     #[test]

@@ -14,6 +14,7 @@
 //!   rounding is 1.4u, and the last product adds u.
 //! * [`power`] is e^(p·ln x). The logarithm, of a number between √½ and √2 and of a power of two,
 //!   is within 8u, so the result is within (4 + 9·|p·ln x|)u.
+#![allow(clippy::inline_always)] // inlined, to be compiled for the instruction set that is found
 
 use std::f64::consts::{FRAC_1_SQRT_2, LOG2_E};
 
@@ -51,7 +52,6 @@ macro_rules! horner {
 
 /// e^x for x ≤ 0. NaN stays NaN.
 // Inlined, so that it is compiled for the instructions of the loop that it is in.
-#[allow(clippy::inline_always)]
 #[inline(always)]
 pub fn exp(x: f64) -> f64 {
     let vanishes = x < LEAST;
@@ -73,14 +73,12 @@ pub fn exp(x: f64) -> f64 {
 }
 
 /// ln(1 + x) for 0 ≤ x ≤ 1. NaN stays NaN.
-#[allow(clippy::inline_always)]
 #[inline(always)]
 pub fn ln_1p(x: f64) -> f64 {
     twice_artanh(x / (2.0 + x))
 }
 
 /// x^p for 0 ≤ x ≤ 1 and p > 0; 0 where x is below the normal numbers.
-#[allow(clippy::inline_always)]
 #[inline(always)]
 pub fn power(x: f64, p: f64) -> f64 {
     let vanishes = x < f64::MIN_POSITIVE;
@@ -118,7 +116,6 @@ struct Raise<'a> {
 impl WithSimd for Raise<'_> {
     type Output = ();
 
-    #[allow(clippy::inline_always)]
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         for number in self.numbers {
@@ -128,7 +125,6 @@ impl WithSimd for Raise<'_> {
 }
 
 /// 2·artanh(s) for |s| ≤ 1/3.
-#[allow(clippy::inline_always)]
 #[inline(always)]
 fn twice_artanh(s: f64) -> f64 {
     let square = s * s;

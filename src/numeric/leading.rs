@@ -19,7 +19,7 @@ use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use super::product::{multiply, plain, product};
+use super::product::{multiply, product, whole};
 use super::tall::inner_products_with_few;
 use super::{Matrix, Vector, symmetric};
 
@@ -218,14 +218,9 @@ impl<'a> Krylov<'a> {
     /// The part of `block` inside the basis, and the rest.
     fn outside(&self, mut block: Matrix) -> (Matrix, Matrix) {
         let shares = inner_products_with_few(&block, &self.basis).transpose();
-        let (rows, columns) = self.basis.shape();
-        if columns == 0 {
-            return (shares, block);
+        if self.basis.ncols() > 0 {
+            multiply(block.as_mut_slice(), &whole(&self.basis), &whole(&-&shares), 1.0);
         }
-        let basis = plain(self.basis.as_slice(), rows, columns);
-        let negative = -&shares;
-        let less = plain(negative.as_slice(), columns, shares.ncols());
-        multiply(block.as_mut_slice(), &basis, &less, 1.0);
         (shares, block)
     }
 
@@ -279,10 +274,7 @@ fn orthonormal(mut block: Matrix, least: f64) -> Matrix {
 }
 
 fn times(left: &Matrix, right: &Matrix) -> Matrix {
-    product(
-        &plain(left.as_slice(), left.nrows(), left.ncols()),
-        &plain(right.as_slice(), right.nrows(), right.ncols()),
-    )
+    product(&whole(left), &whole(right))
 }
 
 /// Blocks until the residuals may be small enough, if a block makes them ten times smaller at most.
@@ -291,7 +283,7 @@ fn blocks_for(excess: f64) -> usize {
 }
 
 /// All eigenpairs, the largest eigenvalue first.
-fn sorted(matrix: &Matrix) -> Option<(Vec<f64>, Matrix)> {
+pub(super) fn sorted(matrix: &Matrix) -> Option<(Vec<f64>, Matrix)> {
     let (values, vectors) = symmetric::eigen(matrix)?;
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|a, b| values[*b].total_cmp(&values[*a]));

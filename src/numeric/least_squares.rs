@@ -2,6 +2,7 @@
 
 use super::columns::{self, ExampleColumns};
 use super::positive::cholesky;
+use super::special::crossing;
 use super::symmetric::{eigen, outer_sum};
 use super::{Matrix, Vector};
 
@@ -82,19 +83,9 @@ impl NormalEquations {
         }
         // ‖w(multiplier)‖ falls; the multiplier whose solution is on the sphere is unique, and ‖w‖
         // ≤ ‖slope‖/multiplier bounds it.
-        let (mut low, mut high) = (0.0, slope.norm() / radius);
-        loop {
-            let middle = f64::midpoint(low, high);
-            if middle <= low || middle >= high {
-                break;
-            }
-            if at(middle).norm() > radius {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
-        Some(axes * at(high))
+        let highest = slope.norm() / radius;
+        let multiplier = crossing(0.0, highest, |multiplier| at(multiplier).norm() > radius);
+        Some(axes * at(multiplier))
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::cell::Cell;
 use std::num::NonZero;
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 /// The most parts into which work is split: enough for a large machine.
@@ -13,6 +14,9 @@ const SHARES: usize = 8;
 
 /// The least multiplications per part; with fewer, passing it to a thread costs more.
 const LEAST_SHARE: usize = 1 << 20;
+
+/// Fewer cells of a table than this are not worth a second thread.
+const LEAST_CELLS: usize = 1 << 18;
 
 thread_local! {
     /// Whether this thread is one of many that each have their own work.
@@ -74,6 +78,27 @@ pub fn map<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync + Send) -> Ve
         *part = (first..count.min(first + share)).map(&work).collect();
     });
     parts.into_iter().flatten().collect()
+}
+
+/// The results of `work` for stretches of rows in whole blocks, in order: one for each thread that
+/// pays off for this many cells, so that columns on the disk are read once.
+pub fn by_stretches<T: Send>(
+    rows: usize,
+    cells: usize,
+    block: usize,
+    work: impl Fn(Range<usize>) -> T + Sync,
+) -> Vec<T> {
+    let threads = threads().min(cells / LEAST_CELLS).max(1);
+    let stretch = rows.div_ceil(threads).next_multiple_of(block);
+    let work = &|thread: usize| work(thread * stretch..rows.min((thread + 1) * stretch));
+    std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|thread| scope.spawn(move || work(thread))).collect();
+        let first = work(0);
+        // If a thread failed, its part is computed here.
+        let others = others.into_iter().enumerate();
+        let others = others.map(|(at, other)| other.join().unwrap_or_else(|_| work(at + 1)));
+        std::iter::once(first).chain(others).collect()
+    })
 }
 
 /// Runs both at once, if there are two threads: the serial parts of each overlap with the other.

@@ -1,8 +1,9 @@
 //! Principal directions of the columns of a matrix.
 
 use super::columns::{ExampleColumns, mean_of};
-use super::product::{inner_products, plain, product, transposed};
-use super::{Matrix, Vector, symmetric};
+use super::leading::sorted;
+use super::product::{inner_products, product, whole};
+use super::{Matrix, Vector};
 
 /// Directions with less than this share of the largest one's energy are rounding noise.
 const LEAST: f64 = 1e-12;
@@ -46,23 +47,16 @@ impl Principal {
             let blocks = (0..examples).step_by(BLOCK);
             blocks.fold(Matrix::zeros(dimension, dimension), |sum, first| {
                 let block = centred(first..examples.min(first + BLOCK));
-                let (numbers, count) = (block.as_slice(), block.ncols());
-                let across = transposed(numbers, dimension, count);
-                sum + product(&plain(numbers, dimension, count), &across)
+                sum + product(&whole(&block), &whole(&block).transpose())
             })
         };
-        let (values, vectors) = symmetric::eigen(&(share * moment))?;
-        let mut order: Vec<usize> = (0..values.len()).collect();
-        order.sort_by(|a, b| values[*b].total_cmp(&values[*a]));
-        let energies: Vec<f64> = order.iter().map(|i| values[*i].max(0.0)).collect();
+        let (values, vectors) = sorted(&(share * moment))?;
+        let energies: Vec<f64> = values.into_iter().map(|value| value.max(0.0)).collect();
         let solid = energies.iter().take_while(|energy| **energy > LEAST * energies[0]).count();
         let kept = count.min(if few { solid } else { dimension });
-        let chosen = vectors.select_columns(&order[..kept]);
+        let chosen = vectors.columns(0, kept).into_owned();
         let directions = if few {
-            let mut directions = product(
-                &plain(all.as_slice(), dimension, examples),
-                &plain(chosen.as_slice(), examples, kept),
-            );
+            let mut directions = product(&whole(&all), &whole(&chosen));
             for mut direction in directions.column_iter_mut() {
                 direction.normalize_mut();
             }

@@ -75,6 +75,11 @@ pub fn plain(data: &[f64], rows: usize, columns: usize) -> Strided<'_> {
     Strided::by_columns(data, rows, columns, rows.max(1))
 }
 
+/// A whole matrix.
+pub fn whole(matrix: &Matrix) -> Strided<'_> {
+    plain(matrix.as_slice(), matrix.nrows(), matrix.ncols())
+}
+
 /// The transpose of [`plain`]: `columns` × `rows`, without copying. nalgebra's own `tr_mul` is an
 /// order of magnitude slower than a product with this view.
 pub fn transposed(data: &[f64], rows: usize, columns: usize) -> Strided<'_> {
@@ -137,10 +142,7 @@ pub fn parts_of_columns(multiplications: usize, columns: usize) -> usize {
 
 /// leftᵀ·right of two matrices with one vector per column.
 pub fn inner_products(left: &Matrix, right: &Matrix) -> Matrix {
-    product(
-        &transposed(left.as_slice(), left.nrows(), left.ncols()),
-        &plain(right.as_slice(), right.nrows(), right.ncols()),
-    )
+    product(&whole(left).transpose(), &whole(right))
 }
 
 /// Splits a column-major matrix into `parts` runs of columns, fewer if they would be too narrow for

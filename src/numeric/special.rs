@@ -185,6 +185,18 @@ fn polynomial(coefficients: &[f64], x: f64) -> f64 {
     coefficients.iter().rev().fold(0.0, |value, coefficient| value * x + coefficient)
 }
 
+/// The first of the doubles from `low` to `high` at which `above` no longer holds, by halving until
+/// doubles end; it holds from `low` on, and not at `high`.
+pub fn crossing(mut low: f64, mut high: f64, above: impl Fn(f64) -> bool) -> f64 {
+    loop {
+        let middle = f64::midpoint(low, high);
+        if middle <= low || middle >= high {
+            return high;
+        }
+        *(if above(middle) { &mut low } else { &mut high }) = middle;
+    }
+}
+
 /// The least double in [`low`, `high`] at which `holds`, for a condition that stays true once it is
 /// true. Both ends are ≥ 0. `None` if it does not hold at `high`.
 ///
@@ -206,9 +218,9 @@ pub fn least(low: f64, high: f64, holds: impl Fn(f64) -> bool) -> Option<f64> {
     Some(f64::from_bits(high))
 }
 
-#[cfg(test)]
 // Reference values are written as mpmath prints them.
 #[allow(clippy::unreadable_literal, clippy::excessive_precision)]
+#[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 

@@ -7,6 +7,7 @@
 //! length goes along these eigenvectors, at no cost and in either direction. Searches from random
 //! starts find a local maximum; this finds the global one.
 
+use super::special::crossing;
 use super::symmetric::eigen;
 use super::{Matrix, Vector};
 
@@ -59,19 +60,9 @@ impl Secular<'_> {
             return w;
         }
         // ‖w‖ ≤ ‖g‖/excess bounds the root; bisection ends when doubles do.
-        let (mut low, mut high) = (0.0, self.slopes.norm() / radius);
-        loop {
-            let middle = f64::midpoint(low, high);
-            if middle <= low || middle >= high {
-                break;
-            }
-            if self.at(floor, middle).norm() > radius {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
-        let mut w = self.at(floor, high);
+        let highest = self.slopes.norm() / radius;
+        let excess = crossing(0.0, highest, |excess| self.at(floor, excess).norm() > radius);
+        let mut w = self.at(floor, excess);
         // If the part of g along the leading axis is lost in rounding, w is too short.
         if largest > 0.0 {
             self.lengthen(&mut w, radius);

@@ -193,11 +193,6 @@ fn width_of(text: &str) -> f64 {
 }
 
 impl Figure {
-    /// The entries of the legend; series without a name are left out.
-    fn explained<'a>(legend: &[(&'a str, Mark, SeriesLook)]) -> Vec<(&'a str, Mark, SeriesLook)> {
-        legend.iter().filter(|(name, _, _)| !name.is_empty()).copied().collect()
-    }
-
     /// Names of all series in the order of their first appearance, with their look.
     fn legend(&self) -> Vec<(&str, Mark, SeriesLook)> {
         const DASHES: [&str; 3] = ["7 4", "2 3", "9 3 2 3"];
@@ -232,7 +227,8 @@ impl Figure {
         let width = if self.panels.len() > 1 { OF_SEVERAL } else { ONE_PANEL };
         let panels = self.panels.len().max(1) as f64;
         let right = left + panels * width + (panels - 1.0) * BETWEEN_PANELS;
-        let explained = Self::explained(&legend);
+        let mut explained = legend.clone();
+        explained.retain(|(name, _, _)| !name.is_empty());
         let names = explained.iter().map(|(name, _, _)| width_of(name)).fold(0.0, f64::max);
         let legend_room = if explained.is_empty() { 0.0 } else { 26.0 + LEGEND_SAMPLE + names };
         let total_width = (right + legend_room).max(width_of(&self.title) * 1.25) + PADDING;
@@ -248,16 +244,13 @@ impl Figure {
              <rect width=\"{total_width}\" height=\"{total_height}\" rx=\"8\" fill=\"#ffffff\"/>\n",
             escaped(&self.title)
         );
-        let mut text = |x: f64, y: f64, attributes: &str, content: &str| {
-            let (x, y, content) = (place(x), place(y), escaped(content));
-            let _ = writeln!(out, "<text x=\"{x}\" y=\"{y}\"{attributes}>{content}</text>");
-        };
-        text(PADDING, PADDING + 14.0, " font-size=\"16\" font-weight=\"600\"", &self.title);
+        let title = " font-size=\"16\" font-weight=\"600\"";
+        draw_text(&mut out, PADDING, PADDING + 14.0, title, &self.title);
         let quiet = format!(" fill=\"{QUIET}\"");
-        text(PADDING, PADDING + 38.0, &quiet, &self.vertical.label);
+        draw_text(&mut out, PADDING, PADDING + 38.0, &quiet, &self.vertical.label);
         if !self.note.is_empty() {
             let small = format!(" fill=\"{QUIET}\" font-size=\"11\"");
-            text(PADDING, total_height - 14.0, &small, &self.note);
+            draw_text(&mut out, PADDING, total_height - 14.0, &small, &self.note);
         }
         for (index, panel) in self.panels.iter().enumerate() {
             let shift = index as f64 * (width + BETWEEN_PANELS);
@@ -324,42 +317,26 @@ impl Panel {
         }
         across(frame.bottom(), QUIET);
         if first {
+            let end = format!(" text-anchor=\"end\" fill=\"{QUIET}\"");
             for (value, label) in labels {
-                let (x, y) = (place(frame.left - 8.0), place(frame.y(*value) + 4.5));
-                let _ = writeln!(
-                    out,
-                    "<text x=\"{x}\" y=\"{y}\" text-anchor=\"end\" fill=\"{QUIET}\">{}</text>",
-                    escaped(label)
-                );
+                draw_text(out, frame.left - 8.0, frame.y(*value) + 4.5, &end, label);
             }
         }
         let bars = self.series.iter().any(|series| series.mark == Mark::Bars);
+        let centred = format!(" text-anchor=\"middle\" fill=\"{QUIET}\"");
         for (value, label) in self.horizontal.labels(&frame.horizontal, 6) {
-            let x = place(frame.x(value));
+            let x = frame.x(value);
             if !bars {
+                let x = place(x);
                 let _ = writeln!(out, "<path d=\"M{x} {top}V{bottom}\" stroke=\"{GRID}\"/>");
             }
-            let _ = writeln!(
-                out,
-                "<text x=\"{x}\" y=\"{}\" text-anchor=\"middle\" fill=\"{QUIET}\">{}</text>",
-                place(frame.bottom() + 18.0),
-                escaped(&label)
-            );
+            draw_text(out, x, frame.bottom() + 18.0, &centred, &label);
         }
-        let middle = place(f64::midpoint(frame.left, frame.right()));
-        let _ = writeln!(
-            out,
-            "<text x=\"{middle}\" y=\"{}\" text-anchor=\"middle\" fill=\"{QUIET}\">{}</text>",
-            place(frame.bottom() + 38.0),
-            escaped(&self.horizontal.label)
-        );
+        let middle = f64::midpoint(frame.left, frame.right());
+        draw_text(out, middle, frame.bottom() + 38.0, &centred, &self.horizontal.label);
         if !self.title.is_empty() {
-            let _ = writeln!(
-                out,
-                "<text x=\"{middle}\" y=\"{}\" text-anchor=\"middle\" font-weight=\"600\">{}</text>",
-                place(frame.top - 10.0),
-                escaped(&self.title)
-            );
+            let title = " text-anchor=\"middle\" font-weight=\"600\"";
+            draw_text(out, middle, frame.top - 10.0, title, &self.title);
         }
     }
 
@@ -406,12 +383,8 @@ impl Panel {
                 continue;
             }
             if series.mark != Mark::Points && points.len() > 1 {
-                let way: Vec<String> = points
-                    .iter()
-                    .map(|point| format!("{} {}", place(frame.x(point.x)), place(frame.y(point.y))))
-                    .collect();
-                let _ =
-                    writeln!(out, "<path d=\"M{}\"{}/>", way.join("L"), stroke(series.mark, *look));
+                let way = way(points.iter().map(|point| (frame.x(point.x), frame.y(point.y))));
+                let _ = writeln!(out, "<path d=\"M{way}\"{}/>", stroke(series.mark, *look));
             }
             for point in points {
                 if series.mark != Mark::Level {
@@ -423,6 +396,16 @@ impl Panel {
             }
         }
     }
+}
+
+fn draw_text(out: &mut String, x: f64, y: f64, attributes: &str, content: &str) {
+    let (x, y, content) = (place(x), place(y), escaped(content));
+    let _ = writeln!(out, "<text x=\"{x}\" y=\"{y}\"{attributes}>{content}</text>");
+}
+
+/// The corners of a path.
+fn way(corners: impl Iterator<Item = (f64, f64)>) -> String {
+    corners.map(|(x, y)| format!("{} {}", place(x), place(y))).collect::<Vec<_>>().join("L")
 }
 
 fn stroke(mark: Mark, look: SeriesLook) -> String {
@@ -478,11 +461,8 @@ fn draw_marker(out: &mut String, look: SeriesLook, x: f64, y: f64) {
         );
         return;
     }
-    let way: Vec<String> = corners
-        .iter()
-        .map(|(dx, dy)| format!("{} {}", place(x + MARKER * dx), place(y + MARKER * dy)))
-        .collect();
-    let _ = writeln!(out, "<path d=\"M{}Z\" fill=\"{color}\" {border}/>", way.join("L"));
+    let way = way(corners.iter().map(|(dx, dy)| (x + MARKER * dx, y + MARKER * dy)));
+    let _ = writeln!(out, "<path d=\"M{way}Z\" fill=\"{color}\" {border}/>");
 }
 
 fn draw_legend(out: &mut String, legend: &[(&str, Mark, SeriesLook)], left: f64, top: f64) {
@@ -511,13 +491,7 @@ fn draw_legend(out: &mut String, legend: &[(&str, Mark, SeriesLook)], left: f64,
                 }
             }
         }
-        let _ = writeln!(
-            out,
-            "<text x=\"{}\" y=\"{}\">{}</text>",
-            place(left + LEGEND_SAMPLE),
-            place(y + 4.5),
-            escaped(name)
-        );
+        draw_text(out, left + LEGEND_SAMPLE, y + 4.5, "", name);
     }
 }
 

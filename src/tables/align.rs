@@ -61,28 +61,23 @@ impl Compatibility {
         let (only_first, only_second) = (lacking(first, &places), lacking(second, &places));
         let kinds: HashMap<&str, &Column> =
             second.names.iter().map(String::as_str).zip(&second.columns).collect();
-        let common = |name: &String, column: &Column| {
-            let other = kinds.get(name.as_str())?;
-            let verdict = if column.kind() != other.kind() {
-                Alignment::OtherKind
-            } else if places.get(name.as_str()) == other_places.get(name.as_str()) {
-                Alignment::Same
-            } else {
-                Alignment::Moved
-            };
-            Some((Some(other.kind()), verdict, None))
-        };
         let mut columns = Vec::new();
         for (name, column) in first.names.iter().zip(&first.columns) {
-            let (in_second, verdict, perhaps) = common(name, column)
-                .unwrap_or_else(|| (None, Alignment::OnlyInFirst, near(name, &only_second)));
-            let in_first = Some(column.kind());
+            let other = kinds.get(name.as_str());
+            let verdict = match other {
+                None => Alignment::OnlyInFirst,
+                Some(other) if column.kind() != other.kind() => Alignment::OtherKind,
+                Some(_) if places.get(name.as_str()) == other_places.get(name.as_str()) => {
+                    Alignment::Same
+                }
+                Some(_) => Alignment::Moved,
+            };
             columns.push(AlignedColumn {
                 name: name.clone(),
-                in_first,
-                in_second,
+                in_first: Some(column.kind()),
+                in_second: other.map(|other| other.kind()),
                 verdict,
-                perhaps,
+                perhaps: if other.is_none() { near(name, &only_second) } else { None },
             });
         }
         for name in &only_second {
@@ -132,9 +127,7 @@ impl Compatibility {
             .at(self.second.clone())
             .cure("rename the columns in one of the files, or leave them out of the features"))
     }
-}
 
-impl Compatibility {
     fn names_in_second(&self) -> Vec<String> {
         let there = self.columns.iter().filter(|column| column.in_second.is_some());
         there.map(|column| column.name.clone()).collect()

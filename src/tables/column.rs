@@ -13,8 +13,9 @@ use super::vectors::{RowVector, Vectors};
 use crate::error::Result;
 use crate::files::scratch::Scratch;
 
-/// One column of a file.
-#[derive(Clone)]
+/// One column of a file. Columns are compared by value, so a missing number equals a missing
+/// number.
+#[derive(Clone, PartialEq)]
 pub enum Column {
     /// Finite numbers, and NaN where one is missing.
     Numbers(Numbers),
@@ -22,18 +23,6 @@ pub enum Column {
     Text(Texts),
     /// A vector of one length for every row.
     Vectors(Vectors),
-}
-
-/// Compares by value, so a missing number equals a missing number.
-impl PartialEq for Column {
-    fn eq(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Numbers(a), Self::Numbers(b)) => a == b,
-            (Self::Text(a), Self::Text(b)) => a == b,
-            (Self::Vectors(a), Self::Vectors(b)) => a == b,
-            _ => false,
-        }
-    }
 }
 
 /// One cell by its meaning: `1`, `1.0` and `+1` are the same number, whether or not some other cell
@@ -224,7 +213,7 @@ impl Column {
         Ok(match self {
             Self::Numbers(cells) => Self::Numbers(cells.select_or_missing(rows)?),
             Self::Text(cells) => Self::Text(cells.select_or_missing(rows)?),
-            Self::Vectors(vectors) => Self::Vectors(vectors.select_or_missing(rows)?),
+            Self::Vectors(vectors) => Self::Vectors(vectors.select(rows)?),
         })
     }
 
@@ -284,25 +273,19 @@ impl Column {
     /// The cells of all parts, one after another; `None` if vectors would meet other cells or
     /// vectors of another length.
     pub(super) fn concat(parts: &[&Self]) -> Result<Option<Self>> {
-        let vectors: Vec<&Vectors> = parts
-            .iter()
-            .filter_map(|part| match part {
-                Self::Vectors(vectors) => Some(vectors),
-                _ => None,
-            })
-            .collect();
+        let (mut numbers, mut vectors) = (Vec::new(), Vec::new());
+        for part in parts {
+            match part {
+                Self::Numbers(cells) => numbers.push(cells),
+                Self::Vectors(cells) => vectors.push(cells),
+                Self::Text(_) => {}
+            }
+        }
         if !vectors.is_empty() {
             let all = vectors.len() == parts.len();
             return Ok(Vectors::concat(&vectors)?.filter(|_| all).map(Self::Vectors));
         }
-        let numbers: Option<Vec<&Numbers>> = parts
-            .iter()
-            .map(|part| match part {
-                Self::Numbers(cells) => Some(cells),
-                _ => None,
-            })
-            .collect();
-        if let Some(numbers) = numbers {
+        if numbers.len() == parts.len() {
             return Ok(Some(Self::Numbers(Numbers::concat(&numbers)?)));
         }
         let texts = parts.iter().map(|part| match part {
@@ -315,10 +298,7 @@ impl Column {
 
     /// Cells of the column as texts, where the cells are.
     fn as_texts(&self) -> Result<Texts> {
-        let mut texts = Texts::default();
-        if let Some(space) = self.space() {
-            texts.move_to(space)?;
-        }
+        let mut texts = Texts::in_space(self.space());
         for cell in self.cells() {
             texts.push(&cell.to_string());
             texts.settle()?;

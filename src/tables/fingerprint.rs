@@ -20,7 +20,7 @@ pub const PREFIX: &str = "sha256-sum:";
 ///
 /// It is a sum and not, say, an exclusive or, because duplicated rows must count. The fingerprint
 /// of two joined tables is the sum of theirs.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
 #[serde(try_from = "String", into = "String")]
 pub struct Fingerprint {
     /// Big-endian.
@@ -50,7 +50,7 @@ impl Fingerprint {
 }
 
 /// The fingerprint of rows, with a number that changes when rows change places.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct InOrder {
     /// The fingerprint, which does not depend on the order.
     pub rows: Fingerprint,
@@ -61,9 +61,6 @@ pub struct InOrder {
 }
 
 impl InOrder {
-    /// No rows.
-    pub const EMPTY: Self = Self { rows: Fingerprint::EMPTY, order: 0 };
-
     /// The rows of these columns.
     pub fn of(names: &[String], columns: &[Column]) -> Self {
         Names::of(names).fingerprint(columns)
@@ -91,9 +88,8 @@ pub(super) fn row_digests<'a>(
     names: &'a [String],
     columns: &'a [Column],
 ) -> impl Iterator<Item = [u8; 32]> + 'a {
-    let digester = Names::of(names).digester(columns);
-    let mut room = digester.room();
-    (0..digester.rows()).step_by(BLOCK).flat_map(move |start| digester.block(start, &mut room))
+    let mut digester = Names::of(names).digester(columns);
+    (0..rows_of(columns)).step_by(BLOCK).flat_map(move |start| digester.block(start))
 }
 
 /// The number of rows hashed together: their cells are gathered column by column, in memory order.
@@ -116,8 +112,6 @@ const FIRST: [u32; 8] = [
     0x1f83_d9ab,
     0x5be0_cd19,
 ];
-/// Fewer cells than this are not worth a second thread.
-const WORTH_A_THREAD: usize = 1 << 18;
 
 /// The names of a table's columns, sorted and hashed once for all blocks of its rows.
 pub struct Names {
@@ -144,25 +138,36 @@ impl Names {
         self.order.len()
     }
 
-    /// The fingerprint of the rows of columns with these names.
+    /// The fingerprint of the rows of columns with these names. The sums do not depend on the
+    /// division among threads.
     pub fn fingerprint(&self, columns: &[Column]) -> InOrder {
-        self.digester(columns).sum()
+        let rows = rows_of(columns);
+        let cells = columns.iter().map(Column::width).sum::<usize>() * rows;
+        let parts = parallel::by_stretches(rows, cells, BLOCK, |rows| {
+            let mut digester = self.digester(columns);
+            rows.step_by(BLOCK).fold(InOrder::default(), |sum, start| {
+                digester.block(start).into_iter().fold(sum, InOrder::with_row)
+            })
+        });
+        parts.into_iter().fold(InOrder::default(), InOrder::then)
     }
 
     fn digester<'a>(&self, columns: &'a [Column]) -> Digester<'a> {
+        let (rows, windows) = (Vec::new(), CellWindow::several(columns.len()));
         let columns = self.order.iter().map(|column| &columns[*column]).collect();
-        Digester { columns, schema: self.schema }
+        Digester { columns, schema: self.schema, numbers: Vec::new(), rows, windows }
     }
 }
 
+fn rows_of(columns: &[Column]) -> usize {
+    columns.first().map_or(0, Column::len)
+}
+
+/// Makes the digests of a table's rows, block after block.
 struct Digester<'a> {
     /// Sorted by name.
     columns: Vec<&'a Column>,
     schema: [u8; SCHEMA],
-}
-
-/// Reused for block after block.
-struct DigestRoom {
     /// The messages of rows of numbers, which are all equally long.
     numbers: Vec<[u8; BYTES]>,
     /// The messages of other rows.
@@ -172,31 +177,23 @@ struct DigestRoom {
 }
 
 impl Digester<'_> {
-    fn rows(&self) -> usize {
-        self.columns.first().map_or(0, |column| column.len())
-    }
-
-    fn room(&self) -> DigestRoom {
-        let windows = CellWindow::several(self.columns.len());
-        DigestRoom { numbers: Vec::new(), rows: Vec::new(), windows }
-    }
-
     /// Digests of the rows from `start` on.
-    fn block(&self, start: usize, room: &mut DigestRoom) -> Vec<[u8; 32]> {
-        let block = start..self.rows().min(start + BLOCK);
+    fn block(&mut self, start: usize) -> Vec<[u8; 32]> {
+        let rows = self.columns.first().map_or(0, |column| column.len());
+        let block = start..rows.min(start + BLOCK);
         let is_number = |column: &&Column| matches!(column, Column::Numbers(_));
         if self.columns.iter().all(is_number) {
             // Only the cells change from block to block.
-            if room.numbers.is_empty() {
+            if self.numbers.is_empty() {
                 let mut message = self.schema.to_vec();
                 message.resize(SCHEMA + HEAD * self.columns.len(), 0);
                 finish(&mut message);
-                room.numbers = message.repeat(BLOCK).as_chunks().0.to_vec();
+                self.numbers = message.repeat(BLOCK).as_chunks().0.to_vec();
             }
-            let long = room.numbers.len() / BLOCK;
-            for (at, (column, window)) in self.columns.iter().zip(&mut room.windows).enumerate() {
+            let long = self.numbers.len() / BLOCK;
+            for (at, (column, window)) in self.columns.iter().zip(&mut self.windows).enumerate() {
                 let Column::Numbers(cells) = column else { continue };
-                let rows = room.numbers.as_flattened_mut().chunks_exact_mut(long * BYTES);
+                let rows = self.numbers.as_flattened_mut().chunks_exact_mut(long * BYTES);
                 let at = SCHEMA + at * HEAD;
                 for (row, number) in rows.zip(window.numbers.read(cells, block.clone())) {
                     row[at..at + HEAD].copy_from_slice(&number_head(*number));
@@ -206,19 +203,19 @@ impl Digester<'_> {
             // other.
             let mut states = vec![FIRST; block.len()];
             for at in 0..long {
-                for (state, row) in states.iter_mut().zip(room.numbers.chunks_exact(long)) {
+                for (state, row) in states.iter_mut().zip(self.numbers.chunks_exact(long)) {
                     compress256(state, &row[at..=at]);
                 }
             }
             return states.into_iter().map(in_bytes).collect();
         }
-        room.rows.resize(block.len(), Vec::new());
-        for row in &mut room.rows {
+        self.rows.resize(block.len(), Vec::new());
+        for row in &mut self.rows {
             row.clear();
             row.extend_from_slice(&self.schema);
         }
-        for (column, window) in self.columns.iter().zip(&mut room.windows) {
-            let rows = room.rows.iter_mut();
+        for (column, window) in self.columns.iter().zip(&mut self.windows) {
+            let rows = self.rows.iter_mut();
             if let Column::Numbers(cells) = column {
                 for (row, number) in rows.zip(window.numbers.read(cells, block.clone())) {
                     row.extend_from_slice(&number_head(*number));
@@ -229,35 +226,11 @@ impl Digester<'_> {
                 }
             }
         }
-        let digests = room.rows.iter_mut().map(|row| {
+        let digests = self.rows.iter_mut().map(|row| {
             finish(row);
             digest(row.as_chunks().0)
         });
         digests.collect()
-    }
-
-    /// The fingerprint of all rows; the sums do not depend on the division among threads.
-    fn sum(&self) -> InOrder {
-        let cells: usize =
-            self.columns.iter().map(|column| column.width()).sum::<usize>() * self.rows();
-        let threads = parallel::threads().min(cells / WORTH_A_THREAD).max(1);
-        // Each thread has a stretch of its own, so that columns on the disk are read once.
-        let stretch = self.rows().div_ceil(threads).next_multiple_of(BLOCK);
-        let share = |thread: usize| {
-            let starts = (thread * stretch..self.rows().min((thread + 1) * stretch)).step_by(BLOCK);
-            let mut room = self.room();
-            starts.fold(InOrder::EMPTY, |sum, start| {
-                self.block(start, &mut room).into_iter().fold(sum, InOrder::with_row)
-            })
-        };
-        std::thread::scope(|scope| {
-            let others: Vec<_> =
-                (1..threads).map(|thread| scope.spawn(move || share(thread))).collect();
-            others.into_iter().enumerate().fold(share(0), |sum, (at, other)| {
-                // If a thread failed, its part is computed here.
-                sum.then(other.join().unwrap_or_else(|_| share(at + 1)))
-            })
-        })
     }
 }
 
@@ -484,9 +457,9 @@ mod tests {
 
     #[test]
     fn several_threads_agree_with_one() {
-        let cells = (0..WORTH_A_THREAD * 3 + 7).map(|row| (row % 1000) as f64).collect();
+        let cells = (0..(1 << 18) * 3 + 7).map(|row| (row % 1000) as f64).collect();
         let (names, columns) = (names(&["x"]), [Column::Numbers(cells)]);
-        let one = row_digests(&names, &columns).fold(InOrder::EMPTY, InOrder::with_row);
+        let one = row_digests(&names, &columns).fold(InOrder::default(), InOrder::with_row);
         assert_eq!(InOrder::of(&names, &columns), one);
     }
 

@@ -3,6 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`align`] | compares two tables by column name |
+//! | `chunks` | the cells of a column in chunks, in memory or on the disk |
 //! | [`column`] | typed columns and their cells |
 //! | [`elements`] | single numbers of vectors as columns: `x[3]` |
 //! | [`filter`] | row filters such as `season != 1` |
@@ -19,6 +20,7 @@ use halflight_base::{Error, error, files, memory};
 use halflight_numeric as numeric;
 
 pub mod align;
+mod chunks;
 pub mod column;
 pub mod elements;
 pub mod filter;

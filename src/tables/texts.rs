@@ -10,42 +10,22 @@ use std::sync::Arc;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
+use super::chunks::{CHUNK, Chunk, Chunks, FEW, Kept, PackedCells, SPARSE};
 use crate::error::Result;
 use crate::files::scratch::Scratch;
 
-/// The most rows of a chunk.
-const CHUNK: usize = 1 << 14;
 /// A chunk with so many letters takes no further row, so that a few hundred columns of long texts
 /// do not need much memory while they are read.
 const LETTERS: usize = 1 << 18;
-/// So many chosen texts stay in memory, whatever they were chosen from.
-const FEW: usize = 1 << 16;
-/// Chosen rows are read together with those between them, if these are at most this many times as
-/// many.
-const SPARSE: usize = 8;
 /// Stands for a text that has no number yet.
 const NONE: u16 = u16::MAX;
 
 /// Texts of a column; a missing one is empty.
 #[derive(Clone, Default)]
 pub struct Texts {
-    /// Where chunks are written, if not kept in memory.
-    space: Option<Arc<Scratch>>,
-    chunks: Vec<Chunk>,
+    chunks: Chunks<PackedTexts>,
     /// The rows after the last chunk.
     rest: Open,
-}
-
-#[derive(Clone)]
-struct Chunk {
-    rows: Range<usize>,
-    kept: Kept,
-}
-
-#[derive(Clone)]
-enum Kept {
-    Memory(Arc<Packed>),
-    Disk { space: Arc<Scratch>, at: u64, shape: Shape },
 }
 
 /// Different texts, one after another.
@@ -62,21 +42,20 @@ impl Different {
         let start = number.checked_sub(1).map_or(0, |before| self.ends[before] as usize);
         &self.letters[start..self.ends[number] as usize]
     }
+
+    /// The texts that occur among these numbers, with how often they do.
+    fn counts(&self, numbers: impl Iterator<Item = u16>) -> Vec<(u16, usize)> {
+        let mut counts = vec![0_usize; self.ends.len()];
+        numbers.for_each(|number| counts[usize::from(number)] += 1);
+        (0_u16..).zip(counts).filter(|(_, count)| *count > 0).collect()
+    }
 }
 
-/// For every row the number of its text.
-#[derive(Clone)]
-enum RowNumbers {
-    Bytes(Box<[u8]>),
-    Pairs(Box<[u16]>),
-}
-
-impl RowNumbers {
-    fn get(&self, row: usize) -> u16 {
-        match self {
-            Self::Bytes(numbers) => u16::from(numbers[row]),
-            Self::Pairs(numbers) => numbers[row],
-        }
+/// The number of a text in one byte or two.
+fn number_in(bytes: &[u8]) -> u16 {
+    match bytes {
+        [byte] => u16::from(*byte),
+        bytes => bytes.first_chunk().map_or(0, |pair| u16::from_ne_bytes(*pair)),
     }
 }
 
@@ -89,13 +68,9 @@ struct Shape {
 }
 
 impl Shape {
-    fn has_bytes(self) -> bool {
-        self.different <= 1 << 8
-    }
-
     /// The bytes of a row's number.
     fn width(self) -> usize {
-        if self.has_bytes() { 1 } else { 2 }
+        if self.different <= 1 << 8 { 1 } else { 2 }
     }
 
     fn bytes(self) -> usize {
@@ -106,15 +81,9 @@ impl Shape {
     fn read_row(self, space: &Scratch, at: u64, row: usize) -> String {
         let ends_at = at + (self.rows * self.width()) as u64;
         let letters_at = ends_at + (self.different * size_of::<u32>()) as u64;
-        let number = if self.has_bytes() {
-            let mut number = [0];
-            space.read(&mut number, at + row as u64);
-            u16::from(number[0])
-        } else {
-            let mut number = [0_u16];
-            space.read(bytemuck::cast_slice_mut(&mut number), at + 2 * row as u64);
-            number[0]
-        };
+        let mut number = vec![0; self.width()];
+        space.read(&mut number, at + (self.width() * row) as u64);
+        let number = number_in(&number);
         let end = |number: u16| {
             let mut end = [0_u32];
             let at = ends_at + (usize::from(number) * size_of::<u32>()) as u64;
@@ -127,25 +96,19 @@ impl Shape {
         unbroken(text)
     }
 
-    fn read(self, space: &Scratch, mut at: u64) -> Packed {
+    fn read(self, space: &Scratch, mut at: u64) -> PackedTexts {
         let mut next = |bytes: &mut [u8]| {
             space.read(bytes, at);
             at += bytes.len() as u64;
         };
-        let numbers = if self.has_bytes() {
-            let mut numbers = vec![0; self.rows];
-            next(&mut numbers);
-            RowNumbers::Bytes(numbers.into())
-        } else {
-            let mut numbers = vec![0_u16; self.rows];
-            next(bytemuck::cast_slice_mut(&mut numbers));
-            RowNumbers::Pairs(numbers.into())
-        };
+        let mut numbers = vec![0; self.rows * self.width()];
+        next(&mut numbers);
         let mut ends = vec![0_u32; self.different];
         next(bytemuck::cast_slice_mut(&mut ends));
         let mut letters = vec![0; self.letters];
         next(&mut letters);
-        Packed { texts: Different { letters: unbroken(letters), ends }, numbers }
+        let texts = Different { letters: unbroken(letters), ends };
+        PackedTexts { texts, width: self.width(), numbers: numbers.into() }
     }
 }
 
@@ -156,45 +119,45 @@ fn unbroken(bytes: Vec<u8>) -> String {
 }
 
 /// The rows of a full chunk.
-struct Packed {
+#[derive(Clone)]
+struct PackedTexts {
     texts: Different,
-    numbers: RowNumbers,
+    /// The bytes of a row's number.
+    width: usize,
+    /// For every row the number of its text.
+    numbers: Box<[u8]>,
 }
 
-impl Packed {
-    fn rows(&self) -> usize {
-        match &self.numbers {
-            RowNumbers::Bytes(numbers) => numbers.len(),
-            RowNumbers::Pairs(numbers) => numbers.len(),
-        }
+impl PackedTexts {
+    fn row_numbers(&self) -> impl Iterator<Item = u16> {
+        self.numbers.chunks_exact(self.width).map(number_in)
     }
 
     fn get(&self, row: usize) -> &str {
-        self.texts.get(self.numbers.get(row))
-    }
-
-    fn shape(&self) -> Shape {
-        let Different { letters, ends } = &self.texts;
-        Shape { rows: self.rows(), different: ends.len(), letters: letters.len() }
-    }
-
-    fn write(&self, space: &Scratch) -> Result<u64> {
-        let mut bytes = Vec::with_capacity(self.shape().bytes());
-        match &self.numbers {
-            RowNumbers::Bytes(numbers) => bytes.extend_from_slice(numbers),
-            RowNumbers::Pairs(numbers) => bytes.extend_from_slice(bytemuck::cast_slice(numbers)),
-        }
-        bytes.extend_from_slice(bytemuck::cast_slice(&self.texts.ends));
-        bytes.extend_from_slice(self.texts.letters.as_bytes());
-        space.append(&bytes)
+        self.texts.get(number_in(&self.numbers[row * self.width..][..self.width]))
     }
 }
 
-impl Chunk {
-    fn in_memory(&self) -> Arc<Packed> {
+impl PackedCells for PackedTexts {
+    type Form = Shape;
+
+    fn form(&self) -> Shape {
+        let Different { letters, ends } = &self.texts;
+        let rows = self.numbers.len() / self.width;
+        Shape { rows, different: ends.len(), letters: letters.len() }
+    }
+
+    fn as_bytes(&self) -> Cow<'_, [u8]> {
+        let Different { letters, ends } = &self.texts;
+        [&self.numbers, bytemuck::cast_slice(ends), letters.as_bytes()].concat().into()
+    }
+}
+
+impl Chunk<PackedTexts> {
+    fn in_memory(&self) -> Arc<PackedTexts> {
         match &self.kept {
             Kept::Memory(packed) => Arc::clone(packed),
-            Kept::Disk { space, at, shape } => Arc::new(shape.read(space, *at)),
+            Kept::Disk { space, at, form } => Arc::new(form.read(space, *at)),
         }
     }
 
@@ -210,28 +173,11 @@ impl Chunk {
     /// Different texts of the chunk, with how often they occur.
     fn counts(&self) -> impl Iterator<Item = (Cow<'_, str>, usize)> {
         let read = self.in_memory();
-        let numbers = (0..self.rows.len()).map(|row| read.numbers.get(row));
-        let found = occurrences(read.texts.ends.len(), numbers);
+        let found = read.texts.counts(read.row_numbers());
         found.into_iter().map(move |(number, count)| match &self.kept {
             Kept::Memory(packed) => (Cow::Borrowed(packed.texts.get(number)), count),
             Kept::Disk { .. } => (Cow::Owned(read.texts.get(number).to_owned()), count),
         })
-    }
-
-    /// From now on it is on the disk.
-    fn settle(&mut self, space: &Arc<Scratch>) -> Result<()> {
-        if let Kept::Memory(packed) = &self.kept {
-            let (at, shape) = (packed.write(space)?, packed.shape());
-            self.kept = Kept::Disk { space: Arc::clone(space), at, shape };
-        }
-        Ok(())
-    }
-
-    fn shape(&self) -> Shape {
-        match &self.kept {
-            Kept::Memory(packed) => packed.shape(),
-            Kept::Disk { shape, .. } => *shape,
-        }
     }
 
     /// The text in a row of the column.
@@ -239,16 +185,9 @@ impl Chunk {
         let row = row - self.rows.start;
         match &self.kept {
             Kept::Memory(packed) => Cow::Borrowed(packed.get(row)),
-            Kept::Disk { space, at, shape } => Cow::Owned(shape.read_row(space, *at, row)),
+            Kept::Disk { space, at, form } => Cow::Owned(form.read_row(space, *at, row)),
         }
     }
-}
-
-/// The numbers below `different` that occur, with how often they do.
-fn occurrences(different: usize, numbers: impl Iterator<Item = u16>) -> Vec<(u16, usize)> {
-    let mut counts = vec![0_usize; different];
-    numbers.for_each(|number| counts[usize::from(number)] += 1);
-    (0_u16..).zip(counts).filter(|(_, count)| *count > 0).collect()
 }
 
 /// Rows to which others are added.
@@ -285,19 +224,24 @@ impl Open {
         self.texts.get(self.numbers[row])
     }
 
+    fn shape(&self) -> Shape {
+        let Different { letters, ends } = &self.texts;
+        Shape { rows: self.numbers.len(), different: ends.len(), letters: letters.len() }
+    }
+
     /// Takes out the rows, so that none is left.
-    fn take(&mut self) -> Packed {
+    fn take(&mut self) -> PackedTexts {
+        let width = self.shape().width();
         self.known.clear();
         let numbers = std::mem::take(&mut self.numbers);
         let mut texts = std::mem::take(&mut self.texts);
         texts.letters.shrink_to_fit();
         texts.ends.shrink_to_fit();
-        let numbers = if texts.ends.len() <= 1 << 8 {
-            RowNumbers::Bytes(numbers.into_iter().map(|number| number as u8).collect())
-        } else {
-            RowNumbers::Pairs(numbers.into())
+        let numbers = match width {
+            1 => numbers.into_iter().map(|number| number as u8).collect(),
+            _ => bytemuck::cast_slice(&numbers).into(),
         };
-        Packed { texts, numbers }
+        PackedTexts { texts, width, numbers }
     }
 }
 
@@ -314,7 +258,7 @@ impl<S: AsRef<str>> FromIterator<S> for Texts {
 impl Texts {
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.packed() + self.rest.numbers.len()
+        self.chunks.rows() + self.rest.numbers.len()
     }
 
     /// Whether there are none.
@@ -322,46 +266,36 @@ impl Texts {
         self.len() == 0
     }
 
-    /// The number of rows in chunks.
-    fn packed(&self) -> usize {
-        self.chunks.last().map_or(0, |chunk| chunk.rows.end)
-    }
-
     /// The bytes that they take, in memory or on the disk.
     pub(super) fn bytes(&self) -> usize {
-        let chunks = self.chunks.iter().map(|chunk| chunk.shape().bytes());
-        let Open { texts, numbers, .. } = &self.rest;
-        let (rows, different) = (numbers.len(), texts.ends.len());
-        let rest = Shape { rows, different, letters: texts.letters.len() };
-        chunks.sum::<usize>() + rest.bytes()
+        let chunks = self.chunks.list().iter().map(|chunk| match &chunk.kept {
+            Kept::Memory(packed) => packed.form().bytes(),
+            Kept::Disk { form, .. } => form.bytes(),
+        });
+        chunks.sum::<usize>() + self.rest.shape().bytes()
     }
 
     /// The text in a row.
     pub fn get(&self, row: usize) -> Cow<'_, str> {
-        match row.checked_sub(self.packed()) {
+        match row.checked_sub(self.chunks.rows()) {
             Some(row) => Cow::Borrowed(self.rest.get(row)),
-            None => self.chunks[self.chunk_of(row)].get(row),
+            None => self.chunks.list()[self.chunks.number_of(row)].get(row),
         }
-    }
-
-    /// The chunk that holds a row.
-    fn chunk_of(&self, row: usize) -> usize {
-        self.chunks.partition_point(|chunk| chunk.rows.end <= row)
     }
 
     /// All of them, in order.
     pub fn iter(&self) -> impl Iterator<Item = Cow<'_, str>> {
         let rest = (0..self.rest.numbers.len()).map(|row| Cow::Borrowed(self.rest.get(row)));
-        self.chunks.iter().flat_map(Chunk::iter).chain(rest)
+        self.chunks.list().iter().flat_map(Chunk::iter).chain(rest)
     }
 
     /// The different texts of each chunk, with how often they occur there.
     pub fn counts(&self) -> impl Iterator<Item = (Cow<'_, str>, usize)> {
         let Open { texts, numbers, .. } = &self.rest;
-        let rest = occurrences(texts.ends.len(), numbers.iter().copied())
-            .into_iter()
-            .map(|(number, count)| (Cow::Borrowed(texts.get(number)), count));
-        self.chunks.iter().flat_map(Chunk::counts).chain(rest)
+        let rest = texts.counts(numbers.iter().copied());
+        let rest =
+            rest.into_iter().map(|(number, count)| (Cow::Borrowed(texts.get(number)), count));
+        self.chunks.list().iter().flat_map(Chunk::counts).chain(rest)
     }
 
     /// Adds a text. After some of them, [`Self::settle`] is to be called.
@@ -380,36 +314,30 @@ impl Texts {
 
     /// Forgets all of them.
     pub(super) fn clear(&mut self) {
-        *self = Self { space: self.space.take(), ..Self::default() };
+        *self = Self::in_space(self.space());
     }
 
     /// Makes a chunk of the rest.
     fn close(&mut self) {
-        let first = self.packed();
-        let packed = self.rest.take();
-        let rows = first..first + packed.rows();
-        self.chunks.push(Chunk { rows, kept: Kept::Memory(Arc::new(packed)) });
+        self.chunks.push(self.rest.numbers.len(), self.rest.take());
     }
 
     /// Writes the chunks that are full, if they go to the disk.
     pub(super) fn settle(&mut self) -> Result<()> {
-        let Some(space) = &self.space else { return Ok(()) };
-        let written = |chunk: &Chunk| matches!(chunk.kept, Kept::Disk { .. });
-        let new = self.chunks.iter_mut().rev();
-        for chunk in new.take_while(|chunk| !written(chunk)) {
-            chunk.settle(space)?;
-        }
-        Ok(())
+        self.chunks.settle()
     }
 
     /// Adds the texts of other rows.
     pub(super) fn append(&mut self, other: &Self) -> Result<()> {
-        for chunk in &other.chunks {
-            let Packed { texts, numbers } = &*chunk.in_memory();
-            self.extend(texts, (0..chunk.rows.len()).map(|row| numbers.get(row)));
+        for chunk in other.chunks.list() {
+            let packed = chunk.in_memory();
+            self.extend(&packed.texts, packed.row_numbers());
             self.settle()?;
         }
-        let Open { texts, numbers, .. } = &other.rest;
+        self.append_rest(&other.rest)
+    }
+
+    fn append_rest(&mut self, Open { texts, numbers, .. }: &Open) -> Result<()> {
         self.extend(texts, numbers.iter().copied());
         self.settle()
     }
@@ -432,20 +360,13 @@ impl Texts {
 
     /// The texts of all parts, one after another. Full chunks are not copied.
     pub(super) fn concat(parts: &[&Self]) -> Result<Self> {
-        let space = parts.iter().find_map(|part| part.space.clone());
-        let mut all = Self { space, ..Self::default() };
+        let mut all = Self::in_space(parts.iter().find_map(|part| part.space()));
         for part in parts {
-            if !part.chunks.is_empty() && !all.rest.numbers.is_empty() {
+            if !part.chunks.list().is_empty() && !all.rest.numbers.is_empty() {
                 all.close();
             }
-            let before = all.packed();
-            for Chunk { rows, kept } in &part.chunks {
-                let rows = rows.start + before..rows.end + before;
-                all.chunks.push(Chunk { rows, kept: kept.clone() });
-            }
-            let Open { texts, numbers, .. } = &part.rest;
-            all.extend(texts, numbers.iter().copied());
-            all.settle()?;
+            all.chunks.append(&part.chunks)?;
+            all.append_rest(&part.rest)?;
         }
         Ok(all)
     }
@@ -453,16 +374,18 @@ impl Texts {
     /// The texts in these rows, in this order: in memory if there are few, and otherwise where
     /// these are.
     pub fn select(&self, rows: &[usize]) -> Result<Self> {
+        let chunks = self.chunks.list();
         let mut chosen = self.beside(rows.len());
         for some in rows.chunks(CHUNK) {
             let (Some(&least), Some(&most)) = (some.iter().min(), some.iter().max()) else { break };
-            let between = self.chunk_of(least)..self.chunks.len().min(self.chunk_of(most) + 1);
+            let first = self.chunks.number_of(least);
+            let between = first..chunks.len().min(self.chunks.number_of(most) + 1);
             let near: Option<Vec<_>> = (most - least < SPARSE * some.len())
-                .then(|| self.chunks[between.clone()].iter().map(Chunk::in_memory).collect());
+                .then(|| chunks[between].iter().map(Chunk::in_memory).collect());
             for &row in some {
-                let chunk = self.chunk_of(row);
-                match near.as_ref().and_then(|near| near.get(chunk - between.start)) {
-                    Some(packed) => chosen.push(packed.get(row - self.chunks[chunk].rows.start)),
+                let number = self.chunks.number_of(row);
+                match near.as_ref().and_then(|near| near.get(number - first)) {
+                    Some(packed) => chosen.push(packed.get(row - chunks[number].rows.start)),
                     None => chosen.push(&self.get(row)),
                 }
             }
@@ -474,17 +397,17 @@ impl Texts {
     /// The texts in these rows, with an empty text for a row that does not exist. The rows may be
     /// in any order, so all of one column are in memory meanwhile.
     pub(super) fn select_or_missing(&self, rows: &[usize]) -> Result<Self> {
-        let all: Vec<_> = self.chunks.iter().map(Chunk::in_memory).collect();
+        let all: Vec<_> = self.chunks.list().iter().map(Chunk::in_memory).collect();
         let mut chosen = self.beside(rows.len());
         for some in rows.chunks(CHUNK) {
             for &row in some {
-                let chunk = self.chunk_of(row);
+                let number = self.chunks.number_of(row);
                 if row >= self.len() {
                     chosen.push("");
-                } else if let Some(packed) = all.get(chunk) {
-                    chosen.push(packed.get(row - self.chunks[chunk].rows.start));
+                } else if let Some(packed) = all.get(number) {
+                    chosen.push(packed.get(row - self.chunks.list()[number].rows.start));
                 } else {
-                    chosen.push(self.rest.get(row - self.packed()));
+                    chosen.push(self.rest.get(row - self.chunks.rows()));
                 }
             }
             chosen.settle()?;
@@ -492,23 +415,24 @@ impl Texts {
         Ok(chosen)
     }
 
+    /// None yet, which will be on the disk if there is space.
+    pub(super) fn in_space(space: Option<&Arc<Scratch>>) -> Self {
+        Self { chunks: Chunks::in_space(space), rest: Open::default() }
+    }
+
     /// Room for chosen texts: in the same file if they are many.
     fn beside(&self, rows: usize) -> Self {
-        let space = if rows <= FEW { None } else { self.space.clone() };
-        Self { space, ..Self::default() }
+        Self { chunks: self.chunks.beside(rows, FEW), rest: Open::default() }
     }
 
     /// From now on they are on the disk.
     pub(super) fn move_to(&mut self, space: &Arc<Scratch>) -> Result<()> {
-        if self.space.is_none() {
-            self.space = Some(Arc::clone(space));
-        }
-        self.settle()
+        self.chunks.move_to(space)
     }
 
     /// Where they are, if on the disk.
     pub(super) fn space(&self) -> Option<&Arc<Scratch>> {
-        self.space.as_ref()
+        self.chunks.space()
     }
 }
 
@@ -522,18 +446,18 @@ impl PartialEq for Texts {
 /// Holds a chunk for somebody who goes through the rows in order.
 #[derive(Default)]
 pub struct TextWindow {
-    chunk: Option<(Range<usize>, Arc<Packed>)>,
+    chunk: Option<(Range<usize>, Arc<PackedTexts>)>,
 }
 
 impl TextWindow {
     /// The text in a row of always the same column.
     pub fn get<'w>(&'w mut self, texts: &'w Texts, row: usize) -> &'w str {
-        if let Some(row) = row.checked_sub(texts.packed()) {
+        if let Some(row) = row.checked_sub(texts.chunks.rows()) {
             return texts.rest.get(row);
         }
         let known = self.chunk.take().filter(|(rows, _)| rows.contains(&row));
         let (rows, packed) = self.chunk.insert(known.unwrap_or_else(|| {
-            let chunk = &texts.chunks[texts.chunk_of(row)];
+            let chunk = &texts.chunks.list()[texts.chunks.number_of(row)];
             (chunk.rows.clone(), chunk.in_memory())
         }));
         packed.get(row - rows.start)
@@ -586,8 +510,8 @@ mod tests {
         fn every_text_comes_back(texts in texts(), piece in 1..40_000_usize) {
             let memory: Texts = texts.iter().collect();
             let disk = on_disk(&texts, piece);
-            let written = |it: &Chunk| matches!(it.kept, Kept::Disk { .. });
-            prop_assert!(disk.chunks.iter().all(written));
+            let written = |it: &Chunk<_>| matches!(it.kept, Kept::Disk { .. });
+            prop_assert!(disk.chunks.list().iter().all(written));
             for kept in [&memory, &disk] {
                 prop_assert_eq!(kept.len(), texts.len());
                 prop_assert_eq!(&owned(kept), &texts);
@@ -659,7 +583,7 @@ mod tests {
         let wards: Texts = (0..4 * CHUNK).map(|row| format!("ward {}", row % 9)).collect();
         assert!(wards.bytes() < 4 * CHUNK + 1000, "{}", wards.bytes());
         let long: Texts = (0..10).map(|row| row.to_string().repeat(LETTERS)).collect();
-        assert_eq!((long.chunks.len(), long.len()), (9, 10));
+        assert_eq!((long.chunks.list().len(), long.len()), (9, 10));
     }
 
     #[test]

@@ -14,7 +14,6 @@ mod onnx;
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -22,6 +21,7 @@ use sha2::{Digest, Sha256};
 pub use self::image::ImageSizes;
 use super::column::Column;
 use super::read::ReadingProgress;
+use super::read::in_turn::in_turn;
 use super::table::Table;
 use super::vectors::{Values, Vectors};
 use crate::error::{Error, Result};
@@ -204,7 +204,6 @@ impl Extraction {
         let records = vectors.len();
         let batches = records.div_ceil(BATCH);
         let threads = parallel::threads().min(batches);
-        let (done, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
         let batch = |at: usize| -> Result<Vec<f32>> {
             let (first, end) = (at * BATCH, ((at + 1) * BATCH).min(records));
             let mut ready = Vec::new();
@@ -225,41 +224,27 @@ impl Extraction {
             }
             Ok(features)
         };
-        let mut parts = std::thread::scope(|scope| {
-            let work = |thread: usize| {
-                let (batch, done, stop) = (&batch, &done, &stop);
-                move || -> Result<Vec<(usize, Vec<f32>)>> {
-                    let mut parts = Vec::new();
-                    for at in (thread..batches).step_by(threads.max(1)) {
-                        if stop.load(Ordering::Relaxed) {
-                            break;
-                        }
-                        parts.push((at, batch(at)?));
-                        done.fetch_add(1, Ordering::Relaxed);
-                    }
-                    Ok(parts)
+        let (mut next, mut features) = (0, Vec::new());
+        in_turn(
+            threads,
+            |part: &mut (usize, Vec<f32>)| {
+                part.0 = next;
+                next += 1;
+                Ok(part.0 < batches)
+            },
+            |part| {
+                part.1 = batch(part.0)?;
+                Ok(())
+            },
+            |part| {
+                features.append(&mut part.1);
+                let done = records.min((part.0 + 1) * BATCH) as u64;
+                if progress.advance(done, records as u64) == ControlFlow::Break(()) {
+                    return Err(Error::interrupted("extracting features was stopped"));
                 }
-            };
-            let handles: Vec<_> = (0..threads).map(|thread| scope.spawn(work(thread))).collect();
-            while handles.iter().any(|handle| !handle.is_finished()) {
-                let records = (done.load(Ordering::Relaxed) * BATCH).min(records) as u64;
-                if progress.advance(records, vectors.len() as u64) == ControlFlow::Break(()) {
-                    stop.store(true, Ordering::Relaxed);
-                }
-                std::thread::sleep(std::time::Duration::from_millis(10));
-            }
-            let mut parts = Vec::new();
-            for handle in handles {
-                let part = handle.join().map_err(|_| Error::failed("the network crashed"))?;
-                parts.extend(part?);
-            }
-            Ok::<_, Error>(parts)
-        })?;
-        if stop.load(Ordering::Relaxed) {
-            return Err(Error::interrupted("extracting features was stopped"));
-        }
-        parts.sort_by_key(|(at, _)| *at);
-        let features: Vec<f32> = parts.into_iter().flat_map(|(_, features)| features).collect();
+                Ok(())
+            },
+        )?;
         let width = features.len().checked_div(records).unwrap_or(0);
         Vectors::new(width, Values::F32(features))
             .ok_or_else(|| Error::failed("the network gave no features"))

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tract_onnx::prelude::*;
 
-use super::{BATCH, Network};
+use super::{BATCH, RunnableNetwork};
 use crate::error::{Error, Result};
 
 pub(super) struct OnnxNetwork {
@@ -57,7 +57,7 @@ impl OnnxNetwork {
     }
 }
 
-impl Network for OnnxNetwork {
+impl RunnableNetwork for OnnxNetwork {
     fn run(&self, batch: Vec<f32>) -> Result<Vec<f32>> {
         let run = || -> TractResult<Vec<f32>> {
             let input = Tensor::from_shape(&self.shape, &batch)?;

@@ -10,8 +10,6 @@ use crate::vectors::Vectors;
 
 /// The number of rows that are hashed together.
 const BLOCK: usize = 64;
-/// Fewer cells than this are not worth a second thread.
-const WORTH_A_THREAD: usize = 1 << 18;
 /// The number of rows that determine the information in a column.
 const SAMPLE: usize = 256;
 /// A class with so few digests after thousands of rows identifies nobody.
@@ -22,35 +20,24 @@ impl Sketch {
     pub fn of(table: &Table, key: &DigestKey) -> Self {
         let rows = table.rows();
         if rows == 0 {
-            let nothing = || Lowest::new().into_class(0.0);
-            return Self { rows: 0, classes: (0..CLASSES).map(|_| nothing()).collect() };
+            let classes = (0..CLASSES).map(|_| Lowest::new().into_class(0.0));
+            return Self { rows: 0, classes: classes.collect() };
         }
         let plan = HashPlan::of(table, key);
-        let cells = plan.cells * rows;
-        let threads = parallel::threads().min(cells / WORTH_A_THREAD).max(1);
-        // Each thread has a stretch of its own, so that columns on the disk are read once.
-        let stretch = rows.div_ceil(threads).next_multiple_of(BLOCK);
-        let share = |thread: usize| {
+        let parts = parallel::by_stretches(rows, plan.cells * rows, BLOCK, |rows| {
             let mut gathered = [const { Lowest::new() }; CLASSES];
             let mut block = RowSums::new(table.columns.len());
-            for start in (thread * stretch..rows.min((thread + 1) * stretch)).step_by(BLOCK) {
+            for start in rows.step_by(BLOCK) {
                 block.fill(table, key, &plan, start);
                 block.digest(key, &plan, &mut gathered);
             }
             gathered.iter_mut().for_each(Lowest::settle);
             gathered
-        };
-        let gathered = std::thread::scope(|scope| {
-            let others: Vec<_> =
-                (1..threads).map(|thread| scope.spawn(move || share(thread))).collect();
-            let mut all = share(0);
-            for (at, other) in others.into_iter().enumerate() {
-                // If a thread failed, its part is computed here.
-                let other = other.join().unwrap_or_else(|_| share(at + 1));
-                all.iter_mut().zip(other).for_each(|(one, other)| one.join(other));
-            }
-            all
         });
+        let mut gathered = [const { Lowest::new() }; CLASSES];
+        for part in parts {
+            gathered.iter_mut().zip(part).for_each(|(all, part)| all.join(part));
+        }
         let classes = gathered.into_iter().zip(&plan.spreads);
         let classes = classes.map(|(lowest, spread)| lowest.into_class(*spread));
         Self { rows: rows as u64, classes: classes.collect() }
@@ -261,14 +248,15 @@ impl RowSums {
         }
         for (at, (column, places)) in table.columns.iter().zip(&plan.places).enumerate() {
             match column {
-                Column::Numbers(cells) if places[0].kind != HashedKind::Constant => {
+                Column::Numbers(_) | Column::Text(_) if places[0].kind == HashedKind::Constant => {}
+                Column::Numbers(cells) => {
                     let cells = self.windows[at].numbers.read(cells, start..end);
                     for (hash, x) in self.cells.iter_mut().zip(cells) {
                         *hash = key.number(*x);
                     }
                     self.add(places[0]);
                 }
-                Column::Text(_) if places[0].kind != HashedKind::Constant => {
+                Column::Text(_) => {
                     for (hash, row) in self.cells.iter_mut().zip(start..end) {
                         *hash = key.cell(self.windows[at].cell(column, row));
                     }
@@ -286,7 +274,6 @@ impl RowSums {
                         }
                     }
                 }
-                _ => {}
             }
         }
     }

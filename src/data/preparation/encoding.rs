@@ -45,7 +45,7 @@ pub(super) enum Coded<'a> {
     Numbers(Cow<'a, [f64]>),
     /// For every row, the index of the 0/1 feature that is 1.
     Codes(Vec<usize>),
-    Vectors(Cow<'a, Vectors>),
+    Vectors(&'a Vectors),
 }
 
 impl Coded<'_> {
@@ -133,8 +133,9 @@ impl Encoding {
                 Ok(Coded::Codes(table.column(column)?.cells().map(code).collect()))
             }
             Self::Vector { column, scales } => {
-                let vectors = vectors(table, column, scales.len(), gaps)?.whole();
-                vectors.map(Coded::Vectors).map_err(|error| error.at(table.origin.clone()))
+                let vectors = vectors(table, column, scales.len(), gaps)?;
+                vectors.check_memory().map_err(|error| error.at(table.origin.clone()))?;
+                Ok(Coded::Vectors(vectors))
             }
         }
     }

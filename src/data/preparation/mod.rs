@@ -40,13 +40,13 @@ use super::{Bounded, Bounds, Classes, Dataset, HeldOut, PublicData, Task};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::numeric::columns::Singles;
-use crate::numeric::doubles::{Doubles, DoublesOnDisk};
+use crate::numeric::doubles::Doubles;
 use crate::numeric::{Matrix, parallel};
 
 use cells::Gaps;
 use encoding::{Coded, Encoding};
 use labels::{LabelColumn, RawLabels};
-use public_score::{CodedScores, PublicScore};
+use public_score::{PublicScore, Scorer};
 use scale::Standardisation;
 
 pub(crate) use encoding::MOST_VALUES;
@@ -111,7 +111,7 @@ pub struct Preparation {
 /// The columns of a table in the form that a preparation uses.
 struct CodedTable<'a> {
     columns: Vec<(&'a [Standardisation], Coded<'a>)>,
-    score: Option<CodedScores<'a>>,
+    score: Option<Scorer<'a>>,
 }
 
 fn one() -> f64 {
@@ -127,27 +127,38 @@ impl CodedTable<'_> {
     /// Writes the standardised features of the rows from `first` on into the first places of these
     /// examples of `dimension` numbers: one column at a time, for a few rows that stay in the cache.
     fn standardise(&self, first: usize, examples: &mut [f64], dimension: usize) {
-        let dimension = dimension.max(1);
+        let (dimension, mut room) = (dimension.max(1), Vec::new());
         let blocks = examples.chunks_mut(TOGETHER * dimension);
         for (first, block) in (first..).step_by(TOGETHER).zip(blocks) {
             let rows = first..first + block.len() / dimension;
-            let features = self.columns.iter().flat_map(|(scales, coded)| {
-                scales.iter().enumerate().map(move |(feature, scale)| (scale, coded, feature))
-            });
-            for (place, (scale, coded, feature)) in features.enumerate() {
-                let slots = block.iter_mut().skip(place).step_by(dimension);
+            let mut place = 0;
+            for (scales, coded) in &self.columns {
+                let slots = block.chunks_exact_mut(dimension).map(|example| &mut example[place..]);
                 match coded {
                     Coded::Numbers(numbers) => {
-                        for (slot, number) in slots.zip(&numbers[rows.clone()]) {
-                            *slot = scale.apply(*number);
+                        for (slots, number) in slots.zip(&numbers[rows.clone()]) {
+                            slots[0] = scales[0].apply(*number);
                         }
                     }
-                    _ => {
-                        for (slot, row) in slots.zip(rows.clone()) {
-                            *slot = scale.apply(coded.value(row, feature));
+                    Coded::Codes(codes) => {
+                        for (slots, code) in slots.zip(&codes[rows.clone()]) {
+                            for (feature, (slot, scale)) in
+                                slots.iter_mut().zip(*scales).enumerate()
+                            {
+                                *slot = scale.apply(f64::from(*code == feature));
+                            }
+                        }
+                    }
+                    Coded::Vectors(vectors) => {
+                        let vectors = vectors.read(rows.clone(), &mut room);
+                        for (slots, vector) in slots.zip(vectors.chunks_exact(scales.len())) {
+                            for ((slot, x), scale) in slots.iter_mut().zip(vector).zip(*scales) {
+                                *slot = scale.apply(*x);
+                            }
                         }
                     }
                 }
+                place += scales.len();
             }
         }
     }
@@ -226,22 +237,40 @@ impl Preparation {
     /// rows. There are as many records as rows: incomplete ones are empty where the
     /// policy is to drop them (see [`super::missing`]).
     pub fn apply(&self, table: &Table, name: &str, with_label: bool) -> Result<Dataset> {
+        self.apply_with(table, (name, with_label), None)
+    }
+
+    /// [`Self::apply`], perhaps with these scores instead of those of the public predictor.
+    fn apply_with(
+        &self,
+        table: &Table,
+        (name, with_label): (&str, bool),
+        scores: Option<&Matrix>,
+    ) -> Result<Dataset> {
         self.fits(table, with_label)?;
-        let Some(complete) = self.dropping(table, with_label)? else {
-            return self.bounded(table, name, with_label, None);
-        };
-        let dataset = self.bounded(&table.excerpt(&complete)?, name, with_label, None)?;
-        Ok(spread(dataset, &complete, table.rows()))
+        let complete = self.dropping(table, with_label)?;
+        self.with_others_empty(table, complete, (name, with_label), scores)
     }
 
     /// Prepares private rows: an unusable one stops nothing and becomes an empty record.
     pub fn apply_private(&self, table: &Table, name: &str, with_label: bool) -> Result<Dataset> {
         self.fits(table, with_label)?;
-        let Some(usable) = self.usable_rows(table, with_label)? else {
-            return self.bounded(table, name, with_label, None);
-        };
-        let dataset = self.bounded(&table.excerpt(&usable)?, name, with_label, None)?;
-        Ok(spread(dataset, &usable, table.rows()))
+        let usable = self.usable_rows(table, with_label)?;
+        self.with_others_empty(table, usable, (name, with_label), None)
+    }
+
+    /// Prepares these rows, if there are others, which become empty records.
+    fn with_others_empty(
+        &self,
+        table: &Table,
+        rows: Option<Vec<usize>>,
+        (name, with_label): (&str, bool),
+        scores: Option<&Matrix>,
+    ) -> Result<Dataset> {
+        let Some(rows) = rows else { return self.bounded(table, name, with_label, scores) };
+        let scores = scores.map(|scores| scores.select_columns(&rows));
+        let dataset = self.bounded(&table.excerpt(&rows)?, name, with_label, scores.as_ref())?;
+        Ok(spread(dataset, &rows, table.rows()))
     }
 
     /// Prepares some private rows within these bounds, as methods take them: in parts, so that
@@ -266,10 +295,7 @@ impl Preparation {
     ) -> Result<HeldOut> {
         let prepare = |part: &Table| {
             self.fits(part, true)?;
-            match self.usable_rows(part, true)? {
-                Some(usable) => self.for_evaluation(&part.excerpt(&usable)?, name),
-                None => self.for_evaluation(part, name),
-            }
+            self.for_evaluation(part, self.usable_rows(part, true)?, name)
         };
         self.gather(table, rows, PART, prepare, &|_| ())
     }
@@ -279,15 +305,12 @@ impl Preparation {
     pub fn apply_public(
         &self,
         table: &Table,
-        (name, with_label): (&str, bool),
+        asked: (&str, bool),
         scores: Option<&Matrix>,
     ) -> Result<PublicData> {
-        self.public(table, |rows, part| match scores {
-            None => self.apply(part, name, with_label),
-            Some(scores) if rows.len() == table.rows() => {
-                self.apply_scored(part, name, with_label, scores)
-            }
-            Some(scores) => self.apply_scored(part, name, with_label, &scores.select_columns(rows)),
+        self.public(table, |rows, part| {
+            let scores = scores.map(|scores| scores.select_columns(rows));
+            self.apply_with(part, asked, scores.as_ref())
         })
     }
 
@@ -305,20 +328,11 @@ impl Preparation {
         let Some(space) = table.space() else {
             return prepare(&rows, table).map(PublicData::from);
         };
-        let dimension = self.dimension();
-        if self.bytes_of(table) > memory::much() {
-            let mut features = DoublesOnDisk::beside(space, dimension)?;
-            let all = in_parts(table, &rows, PART, prepare, &mut |part| features.append(part))?;
-            return Ok(all.with_features(Doubles::Disk(features)));
-        }
-        let mut numbers = Vec::with_capacity(dimension * rows.len());
-        let mut take = |part: &Matrix| {
-            numbers.extend_from_slice(part.as_slice());
-            Ok(())
-        };
-        let all = in_parts(table, &rows, PART, prepare, &mut take)?;
-        let features = Matrix::from_vec(dimension, numbers.len() / dimension, numbers);
-        Ok(all.with_features(features.into()))
+        let large = self.bytes_of(table) > memory::much();
+        let other = Some(space).filter(|_| large);
+        let mut features = Doubles::with_room(self.dimension(), rows.len(), other)?;
+        let all = in_parts(table, &rows, PART, prepare, &mut |part| features.append(part))?;
+        Ok(all.with_features(features))
     }
 
     /// Prepares `size` rows at a time, finishes each part, and puts the parts together: on the disk,
@@ -346,11 +360,18 @@ impl Preparation {
     /// drop them. A released mean must divide the sum over these records by the number of *rows*.
     pub fn apply_for_evaluation(&self, table: &Table, name: &str) -> Result<Dataset> {
         self.fits(table, true)?;
-        let complete = self.dropping(table, true)?.map(|rows| table.excerpt(&rows)).transpose()?;
-        self.for_evaluation(complete.as_ref().unwrap_or(table), name)
+        self.for_evaluation(table, self.dropping(table, true)?, name)
     }
 
-    fn for_evaluation(&self, table: &Table, name: &str) -> Result<Dataset> {
+    /// Prepares these rows, if there are others.
+    fn for_evaluation(
+        &self,
+        table: &Table,
+        rows: Option<Vec<usize>>,
+        name: &str,
+    ) -> Result<Dataset> {
+        let some = rows.map(|rows| table.excerpt(&rows)).transpose()?;
+        let table = some.as_ref().unwrap_or(table);
         let (mut dataset, _) = self.unlabelled(table, name, None)?;
         match self.labels.read(table)? {
             RawLabels::Numbers { raw, .. } => {
@@ -512,7 +533,7 @@ impl Preparation {
             .map(|encoding| Ok((encoding.scales(), encoding.read(table, gaps)?)));
         let columns = columns.collect::<Result<_>>()?;
         let score =
-            self.score.as_ref().map(|score| score.coded(table, self.missing)).transpose()?;
+            self.score.as_ref().map(|score| score.scorer(table, self.missing)).transpose()?;
         Ok(CodedTable { columns, score })
     }
 

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::encoding::{Coded, Encoding};
 use super::recipe::{RecipeScore, ScoreRecipe};
 use super::scale::Standardisation;
-use super::{FeatureScaling, LARGEST, Preparation, declared_norm, gaps, spread};
+use super::{FeatureScaling, LARGEST, Preparation, declared_norm, gaps};
 use crate::column::Column;
 use crate::error::{Error, Result};
 use crate::model::Model;
@@ -204,44 +204,31 @@ impl PublicScore {
     }
 }
 
-/// The columns of a table in the form in which the scores need them.
-pub(super) enum CodedScores<'a> {
-    Trained,
-    Earlier(Box<super::CodedTable<'a>>),
-    Column(Standardisation, Coded<'a>),
-}
+/// Gives the scores of the rows of a table whose standardised features these are, from a row on.
+pub(super) type Scorer<'a> = Box<dyn Fn(&Matrix, usize) -> Matrix + 'a>;
 
 impl PublicScore {
-    pub fn coded<'a>(&'a self, table: &'a Table, missing: Missing) -> Result<CodedScores<'a>> {
+    pub fn scorer<'a>(&'a self, table: &'a Table, missing: Missing) -> Result<Scorer<'a>> {
         Ok(match &self.source {
-            ScoreSource::Trained(_) => CodedScores::Trained,
-            ScoreSource::Earlier { preparation, .. } => {
-                CodedScores::Earlier(Box::new(preparation.coded(table)?))
+            ScoreSource::Trained(model) => Box::new(|standard, _| model.scores(standard)),
+            ScoreSource::Earlier { model, preparation } => {
+                let coded = preparation.coded(table)?;
+                Box::new(move |standard, first| {
+                    let mut features = Matrix::zeros(preparation.dimension(), standard.ncols());
+                    preparation.fill(&coded, first, &mut features, None);
+                    model.scores(&features)
+                })
             }
             ScoreSource::Column(ScoreColumn(encoding)) => {
                 let scale = encoding.scales().first().copied();
                 let scale = scale.unwrap_or(Standardisation::IDENTITY);
-                CodedScores::Column(scale, encoding.read(table, gaps(missing))?)
-            }
-        })
-    }
-
-    /// The scores of the rows whose standardised features these are, from row `first` on.
-    fn raw(&self, coded: &CodedScores<'_>, standard: &Matrix, first: usize) -> Matrix {
-        match (&self.source, coded) {
-            (ScoreSource::Earlier { model, preparation }, CodedScores::Earlier(coded)) => {
-                let mut features = Matrix::zeros(preparation.dimension(), standard.ncols());
-                preparation.fill(coded, first, &mut features, None);
-                model.scores(&features)
-            }
-            (ScoreSource::Trained(model), _) => model.scores(standard),
-            (_, CodedScores::Column(scale, coded)) => {
-                Matrix::from_fn(1, standard.ncols(), |_, at| {
-                    scale.apply(coded.value(first + at, 0)).clamp(-LARGEST, LARGEST)
+                let coded = encoding.read(table, gaps(missing))?;
+                Box::new(move |standard, first| {
+                    let score = |at| scale.apply(coded.value(first + at, 0));
+                    Matrix::from_fn(1, standard.ncols(), |_, at| score(at).clamp(-LARGEST, LARGEST))
                 })
             }
-            _ => Matrix::zeros(self.count(), standard.ncols()),
-        }
+        })
     }
 }
 
@@ -284,11 +271,6 @@ impl Preparation {
         self
     }
 
-    /// Whether records have the score of a public predictor.
-    pub fn has_score(&self) -> bool {
-        self.score.is_some()
-    }
-
     pub(super) fn set_missing(&mut self, missing: Missing) {
         self.missing = missing;
         if let Some(score) = &mut self.score {
@@ -312,8 +294,8 @@ impl Preparation {
             width: 0.0,
             scale: 1.0,
         };
-        let coded = score.coded(table, self.missing)?;
-        Ok(score.raw(&coded, &self.standardised(table)?, 0))
+        let scorer = score.scorer(table, self.missing)?;
+        Ok(scorer(&self.standardised(table)?, 0))
     }
 
     /// The preparation with a score whose constants come from these public rows and their scores,
@@ -357,20 +339,13 @@ impl Preparation {
         with_label: bool,
         scores: &Matrix,
     ) -> Result<Dataset> {
-        self.fits(table, with_label)?;
-        let Some(complete) = self.dropping(table, with_label)? else {
-            return self.bounded(table, name, with_label, Some(scores));
-        };
-        let scores = scores.select_columns(&complete);
-        let some = table.excerpt(&complete)?;
-        let dataset = self.bounded(&some, name, with_label, Some(&scores))?;
-        Ok(spread(dataset, &complete, table.rows()))
+        self.apply_with(table, (name, with_label), Some(scores))
     }
 
     /// The features of the score for rows with these standardised features.
     pub(super) fn score_features(
         &self,
-        coded: Option<&CodedScores<'_>>,
+        scorer: Option<&Scorer<'_>>,
         standard: &Matrix,
         first: usize,
         given: Option<&Matrix>,
@@ -378,7 +353,7 @@ impl Preparation {
         let score = self.score.as_ref()?;
         let raw = match given {
             Some(given) => given.columns(first, standard.ncols()).into_owned(),
-            None => score.raw(coded?, standard, first),
+            None => scorer?(standard, first),
         };
         Some(score.features(raw) / self.unit)
     }

@@ -14,8 +14,7 @@
 use super::Preparation;
 use super::encoding::Encoding;
 use crate::Missing;
-use crate::column::lacks_value;
-use crate::column::{Cell, Column, finite, is_missing};
+use crate::column::{Cell, Column, finite, is_missing, lacks_value};
 use crate::error::Result;
 use crate::table::Table;
 

@@ -252,7 +252,7 @@ fn private_rows_cannot_change_the_public_predictor() {
     let trees = "public_predictor: trees";
     let one = predicted(|i| format!("0.1,{},{}", i % 3, i % 2), trees).unwrap();
     let other = predicted(|i| format!("{},9,{}", i * 7, i * i), trees).unwrap();
-    assert!(one.proposal.preparation.has_score());
+    assert!(one.proposal.preparation.recipe().unwrap().score.is_some());
     assert_eq!(one.proposal.preparation, other.proposal.preparation);
     assert_eq!(one.proposal.problem.public.shared(), other.proposal.problem.public.shared());
     // Records that it was not trained on have its score, those of training do not.

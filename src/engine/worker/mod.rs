@@ -237,7 +237,7 @@ impl WorkerThread {
                 let definition = if watch.is_sealed() && may_be_private {
                     DatasetDefinition::new(&name, Role::Private, source)
                 } else {
-                    Inspection::of(&table, false)?.definition(&name, source)
+                    Inspection::of(&table, false).definition(&name, source)
                 };
                 let definition = Box::new(definition);
                 self.reports.put(WorkerReport::Inspected { definition, columns });

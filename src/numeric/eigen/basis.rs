@@ -16,7 +16,6 @@ pub(super) struct Reflect<'a> {
 impl WithSimd for Reflect<'_> {
     type Output = ();
 
-    #[allow(clippy::inline_always)]
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { reflectors, first, columns } = self;

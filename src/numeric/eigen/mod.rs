@@ -19,6 +19,7 @@
 //! | [`divide`] | divide and conquer on the tridiagonal matrix |
 //! | [`secular`] | the equation whose roots are the eigenvalues of two parts together |
 //! | [`back`] | the reflections applied to the resulting eigenvectors |
+#![allow(clippy::inline_always)] // inlined, to be compiled for the instruction set that is found
 
 mod back;
 mod basis;

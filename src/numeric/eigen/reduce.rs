@@ -18,7 +18,6 @@ pub(super) struct Reduce<'a> {
 impl WithSimd for Reduce<'_> {
     type Output = ();
 
-    #[allow(clippy::inline_always)]
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { matrix, tridiagonal: Tridiagonal { diagonal, squares } } = self;
@@ -76,7 +75,6 @@ impl WithSimd for Reduce<'_> {
 
 /// Replaces x by the u of the reflection that takes it to a multiple of the first axis, which
 /// is returned.
-#[allow(clippy::inline_always)]
 #[inline(always)]
 fn reflector(x: &mut [f64]) -> f64 {
     let head = x[0];
@@ -96,7 +94,6 @@ fn reflector(x: &mut [f64]) -> f64 {
 
 /// Subtracts v·wⱼ + w·vⱼ from two columns, adds the columns times uⱼ to the image, and returns
 /// their products with what is below the diagonal of u.
-#[allow(clippy::inline_always)]
 #[inline(always)]
 fn pass<S: Simd>(
     simd: S,

@@ -45,7 +45,6 @@ struct Rotate<'a> {
 impl WithSimd for Rotate<'_> {
     type Output = ();
 
-    #[allow(clippy::inline_always)]
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { basis, first, panel, rotations } = self;
@@ -70,7 +69,6 @@ impl WithSimd for Rotate<'_> {
 }
 
 /// Both sweeps of a pair: x is on its way through the first, z through the second.
-#[allow(clippy::inline_always)]
 #[inline(always)]
 fn turn_twice<'a, S: Simd>(
     simd: S,
@@ -93,7 +91,6 @@ fn turn_twice<'a, S: Simd>(
 }
 
 /// Turns two columns, of which the first is returned and the second takes the place of x.
-#[allow(clippy::inline_always)]
 #[inline(always)]
 fn turn<S: Simd>(
     simd: S,

@@ -13,7 +13,6 @@ const TOGETHER: usize = 4;
 /// Smaller sums of squares may have lost terms that were too small for a double.
 const LEAST_SQUARE: f64 = 1e-280;
 
-#[allow(clippy::inline_always)]
 #[inline(always)]
 pub(super) fn pass<S: Simd, T: Kept>(simd: S, pass: Pass<'_, '_, T>) {
     let Pass { examples, mut first, w, sum, slopes } = pass;
@@ -43,7 +42,6 @@ pub(super) fn pass<S: Simd, T: Kept>(simd: S, pass: Pass<'_, '_, T>) {
 }
 
 /// A pass in which every group has a sum of its own, which is shortened before it is added.
-#[allow(clippy::inline_always)]
 #[inline(always)]
 pub(super) fn by_group<S: Simd>(simd: S, pass: GroupPass<'_, '_>) {
     let GroupPass { examples, first, groups, longest, w, sum, slopes } = pass;
@@ -75,7 +73,6 @@ pub(super) fn by_group<S: Simd>(simd: S, pass: GroupPass<'_, '_>) {
 }
 
 /// x·w in four sums that do not wait for one another.
-#[allow(clippy::inline_always)]
 #[inline(always)]
 fn score_of<S: Simd, T: Kept>(simd: S, x: &[T], w: &[f64]) -> f64 {
     let (w, w_rest) = S::as_simd_f64s(w);
@@ -103,7 +100,6 @@ fn score_of<S: Simd, T: Kept>(simd: S, x: &[T], w: &[f64]) -> f64 {
 }
 
 /// sum += Σ slopeᵢ·xᵢ of four examples.
-#[allow(clippy::inline_always)]
 #[inline(always)]
 fn add_four<S: Simd, T: Kept>(simd: S, slopes: [f64; TOGETHER], group: &[T], sum: &mut [f64]) {
     let (a, rest) = group.split_at(sum.len());

@@ -10,6 +10,7 @@
 //! | [`long`] | with too many features for their sums to fit into registers |
 //! | [`short`] | that fill a few registers |
 //! | [`tiny`] | that fill less than one |
+#![allow(clippy::inline_always)] // inlined, to be compiled for the instruction set that is found
 
 mod long;
 mod short;
@@ -44,7 +45,6 @@ pub struct Each<F>(pub F);
 
 impl<F: Fn(usize, f64) -> f64 + Send> Slopes for Each<F> {
     // Inlined, so that it is compiled for the instruction set detected at run time.
-    #[allow(clippy::inline_always)]
     #[inline(always)]
     fn slopes(&mut self, first: usize, scores: &mut [f64]) {
         for (k, score) in scores.iter_mut().enumerate() {
@@ -75,21 +75,12 @@ pub fn with_slopes<S: Slopes>(
     slopes: impl Fn() -> S + Sync,
 ) -> (Vector, Vec<S>) {
     let (dimension, count) = (features.dimension(), features.count());
-    let total = Vector::zeros(dimension);
-    if dimension == 0 || count == 0 {
-        return (total, Vec::new());
-    }
-    let arch = if dimension < LEAST_FOR_EIGHT { four_lanes() } else { Arch::new() };
     // Their number does not depend on the threads, so that the sum is the same to the last bit.
-    let parts = even(dimension * count / LEAST_SHARE);
-    let share = count.div_ceil(parts);
+    let share = count.div_ceil(even(dimension * count / LEAST_SHARE)).max(1);
     let shares = (0..count).step_by(share).map(|start| start..count.min(start + share));
-    let mut done: Vec<(Vector, S)> =
-        shares.clone().map(|_| (Vector::zeros(dimension), slopes())).collect();
-    let jobs: Vec<_> = shares.zip(&mut done).collect();
-    share_out(jobs, threads, &|(share, (sum, slopes)): (Range<usize>, &mut (Vector, S))| {
-        let (mut room, sum, w) = (Vec::new(), sum.as_mut_slice(), w.as_slice());
-        let slopes = &mut on(arch, slopes);
+    let w = w.as_slice();
+    in_shares(dimension, shares, threads, slopes, |arch, share, sum, slopes| {
+        let mut room = Vec::new();
         for stretch in features.stretches(share) {
             let first = stretch.start;
             if dimension < LEAST_FOR_SINGLES {
@@ -106,8 +97,7 @@ pub fn with_slopes<S: Slopes>(
                 }
             });
         }
-    });
-    added(total, done)
+    })
 }
 
 /// [`with_slopes`] where each of these consecutive groups of examples has its own sum, which is
@@ -120,23 +110,13 @@ pub fn by_group<S: Slopes>(
     (groups, longest): (&[Range<usize>], f64),
 ) -> (Vector, Vec<S>) {
     let (dimension, count) = (features.dimension(), features.count());
-    let total = Vector::zeros(dimension);
-    if dimension == 0 || count == 0 || groups.is_empty() {
-        return (total, Vec::new());
-    }
     // An example between two groups would be added to the later one.
     debug_assert!(groups.windows(2).all(|pair| pair[0].end == pair[1].start));
-    let arch = if dimension < LEAST_FOR_EIGHT { four_lanes() } else { Arch::new() };
     let parts = even(dimension * count / LEAST_SHARE);
-    let shares = groups.chunks(groups.len().div_ceil(parts));
-    let mut done: Vec<(Vector, S)> =
-        shares.clone().map(|_| (Vector::zeros(dimension), slopes())).collect();
-    let jobs: Vec<_> = shares.zip(&mut done).collect();
+    let shares = groups.chunks(groups.len().div_ceil(parts).max(1));
     let (stretch, w) = (features.stretch(), w.as_slice());
-    share_out(jobs, threads, &|(groups, (sum, slopes)): (&[Range<usize>], &mut (Vector, S))| {
-        let (mut room, sum) = (Vec::new(), sum.as_mut_slice());
-        let slopes = &mut on(arch, slopes);
-        let mut rest = groups;
+    in_shares(dimension, shares, threads, slopes, |arch, groups, sum, slopes| {
+        let (mut room, mut rest) = (Vec::new(), groups);
         while let Some(start) = rest.first() {
             // Whole groups that are read at once.
             let fit = rest.partition_point(|group| group.end <= start.start + stretch).max(1);
@@ -146,14 +126,32 @@ pub fn by_group<S: Slopes>(
             let examples = features.read(first..end, &mut room);
             GroupPass { examples, first, groups, longest, w, sum, slopes }.run(arch);
         }
-    });
-    added(total, done)
+    })
 }
 
-/// The sum of all parts in their order, and what made their slopes.
-fn added<S>(mut total: Vector, parts: Vec<(Vector, S)>) -> (Vector, Vec<S>) {
-    let mut made = Vec::with_capacity(parts.len());
-    for (sum, slopes) in parts {
+/// The sum of what `work` makes of each share of the examples, in their order, and what made the
+/// slopes of each.
+fn in_shares<J: Send, S: Slopes>(
+    dimension: usize,
+    shares: impl Iterator<Item = J>,
+    threads: usize,
+    slopes: impl Fn() -> S,
+    work: impl Fn(Arch, J, &mut [f64], &mut Turn<'_>) + Sync,
+) -> (Vector, Vec<S>) {
+    let mut total = Vector::zeros(dimension);
+    if dimension == 0 {
+        return (total, Vec::new());
+    }
+    let arch = if dimension < LEAST_FOR_EIGHT { four_lanes() } else { Arch::new() };
+    let shares: Vec<J> = shares.collect();
+    let mut done: Vec<(Vector, S)> =
+        shares.iter().map(|_| (Vector::zeros(dimension), slopes())).collect();
+    let jobs = shares.into_iter().zip(&mut done).collect();
+    share_out(jobs, threads, &|(share, (sum, slopes)): (J, &mut (Vector, S))| {
+        work(arch, share, sum.as_mut_slice(), &mut on(arch, slopes));
+    });
+    let mut made = Vec::with_capacity(done.len());
+    for (sum, slopes) in done {
         total += sum;
         made.push(slopes);
     }
@@ -209,7 +207,6 @@ impl GroupPass<'_, '_> {
 impl WithSimd for GroupPass<'_, '_> {
     type Output = ();
 
-    #[allow(clippy::inline_always)]
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         match self.w.len() / S::F64_LANES {
@@ -237,7 +234,6 @@ pub trait Kept: Copy + Into<f64> {
 }
 
 impl Kept for f64 {
-    #[allow(clippy::inline_always)]
     #[inline(always)]
     fn lanes<S: Simd>(numbers: &[Self]) -> S::f64s {
         S::as_simd_f64s(numbers).0[0]
@@ -245,7 +241,6 @@ impl Kept for f64 {
 }
 
 impl Kept for f32 {
-    #[allow(clippy::inline_always)]
     #[inline(always)]
     fn lanes<S: Simd>(numbers: &[Self]) -> S::f64s {
         // The compiler makes one instruction of it.
@@ -285,7 +280,6 @@ impl Pass<'_, '_, f32> {
 impl WithSimd for Pass<'_, '_, f32> {
     type Output = ();
 
-    #[allow(clippy::inline_always)]
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         long::pass(simd, self);
@@ -295,7 +289,6 @@ impl WithSimd for Pass<'_, '_, f32> {
 impl WithSimd for Pass<'_, '_, f64> {
     type Output = ();
 
-    #[allow(clippy::inline_always)]
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         match self.w.len() / S::F64_LANES {
@@ -319,7 +312,6 @@ impl WithSimd for Pass<'_, '_, f64> {
 const LANES: usize = 8;
 
 /// x·w
-#[allow(clippy::inline_always)]
 #[inline(always)]
 pub(super) fn dot(x: &[f64], w: &[f64]) -> f64 {
     let mut lanes = [0.0; LANES];
@@ -334,7 +326,6 @@ pub(super) fn dot(x: &[f64], w: &[f64]) -> f64 {
     ((a + e) + (b + f)) + ((c + g) + (d + h)) + rest
 }
 
-#[allow(clippy::inline_always)]
 #[inline(always)]
 fn add(slope: f64, example: &[impl Kept], sum: &mut [f64]) {
     if slope != 0.0 {

@@ -26,7 +26,6 @@ struct Ending<S: Simd> {
 }
 
 impl<S: Simd> Ending<S> {
-    #[allow(clippy::inline_always)]
     #[inline(always)]
     fn of(w: &[f64]) -> Self {
         let last = w.len() - S::F64_LANES;
@@ -42,7 +41,6 @@ impl<S: Simd> Ending<S> {
     }
 
     /// Adds what a pass held in registers.
-    #[allow(clippy::inline_always)]
     #[inline(always)]
     fn add_to<const N: usize>(
         &self,
@@ -62,7 +60,6 @@ impl<S: Simd> Ending<S> {
 }
 
 /// The scores of a block of examples.
-#[allow(clippy::inline_always)]
 #[inline(always)]
 fn score<S: Simd, const N: usize>(
     simd: S,
@@ -86,7 +83,6 @@ fn score<S: Simd, const N: usize>(
     }
 }
 
-#[allow(clippy::inline_always)]
 #[inline(always)]
 pub(super) fn pass<S: Simd, const N: usize>(simd: S, pass: Pass<'_, '_, f64>) {
     let Pass { examples, mut first, w, sum, slopes } = pass;
@@ -127,7 +123,6 @@ pub(super) fn pass<S: Simd, const N: usize>(simd: S, pass: Pass<'_, '_, f64>) {
 }
 
 /// A pass in which every group has a sum of its own, which is shortened before it is added.
-#[allow(clippy::inline_always)]
 #[inline(always)]
 pub(super) fn by_group<S: Simd, const N: usize>(simd: S, pass: GroupPass<'_, '_>) {
     let GroupPass { examples, mut first, groups, longest, w, sum, slopes } = pass;
@@ -171,7 +166,6 @@ pub(super) fn by_group<S: Simd, const N: usize>(simd: S, pass: GroupPass<'_, '_>
 }
 
 /// sum += slope·x
-#[allow(clippy::inline_always)]
 #[inline(always)]
 fn add_scaled<S: Simd, const N: usize>(
     simd: S,
@@ -189,7 +183,6 @@ fn add_scaled<S: Simd, const N: usize>(
 }
 
 /// The first `N` registers of an example that fills this many.
-#[allow(clippy::inline_always)]
 #[inline(always)]
 fn registers<S: Simd, const N: usize>(x: &[f64]) -> &[S::f64s; N] {
     S::as_simd_f64s(x).0.first_chunk().unwrap_or_else(|| unreachable!("{N} registers of numbers"))

@@ -7,7 +7,6 @@ use crate::projection::shrink_factor;
 /// Examples of a block.
 const BLOCK: usize = 64;
 
-#[allow(clippy::inline_always)]
 #[inline(always)]
 pub(super) fn pass<const D: usize>(pass: Pass<'_, '_, f64>) {
     let Pass { examples, mut first, w, sum, slopes } = pass;
@@ -28,7 +27,6 @@ pub(super) fn pass<const D: usize>(pass: Pass<'_, '_, f64>) {
 }
 
 /// A pass in which every group has a sum of its own, which is shortened before it is added.
-#[allow(clippy::inline_always)]
 #[inline(always)]
 pub(super) fn by_group<const D: usize>(pass: GroupPass<'_, '_>) {
     let GroupPass { examples, mut first, groups, longest, w, sum, slopes } = pass;

@@ -291,7 +291,7 @@ pub fn load_watched(
     };
     let table = match definition.sample {
         Some(sample) if table.persons.is_some() => {
-            table.sample_of_persons(sample.rows, generator_of(sample, choices))?
+            table.sample(sample.rows, generator_of(sample, choices))?
         }
         _ => table,
     };

@@ -5,7 +5,6 @@ use std::path::Path;
 use crate::data::column::{Cell, lacks_value};
 use crate::data::inspect::Inspection;
 use crate::data::{Column, Columns, DatasetDefinition, Role, Source, Table};
-use crate::error::Result;
 
 /// A column with more values is not offered to be split by value.
 const MOST_PARTS: usize = 12;
@@ -47,8 +46,8 @@ pub struct FamilyFile {
 }
 
 impl FamilyFile {
-    pub fn of(file: String, table: &Table) -> Result<Self> {
-        Ok(Self { file, columns: table.names.clone(), inspection: Inspection::of(table, false)? })
+    pub fn of(file: String, table: &Table) -> Self {
+        Self { file, columns: table.names.clone(), inspection: Inspection::of(table, false) }
     }
 }
 
@@ -233,7 +232,7 @@ mod tests {
 
     #[test]
     fn files_with_the_same_columns_are_described_alike_by_the_public_ones() {
-        let found = |file: &str, text: &str| FamilyFile::of(file.to_owned(), &table(text)).unwrap();
+        let found = |file: &str, text: &str| FamilyFile::of(file.to_owned(), &table(text));
         let files = [
             found("a/ours.csv", "place,age,disease\na,1,no\na,2,yes\na,3,no\n"),
             found("b/ours.csv.gz", "place,age,disease\nb,,no\nb,5,yes\nb,6,no\n"),
@@ -257,7 +256,7 @@ mod tests {
 
     #[test]
     fn one_odd_cell_of_a_public_file_takes_no_column_from_all() {
-        let found = |file: &str, text: &str| FamilyFile::of(file.to_owned(), &table(text)).unwrap();
+        let found = |file: &str, text: &str| FamilyFile::of(file.to_owned(), &table(text));
         let good = "height,dose,y\n1.5,low,2.5\n2.7,high,1\n3.5,4,1.5\n";
         let bad = "height,dose,y\n1.5,low,2.5\nn,high,1\n3.5,4,1.5\n";
         let left_out = |files: &[FamilyFile]| definitions(files)[0].columns.clone();

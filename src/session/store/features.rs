@@ -94,10 +94,9 @@ fn npy(features: &Vectors) -> Vec<u8> {
     let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
     bytes.extend((header.len() as u16).to_le_bytes());
     bytes.extend(header.bytes());
-    for row in 0..rows {
-        let numbers = (0..width).map(|position| features.value(row, position) as f32);
-        numbers.for_each(|x| bytes.extend(x.to_le_bytes()));
-    }
+    features.each(|_, vector| {
+        vector.iter().for_each(|x| bytes.extend((*x as f32).to_le_bytes()));
+    });
     bytes
 }
 

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::column::lacks_value;
-use crate::column::{Cell, Column, finite};
+use crate::column::{Cell, Column, finite, lacks_value};
 use crate::error::{Error, Result};
 use crate::names;
 use crate::table::Table;

@@ -37,11 +37,8 @@ enum Token {
     Number(f64),
     Text(String),
     Operator(Operator),
-    Open,
-    Close,
-    OpenList,
-    CloseList,
-    Comma,
+    /// A parenthesis, a bracket or a comma.
+    Sign(char),
 }
 
 impl Token {
@@ -58,11 +55,7 @@ impl fmt::Display for Token {
             Self::Number(number) => write!(f, "the number {number}"),
             Self::Text(text) => write!(f, "the text \"{text}\""),
             Self::Operator(operator) => write!(f, "'{}'", operator.symbol()),
-            Self::Open => f.write_str("'('"),
-            Self::Close => f.write_str("')'"),
-            Self::OpenList => f.write_str("'['"),
-            Self::CloseList => f.write_str("']'"),
-            Self::Comma => f.write_str("','"),
+            Self::Sign(sign) => write!(f, "'{sign}'"),
         }
     }
 }
@@ -131,11 +124,7 @@ fn tokens(text: &str) -> Result<Vec<(usize, Token)>> {
         let mut followed_by = |next| scanner.take_if(|c| c == next).is_some();
         let token = match c {
             _ if c.is_whitespace() => continue,
-            '(' => Token::Open,
-            ')' => Token::Close,
-            '[' => Token::OpenList,
-            ']' => Token::CloseList,
-            ',' => Token::Comma,
+            '(' | ')' | '[' | ']' | ',' => Token::Sign(c),
             '=' if followed_by('=') => Token::Operator(Operator::Equal),
             '!' if followed_by('=') => Token::Operator(Operator::Unequal),
             '<' if followed_by('=') => Token::Operator(Operator::AtMost),
@@ -231,10 +220,10 @@ impl Parser {
                 .cure("write a simpler filter"));
         }
         match token {
-            Some(Token::Open) => {
+            Some(Token::Sign('(')) => {
                 let inner = self.any(depth + 1)?;
                 match self.take() {
-                    (_, Some(Token::Close)) => Ok(inner),
+                    (_, Some(Token::Sign(')'))) => Ok(inner),
                     (found_at, found) => Err(expected("')'", found.as_ref(), found_at)
                         .cure(format!("close the parenthesis of character {at}"))),
                 }
@@ -291,7 +280,7 @@ impl Parser {
                 .cure("write: not in [1, 2]; to negate a comparison, put not before the column"));
         }
         let (start, open) = self.take();
-        if open != Some(Token::OpenList) {
+        if open != Some(Token::Sign('[')) {
             return Err(expected("'['", open.as_ref(), start)
                 .cure("write the values in brackets: in [\"a\", \"b\"]"));
         }
@@ -301,8 +290,8 @@ impl Parser {
             let (column, operator) = (column.clone(), Operator::Equal);
             equal.push(Condition::Comparison(CellComparison { column, operator, value, value_at }));
             match self.take() {
-                (_, Some(Token::Comma)) => {}
-                (_, Some(Token::CloseList)) => return Ok(Condition::Any(equal)),
+                (_, Some(Token::Sign(','))) => {}
+                (_, Some(Token::Sign(']'))) => return Ok(Condition::Any(equal)),
                 (at, found) => {
                     return Err(expected("',' or ']'", found.as_ref(), at)
                         .cure(format!("close the bracket of character {start}")));

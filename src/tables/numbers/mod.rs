@@ -9,60 +9,36 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::chunks::{CHUNK, Chunks, FEW, Kept, SPARSE};
 use crate::error::Result;
 use crate::files::scratch::Scratch;
 use packed::{Form, Packed};
 
-/// The numbers of a chunk.
-const CHUNK: usize = 1 << 14;
 /// The numbers that a [`Window`] reads ahead.
 const AHEAD: usize = 1 << 12;
-/// So many chosen numbers stay in memory, whatever they were chosen from.
-const FEW: usize = 1 << 16;
-/// Chosen rows are read together with those between them, if these are at most this many times as
-/// many.
-const SPARSE: usize = 8;
 
 /// Numbers of a column: finite ones, and NaN where one is missing.
 #[derive(Clone, Default)]
 pub struct Numbers {
-    /// Where chunks are written, if not kept in memory.
-    space: Option<Arc<Scratch>>,
-    chunks: Vec<Chunk>,
+    chunks: Chunks<Packed>,
     /// The numbers after the last chunk.
     rest: Vec<f64>,
     /// The row of the first infinite number in a chunk.
     first_infinite: Option<usize>,
 }
 
+/// Numbers in the precision in which they were read. NaN stands for a missing one.
 #[derive(Clone)]
-struct Chunk {
-    rows: Range<usize>,
-    kept: Kept,
+pub enum Values {
+    /// Bytes.
+    U8(Vec<u8>),
+    /// Single precision.
+    F32(Vec<f32>),
+    /// Double precision.
+    F64(Vec<f64>),
 }
 
-#[derive(Clone)]
-enum Kept {
-    Memory(Arc<Packed>),
-    Disk { space: Arc<Scratch>, at: u64, form: Form },
-}
-
-impl Kept {
-    fn in_memory(numbers: &[f64]) -> Self {
-        Self::Memory(Arc::new(Packed::of(numbers)))
-    }
-
-    /// Moves the numbers to the disk if there is space for them.
-    fn in_space(self, space: Option<&Arc<Scratch>>) -> Result<Self> {
-        match (self, space) {
-            (Self::Memory(packed), Some(space)) => {
-                let at = space.append(packed.as_bytes())?;
-                Ok(Self::Disk { space: Arc::clone(space), at, form: packed.form() })
-            }
-            (kept, _) => Ok(kept),
-        }
-    }
-
+impl Kept<Packed> {
     fn read(&self, range: Range<usize>, numbers: &mut [f64]) {
         match self {
             Self::Memory(packed) => packed.read(range, numbers),
@@ -84,9 +60,25 @@ impl From<Vec<f64>> for Numbers {
         let mut all = Self::default();
         let end = numbers.len() / CHUNK * CHUNK;
         for some in numbers[..end].chunks(CHUNK) {
-            all.add(some, Kept::in_memory(some));
+            all.push_chunk(some.len(), Packed::of(some));
         }
         all.rest = if end > 0 { numbers[end..].to_vec() } else { numbers };
+        all
+    }
+}
+
+/// As they are, without a search for the fewest bytes.
+impl From<Values> for Numbers {
+    fn from(values: Values) -> Self {
+        let (count, packed) = match values {
+            Values::U8(values) => (values.len(), Packed::Bytes(values.into())),
+            Values::F32(values) => (values.len(), Packed::Singles(values.into())),
+            Values::F64(values) => (values.len(), Packed::Doubles(values.into())),
+        };
+        let mut all = Self::default();
+        if count > 0 {
+            all.push_chunk(count, packed);
+        }
         all
     }
 }
@@ -105,9 +97,14 @@ impl FromIterator<f64> for Numbers {
 }
 
 impl Numbers {
+    /// None yet, which will be on the disk if there is space.
+    pub(super) fn in_space(space: Option<&Arc<Scratch>>) -> Self {
+        Self { chunks: Chunks::in_space(space), ..Self::default() }
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.packed() + self.rest.len()
+        self.chunks.rows() + self.rest.len()
     }
 
     /// Whether there are none.
@@ -115,21 +112,24 @@ impl Numbers {
         self.len() == 0
     }
 
-    /// The number of rows in chunks.
-    fn packed(&self) -> usize {
-        self.chunks.last().map_or(0, |chunk| chunk.rows.end)
-    }
-
     /// The number in a row.
     pub fn get(&self, row: usize) -> f64 {
+        if let Some(row) = row.checked_sub(self.chunks.rows()) {
+            return self.rest[row];
+        }
+        let chunk = &self.chunks.list()[self.chunks.number_of(row)];
+        let row = row - chunk.rows.start;
+        if let Kept::Memory(packed) = &chunk.kept {
+            return packed.get(row);
+        }
         let mut number = [0.0];
-        self.copy(row..row + 1, &mut number);
+        chunk.kept.read(row..row + 1, &mut number);
         number[0]
     }
 
     /// The numbers in these rows. `room` holds them where they are kept in another form.
     pub fn read<'a>(&'a self, rows: Range<usize>, room: &'a mut Vec<f64>) -> &'a [f64] {
-        let packed = self.packed();
+        let packed = self.chunks.rows();
         if rows.start >= packed {
             return &self.rest[rows.start - packed..rows.end - packed];
         }
@@ -144,8 +144,7 @@ impl Numbers {
     /// Writes the numbers in these rows over `numbers`.
     pub(super) fn copy(&self, rows: Range<usize>, mut numbers: &mut [f64]) {
         let mut next = rows.start;
-        let first = self.chunks.partition_point(|chunk| chunk.rows.end <= next);
-        for chunk in &self.chunks[first..] {
+        for chunk in &self.chunks.list()[self.chunks.number_of(next)..] {
             let end = chunk.rows.end.min(rows.end);
             let (here, after) = numbers.split_at_mut(end - next);
             chunk.kept.read(next - chunk.rows.start..end - chunk.rows.start, here);
@@ -154,7 +153,7 @@ impl Numbers {
                 return;
             }
         }
-        let packed = self.packed();
+        let packed = self.chunks.rows();
         numbers.copy_from_slice(&self.rest[next - packed..rows.end - packed]);
     }
 
@@ -166,7 +165,7 @@ impl Numbers {
 
     /// All of them as doubles in memory.
     pub fn whole(&self) -> Cow<'_, [f64]> {
-        if self.chunks.is_empty() {
+        if self.chunks.list().is_empty() {
             return Cow::Borrowed(&self.rest);
         }
         let mut all = vec![0.0; self.len()];
@@ -177,7 +176,7 @@ impl Numbers {
     /// The numbers in these rows, in this order: in memory if there are few, and otherwise where
     /// these are.
     pub fn select(&self, rows: &[usize]) -> Result<Self> {
-        let mut chosen = self.beside(rows.len());
+        let mut chosen = self.beside(rows.len(), FEW);
         let mut room = Vec::new();
         for some in rows.chunks(CHUNK) {
             let (Some(least), Some(most)) = (some.iter().min(), some.iter().max()) else { break };
@@ -196,7 +195,7 @@ impl Numbers {
     /// be in any order, so all of one column are in memory meanwhile.
     pub(super) fn select_or_missing(&self, rows: &[usize]) -> Result<Self> {
         let all = self.whole();
-        let mut chosen = self.beside(rows.len());
+        let mut chosen = self.beside(rows.len(), FEW);
         for some in rows.chunks(CHUNK) {
             chosen.extend(some.iter().map(|row| all.get(*row).copied().unwrap_or(f64::NAN)));
             chosen.settle()?;
@@ -204,32 +203,27 @@ impl Numbers {
         Ok(chosen)
     }
 
-    /// Room for chosen numbers: in the same file if they are many. A file for each column would be
-    /// more than a process may open.
-    fn beside(&self, rows: usize) -> Self {
-        let space = if rows <= FEW { None } else { self.space.clone() };
-        Self { space, ..Self::default() }
+    /// Room for numbers of chosen rows: in the same file if these are more than `few`.
+    pub(super) fn beside(&self, rows: usize, few: usize) -> Self {
+        Self { chunks: self.chunks.beside(rows, few), ..Self::default() }
     }
 
     /// The numbers of all parts, one after another. Packed ones are not copied.
     pub(super) fn concat(parts: &[&Self]) -> Result<Self> {
-        let space = parts.iter().find_map(|part| part.space.clone());
-        let mut all = Self { space, ..Self::default() };
-        for part in parts {
-            if !part.chunks.is_empty() {
-                all.pack_all(true)?;
-            }
-            let before = all.packed();
-            for Chunk { rows, kept } in &part.chunks {
-                let rows = rows.start + before..rows.end + before;
-                let kept = kept.clone().in_space(all.space.as_ref())?;
-                all.chunks.push(Chunk { rows, kept });
-            }
-            let infinite = part.first_infinite.map(|row| row + before);
-            all.first_infinite = all.first_infinite.or(infinite);
-            all.append(&part.rest)?;
-        }
+        let mut all = Self::in_space(parts.iter().find_map(|part| part.space()));
+        parts.iter().try_for_each(|part| all.join(part))?;
         Ok(all)
+    }
+
+    /// Adds the numbers of another part. Packed ones are not copied.
+    pub(super) fn join(&mut self, part: &Self) -> Result<()> {
+        if !part.chunks.list().is_empty() {
+            self.pack(self.rest.len())?;
+        }
+        let infinite = part.first_infinite.map(|row| row + self.chunks.rows());
+        self.first_infinite = self.first_infinite.or(infinite);
+        self.chunks.append(&part.chunks)?;
+        self.append(&part.rest)
     }
 
     /// Adds numbers.
@@ -245,67 +239,70 @@ impl Numbers {
 
     /// Packs what was added, as far as it fills chunks.
     pub(super) fn settle(&mut self) -> Result<()> {
-        self.pack_all(false)
+        self.pack(self.rest.len() / CHUNK * CHUNK)
     }
 
-    /// Packs the rest; only whole chunks unless `all` is asked for.
-    fn pack_all(&mut self, all: bool) -> Result<()> {
-        let end = if all { self.rest.len() } else { self.rest.len() / CHUNK * CHUNK };
-        if end == 0 {
+    /// Packs the first `count` numbers of the rest.
+    fn pack(&mut self, count: usize) -> Result<()> {
+        if count == 0 {
             return Ok(());
         }
         let rest = std::mem::take(&mut self.rest);
-        for some in rest[..end].chunks(CHUNK) {
-            let kept = Kept::in_memory(some).in_space(self.space.as_ref())?;
-            self.add(some, kept);
+        for some in rest[..count].chunks(CHUNK) {
+            self.push_chunk(some.len(), Packed::of(some));
+            self.chunks.settle()?;
         }
         // Without the room of those that were packed.
-        self.rest = rest[end..].to_vec();
+        self.rest = rest[count..].to_vec();
         Ok(())
     }
 
-    /// Adds a chunk of these numbers.
-    fn add(&mut self, numbers: &[f64], kept: Kept) {
-        let first = self.packed();
-        if self.first_infinite.is_none() {
-            self.first_infinite = first_infinite(numbers).map(|at| first + at);
-        }
-        self.chunks.push(Chunk { rows: first..first + numbers.len(), kept });
+    fn push_chunk(&mut self, count: usize, packed: Packed) {
+        let first = self.chunks.rows();
+        let infinite = || packed.first_infinite().map(|at| first + at);
+        self.first_infinite = self.first_infinite.or_else(infinite);
+        self.chunks.push(count, packed);
     }
 
     /// From now on they are on the disk.
     pub(super) fn move_to(&mut self, space: &Arc<Scratch>) -> Result<()> {
-        if self.space.is_none() {
-            self.space = Some(Arc::clone(space));
-            for chunk in &mut self.chunks {
-                chunk.kept = chunk.kept.clone().in_space(Some(space))?;
-            }
-        }
+        self.chunks.move_to(space)?;
         self.settle()
     }
 
     /// Where they are, if on the disk.
     pub(super) fn space(&self) -> Option<&Arc<Scratch>> {
-        self.space.as_ref()
+        self.chunks.space()
     }
 
     /// The first `rows` of them. Only for what was added since the last [`Self::settle`].
     pub(super) fn truncate(&mut self, rows: usize) {
-        self.rest.truncate(rows.saturating_sub(self.packed()));
+        self.rest.truncate(rows.saturating_sub(self.chunks.rows()));
     }
 
     /// The row of the first infinite number.
     pub(super) fn first_infinite(&self) -> Option<usize> {
-        self.first_infinite.or_else(|| first_infinite(&self.rest).map(|at| at + self.packed()))
+        let in_rest = || first(&self.rest, |x| x.is_infinite()).map(|at| at + self.chunks.rows());
+        self.first_infinite.or_else(in_rest)
+    }
+
+    /// The row of the first missing number.
+    pub(super) fn first_missing(&self) -> Option<usize> {
+        let mut room = Vec::new();
+        (0..self.len()).step_by(AHEAD).find_map(|start| {
+            let some = self.read(start..self.len().min(start + AHEAD), &mut room);
+            first(some, |x| x.is_nan()).map(|at| start + at)
+        })
     }
 }
 
-/// Searched in pieces, without a branch after each number.
-fn first_infinite(numbers: &[f64]) -> Option<usize> {
+/// The position of the first number that `is` such. Searched in pieces, without a branch after each
+/// number.
+fn first<T: Copy>(numbers: &[T], is: impl Fn(T) -> bool) -> Option<usize> {
     const PIECE: usize = 1 << 10;
-    let has = |piece: &&[f64]| piece.iter().fold(false, |any, cell| any | cell.is_infinite());
+    let has = |piece: &&[T]| piece.iter().fold(false, |any, cell| any | is(*cell));
     let piece = numbers.chunks(PIECE).position(|piece| has(&piece))? * PIECE;
-    numbers[piece..].iter().position(|cell| cell.is_infinite()).map(|at| piece + at)
+    numbers[piece..].iter().position(|cell| is(*cell)).map(|at| piece + at)
 }
 
 /// Equality of the numbers, wherever they are; a missing one equals a missing one.

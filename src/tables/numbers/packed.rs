@@ -5,10 +5,14 @@
 //! bit; the one exception is NaN, which has many forms and stands for a missing number in all.
 #![allow(clippy::inline_always)] // inlined, to be compiled for the instruction set that is found
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use bytemuck::Zeroable;
 use pulp::Arch;
+
+use super::first;
+use crate::chunks::PackedCells;
 
 /// Decimals are at most this fine.
 const FINEST: f64 = 1e9;
@@ -20,7 +24,7 @@ const SHIFT: f64 = 6_755_399_441_055_744.0;
 const MISSING: i32 = i32::MIN;
 
 /// Some numbers.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum Packed {
     /// Whole numbers below 256.
     Bytes(Box<[u8]>),
@@ -81,25 +85,6 @@ impl Packed {
         }
     }
 
-    pub fn form(&self) -> Form {
-        match self {
-            Self::Bytes(_) => Form::Bytes,
-            Self::Singles(_) => Form::Singles,
-            Self::Decimals { per_one, .. } => Form::Decimals { per_one: *per_one },
-            Self::Doubles(_) => Form::Doubles,
-        }
-    }
-
-    /// What is written to the disk.
-    pub fn as_bytes(&self) -> &[u8] {
-        match self {
-            Self::Bytes(numbers) => numbers,
-            Self::Singles(numbers) => bytemuck::cast_slice(numbers),
-            Self::Decimals { units, .. } => bytemuck::cast_slice(units),
-            Self::Doubles(numbers) => bytemuck::cast_slice(numbers),
-        }
-    }
-
     /// Bytes of the numbers, to be read from the disk.
     pub fn as_bytes_mut(&mut self) -> &mut [u8] {
         match self {
@@ -107,6 +92,25 @@ impl Packed {
             Self::Singles(numbers) => bytemuck::cast_slice_mut(numbers),
             Self::Decimals { units, .. } => bytemuck::cast_slice_mut(units),
             Self::Doubles(numbers) => bytemuck::cast_slice_mut(numbers),
+        }
+    }
+
+    /// The position of the first infinite number.
+    pub fn first_infinite(&self) -> Option<usize> {
+        match self {
+            Self::Bytes(_) | Self::Decimals { .. } => None,
+            Self::Singles(numbers) => first(numbers, f32::is_infinite),
+            Self::Doubles(numbers) => first(numbers, f64::is_infinite),
+        }
+    }
+
+    /// One of the numbers.
+    pub fn get(&self, at: usize) -> f64 {
+        match self {
+            Self::Bytes(bytes) => f64::from(bytes[at]),
+            Self::Singles(singles) => f64::from(singles[at]),
+            Self::Decimals { units, per_one } => number(units[at], *per_one),
+            Self::Doubles(doubles) => doubles[at],
         }
     }
 
@@ -126,6 +130,28 @@ impl Packed {
             }
             Self::Doubles(doubles) => numbers.copy_from_slice(&doubles[range]),
         });
+    }
+}
+
+impl PackedCells for Packed {
+    type Form = Form;
+
+    fn form(&self) -> Form {
+        match self {
+            Self::Bytes(_) => Form::Bytes,
+            Self::Singles(_) => Form::Singles,
+            Self::Decimals { per_one, .. } => Form::Decimals { per_one: *per_one },
+            Self::Doubles(_) => Form::Doubles,
+        }
+    }
+
+    fn as_bytes(&self) -> Cow<'_, [u8]> {
+        Cow::Borrowed(match self {
+            Self::Bytes(numbers) => numbers,
+            Self::Singles(numbers) => bytemuck::cast_slice(numbers),
+            Self::Decimals { units, .. } => bytemuck::cast_slice(units),
+            Self::Doubles(numbers) => bytemuck::cast_slice(numbers),
+        })
     }
 }
 
@@ -221,7 +247,7 @@ mod tests {
         packed.read(0..numbers.len(), &mut found);
         assert_eq!(bits(&found), bits(numbers));
         let mut copied = Packed::zeros(packed.form(), numbers.len());
-        copied.as_bytes_mut().copy_from_slice(packed.as_bytes());
+        copied.as_bytes_mut().copy_from_slice(&packed.as_bytes());
         assert_eq!(packed.as_bytes().len(), numbers.len() * packed.form().width());
         let half = numbers.len() / 2;
         copied.read(half..numbers.len(), &mut found[half..]);

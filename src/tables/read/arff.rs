@@ -151,8 +151,7 @@ fn header(input: &Input, records: &mut FileRecords) -> Result<Vec<Attribute>> {
 /// Reads `name type`.
 fn attribute(text: &str) -> std::result::Result<Attribute, String> {
     let (name, kind) = if text.starts_with(['\'', '"']) {
-        let (cell, rest) = quoted(text)?;
-        (cell, rest)
+        quoted(text)?
     } else {
         let end = text.find(char::is_whitespace).unwrap_or(text.len());
         (text[..end].to_owned(), &text[end..])
@@ -193,21 +192,23 @@ fn cells(text: &str) -> std::result::Result<Vec<ArffCell>, &'static str> {
     let mut cells = Vec::new();
     let mut rest = text;
     loop {
-        rest = rest.trim_start();
-        if rest.starts_with(['\'', '"']) {
-            let (text, after) = quoted(rest)?;
-            cells.push(ArffCell { text, quoted: true });
-            rest = after.trim_start();
-        } else {
-            let end = rest.find(',').unwrap_or(rest.len());
-            cells.push(ArffCell { text: rest[..end].trim().to_owned(), quoted: false });
-            rest = &rest[end..];
-        }
-        if rest.is_empty() {
+        let (cell, after) = first_cell(rest.trim_start())?;
+        cells.push(cell);
+        if after.is_empty() {
             return Ok(cells);
         }
-        rest = rest.strip_prefix(',').ok_or("expected a comma after a quoted cell")?;
+        rest = after.strip_prefix(',').ok_or("expected a comma after a quoted cell")?;
     }
+}
+
+/// The cell at the start, and what follows it: nothing, or the comma after a plain cell.
+fn first_cell(text: &str) -> std::result::Result<(ArffCell, &str), &'static str> {
+    if text.starts_with(['\'', '"']) {
+        let (text, after) = quoted(text)?;
+        return Ok((ArffCell { text, quoted: true }, after.trim_start()));
+    }
+    let (text, after) = text.split_at(text.find(',').unwrap_or(text.len()));
+    Ok((ArffCell { text: text.trim().to_owned(), quoted: false }, after))
 }
 
 /// The quoted text at the start, and what follows it.
@@ -247,16 +248,7 @@ fn sparse_cells(
         let end = rest.find(char::is_whitespace).ok_or_else(|| flaw("expected: index value"))?;
         let slot = rest[..end].parse().ok().and_then(|index: usize| row.get_mut(index));
         let slot = slot.ok_or_else(|| flaw("there is no attribute of this index"))?;
-        rest = rest[end..].trim_start();
-        if rest.starts_with(['\'', '"']) {
-            let (text, after) = quoted(rest).map_err(&flaw)?;
-            *slot = ArffCell { text, quoted: true };
-            rest = after.trim_start();
-        } else {
-            let end = rest.find(',').unwrap_or(rest.len());
-            *slot = ArffCell { text: rest[..end].trim().to_owned(), quoted: false };
-            rest = &rest[end..];
-        }
+        (*slot, rest) = first_cell(rest[end..].trim_start()).map_err(&flaw)?;
         if rest.is_empty() {
             return Ok(row);
         }

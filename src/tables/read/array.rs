@@ -2,7 +2,7 @@
 //! The first axis counts records.
 
 use std::fmt::Write as _;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::sync::Arc;
 
 use half::{bf16, f16};
@@ -89,7 +89,7 @@ impl ArrayLayout {
 
     /// Whether the file has the numbers column by column.
     fn is_by_columns(&self) -> bool {
-        self.fortran && self.shape.len() > 1
+        self.fortran && self.width() > 1
     }
 
     /// `None` on overflow.
@@ -125,11 +125,32 @@ impl ArrayLayout {
 pub struct ArrayEntry {
     pub name: String,
     pub layout: ArrayLayout,
+    /// Where its reader finds it.
+    pub place: u64,
+    /// The most bytes that its numbers can have there.
+    pub available: u64,
+}
+
+/// The requested arrays as a table, otherwise all. `read` reads one of them.
+pub fn read_several(
+    input: &Input,
+    entries: &[ArrayEntry],
+    wanted: &[String],
+    mut read: impl FnMut(&ArrayEntry, Option<&Arc<Scratch>>) -> Result<Column>,
+) -> Result<Table> {
+    let chosen = choose(input, entries, wanted)?;
+    let chosen: Vec<&ArrayEntry> = chosen.into_iter().map(|at| &entries[at]).collect();
+    for ArrayEntry { name, layout, available, .. } in &chosen {
+        check_length(input, name, layout, *available)?;
+    }
+    let space = room(input, chosen.iter().map(|entry| &entry.layout))?;
+    let columns = chosen.into_iter().map(|it| Ok((it.name.clone(), read(it, space.as_ref())?)));
+    table(input, columns.collect::<Result<_>>()?)
 }
 
 /// The arrays of a file to read: the requested ones, otherwise all with an entry per record, if
 /// this is clear.
-pub fn choose(input: &Input, entries: &[ArrayEntry], wanted: &[String]) -> Result<Vec<usize>> {
+fn choose(input: &Input, entries: &[ArrayEntry], wanted: &[String]) -> Result<Vec<usize>> {
     let all: Vec<String> = entries.iter().map(|entry| entry.name.clone()).collect();
     let chosen: Vec<usize> = if wanted.is_empty() {
         (0..entries.len()).filter(|&at| !entries[at].layout.shape.is_empty()).collect()
@@ -152,7 +173,7 @@ pub fn choose(input: &Input, entries: &[ArrayEntry], wanted: &[String]) -> Resul
     }
     let mut listed = String::new();
     for &at in chosen.iter().take(12) {
-        let ArrayEntry { name, layout } = &entries[at];
+        let ArrayEntry { name, layout, .. } = &entries[at];
         let _ = write!(listed, ", '{name}' {}", layout.dimensions());
     }
     let same: Vec<_> = chosen
@@ -170,7 +191,7 @@ pub fn choose(input: &Input, entries: &[ArrayEntry], wanted: &[String]) -> Resul
 
 /// Where the cells of arrays go that are read together, which all have room in the file: `None` if
 /// they fit into memory.
-pub fn room<'l>(
+fn room<'l>(
     input: &Input,
     layouts: impl IntoIterator<Item = &'l ArrayLayout>,
 ) -> Result<Option<Arc<Scratch>>> {
@@ -188,12 +209,31 @@ pub fn room<'l>(
 }
 
 /// Refuses an array if at most `available` bytes can follow and it needs more.
-pub fn check_length(input: &Input, name: &str, layout: &ArrayLayout, available: u64) -> Result<()> {
+fn check_length(input: &Input, name: &str, layout: &ArrayLayout, available: u64) -> Result<()> {
     let needed = layout.bytes().unwrap_or(u64::MAX);
     if needed <= available {
         return Ok(());
     }
     Err(input.wrong_length(&format!("array '{name}' ({})", layout.dimensions()), needed, available))
+}
+
+/// The only array of a file, whose content ends with it, as a table. `called` is the array in the
+/// error if there is more.
+pub fn read_alone(
+    input: &Input,
+    reader: &mut dyn Read,
+    (name, called): (&str, &str),
+    layout: &ArrayLayout,
+    available: u64,
+) -> Result<Table> {
+    if let Some(needed) = layout.bytes().filter(|needed| *needed < available && !input.packed) {
+        let what = format!("{called} ({})", layout.dimensions());
+        return Err(input.wrong_length(&what, needed, available));
+    }
+    check_length(input, name, layout, available)?;
+    let space = room(input, [layout])?;
+    let column = read(input, reader, name, layout, space.as_ref())?;
+    table(input, vec![(name.to_owned(), column)])
 }
 
 /// Reads an array whose length is checked. Its cells go to `space`, if there is any.
@@ -210,383 +250,279 @@ pub fn read(
             .error(format!("array '{name}' is empty ({})", layout.dimensions()))
             .cure("at least one record is needed"));
     }
-    let is_text = layout.element.is_text();
-    let mut texts = Texts::default();
-    if let Some(space) = space.filter(|_| is_text) {
-        texts.move_to(space)?;
+    let array = Array { input, name, layout };
+    let count = needed as usize / layout.element.size();
+    if layout.element.is_text() {
+        return array.texts(reader, needed, space);
     }
-    let space = space.filter(|_| !is_text);
-    let mut decoder = Decoder {
-        input,
-        name,
-        layout,
-        values: Values::F32(Vec::new()),
-        rows: None,
-        placed: 0,
-        bytes: None,
-        disk: space.map(|space| DiskArray::new(space, layout)).transpose()?,
-        texts,
-    };
-    let size = layout.element.size();
-    if decoder.disk.is_some() {
-        decoder.values = decoder.zeros(0);
-    } else if layout.element == Element::U8 && layout.width() > 1 && !layout.is_by_columns() {
-        decoder.bytes = Some(Vec::with_capacity(needed.min(input.length()) as usize));
-    } else if !layout.element.is_text() {
-        let count = needed / size as u64;
-        // In another order, numbers go to their places as they arrive. The header of a packed file
-        // is not trusted for this: there they are moved when all have arrived.
-        if layout.is_by_columns() && count <= input.length() {
-            let rows = decoder.zeros(count as usize);
-            decoder.rows = Some((Scatter::new(&layout.shape), rows));
+    if !layout.is_by_columns() {
+        return array.column(array.numbers(reader, needed, space)?);
+    }
+    // The header of a packed file is not trusted to make room for all numbers: there they are moved
+    // when all have arrived.
+    if space.is_none() && count as u64 <= input.length {
+        return array.column(array.placed(reader, needed, count)?);
+    }
+    let elsewhere = space.map(|space| space.another()).transpose()?;
+    let by_columns = array.numbers(reader, needed, elsewhere.as_ref())?;
+    array.column(array.by_records(&by_columns, space)?)
+}
+
+/// An array that is being read.
+#[derive(Clone, Copy)]
+struct Array<'i, 'a> {
+    input: &'i Input<'a>,
+    name: &'i str,
+    layout: &'i ArrayLayout,
+}
+
+/// The elements of an array, each with its least byte first.
+fn elements<const N: usize>(bytes: &[u8], big_endian: bool) -> impl Iterator<Item = [u8; N]> {
+    bytes.as_chunks().0.iter().map(move |element: &[u8; N]| {
+        let mut element = *element;
+        if big_endian {
+            element.reverse();
         }
-        // At first no more than the file could hold unpacked.
-        let count = if decoder.rows.is_some() { BLOCK as u64 } else { count.min(input.length()) };
-        decoder.values = if layout.element.is_single() {
-            Values::F32(Vec::with_capacity(count as usize))
-        } else {
-            Values::F64(Vec::with_capacity(count as usize))
+        element
+    })
+}
+
+fn singles(numbers: impl Iterator<Item: Into<f32>>) -> Values {
+    Values::F32(numbers.map(Into::into).collect())
+}
+
+fn doubles(numbers: impl Iterator<Item: Into<f64>>) -> Values {
+    Values::F64(numbers.map(Into::into).collect())
+}
+
+/// Replaces records of `width` numbers with an infinite one by missing numbers.
+fn forget_infinite<T: Copy>(numbers: &mut [T], width: usize, infinite: fn(T) -> bool, missing: T) {
+    let records = numbers.chunks_mut(width);
+    let infinite = records.filter(|record| record.iter().any(|x| infinite(*x)));
+    infinite.for_each(|record| record.fill(missing));
+}
+
+impl Array<'_, '_> {
+    /// Reads blocks of whole records, each with the number of elements before it.
+    fn blocks(
+        self,
+        reader: &mut dyn Read,
+        needed: u64,
+        mut take: impl FnMut(&[u8], usize) -> Result<()>,
+    ) -> Result<()> {
+        let size = self.layout.element.size();
+        let unit = size * self.layout.width().max(1);
+        self.input.check_memory(unit as u64)?;
+        let most = ((BLOCK / unit).max(1) * unit) as u64;
+        let (mut block, mut seen) = (Vec::new(), 0);
+        while seen < needed {
+            // The block grows as bytes arrive, because a header may lie.
+            block.clear();
+            let expected = most.min(needed - seen);
+            let read = (&mut *reader).take(expected).read_to_end(&mut block);
+            let read = read.map_err(|error| self.input.io(&error))? as u64;
+            if read < expected {
+                return Err(self.input.io(&ErrorKind::UnexpectedEof.into()));
+            }
+            take(&block, seen as usize / size)?;
+            seen += read;
+        }
+        Ok(())
+    }
+
+    /// The numbers in the order of the file.
+    fn numbers(
+        self,
+        reader: &mut dyn Read,
+        needed: u64,
+        space: Option<&Arc<Scratch>>,
+    ) -> Result<Numbers> {
+        let mut numbers = Numbers::in_space(space);
+        let width = self.layout.width();
+        self.blocks(reader, needed, |block, before| {
+            let mut values = self.decoded(block, before)?;
+            if !self.layout.is_by_columns() {
+                self.forget_infinite(&mut values);
+            }
+            match values {
+                // A column of numbers takes the fewest bytes.
+                Values::F32(values) if width == 1 => {
+                    numbers.extend(values.into_iter().map(f64::from));
+                    numbers.settle()
+                }
+                Values::F64(values) => numbers.append(&values),
+                values => numbers.join(&values.into()),
+            }
+        })?;
+        Ok(numbers)
+    }
+
+    /// Replaces records of a private array with an infinite number by missing ones.
+    fn forget_infinite(self, values: &mut Values) {
+        let width = self.layout.width();
+        match values {
+            Values::F32(values) if self.input.forgiving => {
+                forget_infinite(values, width, f32::is_infinite, f32::NAN);
+            }
+            Values::F64(values) if self.input.forgiving => {
+                forget_infinite(values, width, f64::is_infinite, f64::NAN);
+            }
+            _ => {}
+        }
+    }
+
+    /// The numbers by records, of an array that the file has by columns: they go to their places as
+    /// they arrive.
+    fn placed(self, reader: &mut dyn Read, needed: u64, count: usize) -> Result<Numbers> {
+        let mut records = match self.layout.element {
+            Element::U8 | Element::Bool => Values::U8(vec![0; count]),
+            element if element.is_single() => Values::F32(vec![0.0; count]),
+            _ => Values::F64(vec![0.0; count]),
         };
+        let places = self.layout.places();
+        self.blocks(reader, needed, |block, before| {
+            match (&mut records, self.decoded(block, before)?) {
+                (Values::U8(all), Values::U8(some)) => self.put(all, &places, before, &some),
+                (Values::F32(all), Values::F32(some)) => self.put(all, &places, before, &some),
+                (Values::F64(all), Values::F64(some)) => self.put(all, &places, before, &some),
+                _ => {}
+            }
+            Ok(())
+        })?;
+        self.forget_infinite(&mut records);
+        Ok(records.into())
     }
-    // On the way to the disk, whole records, so that each is known when it leaves.
-    let unit = if decoder.disk.is_some() { size * layout.width().max(1) } else { size };
-    input.check_memory(unit as u64)?;
-    let mut buffer = vec![0; ((BLOCK / unit).max(1) * unit).min(needed as usize)];
-    let mut left = needed as usize;
-    while left > 0 {
-        let block = buffer.len().min(left);
-        reader.read_exact(&mut buffer[..block]).map_err(|error| input.io(&error))?;
-        decoder.take(&buffer[..block])?;
-        decoder.scatter();
-        decoder.settle()?;
-        left -= block;
-    }
-    decoder.finish()
-}
 
-/// The numbers of an array that is too large for memory, in the order of the file.
-struct DiskArray {
-    numbers: Numbers,
-    /// Where they stay: they are elsewhere until they are in our order.
-    space: Arc<Scratch>,
-}
-
-impl DiskArray {
-    fn new(space: &Arc<Scratch>, layout: &ArrayLayout) -> Result<Self> {
-        let mut numbers = Numbers::default();
-        if layout.is_by_columns() {
-            numbers.move_to(&space.another()?)?;
-        } else {
-            numbers.move_to(space)?;
+    /// Puts numbers of columns, `before` numbers after the first, into their places in the records.
+    fn put<T: Copy>(self, records: &mut [T], places: &[usize], mut before: usize, some: &[T]) {
+        let (rows, width) = (self.layout.rows(), self.layout.width());
+        let mut left = some;
+        while !left.is_empty() {
+            let (column, row) = (before / rows, before % rows);
+            let (now, later) = left.split_at(left.len().min(rows - row));
+            let slots = records[row * width + places[column]..].iter_mut().step_by(width);
+            slots.zip(now).for_each(|(slot, number)| *slot = *number);
+            (left, before) = (later, before + now.len());
         }
-        Ok(Self { numbers, space: Arc::clone(space) })
     }
 
-    /// The numbers of one record after another. `forgiving`: those of a record with an infinite one
-    /// are missing, which is done already where the file has it so.
-    fn by_records(self, layout: &ArrayLayout, forgiving: bool) -> Result<Numbers> {
-        if !layout.is_by_columns() {
-            return Ok(self.numbers);
-        }
-        let (rows, width, places) = (layout.rows(), layout.width(), layout.places());
-        let mut all = Numbers::default();
-        all.move_to(&self.space)?;
+    /// The numbers by records, some records at a time.
+    fn by_records(self, by_columns: &Numbers, space: Option<&Arc<Scratch>>) -> Result<Numbers> {
+        let (rows, width, places) = (self.layout.rows(), self.layout.width(), self.layout.places());
+        let mut all = Numbers::in_space(space);
         let (step, mut room) = ((TURNED / width).max(1), Vec::new());
         for first in (0..rows).step_by(step) {
             let end = rows.min(first + step);
             let mut records = vec![0.0; (end - first) * width];
             for (column, place) in places.iter().enumerate() {
                 let numbers =
-                    self.numbers.read(column * rows + first..column * rows + end, &mut room);
+                    by_columns.read(column * rows + first..column * rows + end, &mut room);
                 let slots = records[*place..].iter_mut().step_by(width);
                 slots.zip(numbers).for_each(|(slot, number)| *slot = *number);
             }
-            let mut records = Values::F64(records);
-            if forgiving {
-                records.forget_infinite(width);
+            if self.input.forgiving {
+                forget_infinite(&mut records, width, f64::is_infinite, f64::NAN);
             }
-            all.append(&records.into_f64())?;
+            all.append(&records)?;
         }
         Ok(all)
     }
-}
 
-/// Decodes numbers as they arrive.
-struct Decoder<'i, 'a> {
-    input: &'i Input<'a>,
-    name: &'i str,
-    layout: &'i ArrayLayout,
-    values: Values,
-    /// The places of the numbers of an array in Fortran's order … …
-    rows: Option<(Scatter, Values)>,
-    /// … and how many numbers have left `values`.
-    placed: usize,
-    /// Replaces `values` if rows of bytes can stay bytes.
-    bytes: Option<Vec<u8>>,
-    /// Where they go if they are too many for memory.
-    disk: Option<DiskArray>,
-    texts: Texts,
-}
-
-/// The way from Fortran's order (first axis fastest) to ours (last axis fastest).
-struct Scatter {
-    shape: Vec<usize>,
-    /// The distance of neighbours along an axis in our order.
-    steps: Vec<usize>,
-    /// The index of the next number … …
-    index: Vec<usize>,
-    /// … and its place.
-    at: usize,
-}
-
-impl Scatter {
-    fn new(shape: &[usize]) -> Self {
-        let mut steps = vec![1; shape.len()];
-        for axis in (1..shape.len()).rev() {
-            steps[axis - 1] = steps[axis] * shape[axis];
-        }
-        Self { shape: shape.to_vec(), steps, index: vec![0; shape.len()], at: 0 }
+    /// The numbers of a block, `before` numbers after the first.
+    fn decoded(self, bytes: &[u8], before: usize) -> Result<Values> {
+        let big = self.layout.big_endian;
+        // What a double cannot hold.
+        let beyond = |size: u64| size > LARGEST_EXACT;
+        let signed = |x: i64| if beyond(x.unsigned_abs()) { f64::NAN } else { x as f64 };
+        let unsigned = |x: u64| if beyond(x) { f64::NAN } else { x as f64 };
+        Ok(match self.layout.element {
+            Element::U8 => Values::U8(bytes.to_vec()),
+            Element::Bool => Values::U8(bytes.iter().map(|byte| u8::from(*byte != 0)).collect()),
+            Element::I8 => singles(elements(bytes, big).map(i8::from_le_bytes)),
+            Element::I16 => singles(elements(bytes, big).map(i16::from_le_bytes)),
+            Element::U16 => singles(elements(bytes, big).map(u16::from_le_bytes)),
+            Element::F16 => singles(elements(bytes, big).map(f16::from_le_bytes)),
+            Element::Bf16 => singles(elements(bytes, big).map(bf16::from_le_bytes)),
+            Element::F32 => singles(elements(bytes, big).map(f32::from_le_bytes)),
+            Element::I32 => doubles(elements(bytes, big).map(i32::from_le_bytes)),
+            Element::U32 => doubles(elements(bytes, big).map(u32::from_le_bytes)),
+            Element::I64 => self
+                .exact(doubles(elements(bytes, big).map(i64::from_le_bytes).map(signed)), before)?,
+            Element::U64 => self.exact(
+                doubles(elements(bytes, big).map(u64::from_le_bytes).map(unsigned)),
+                before,
+            )?,
+            Element::F64 | Element::Utf32(_) | Element::Text(_) => {
+                doubles(elements(bytes, big).map(f64::from_le_bytes))
+            }
+        })
     }
 
-    /// Puts the next numbers into their places.
-    fn put<T: Copy>(&mut self, mut numbers: &[T], places: &mut [T]) {
-        while !numbers.is_empty() {
-            let run = numbers.len().min(self.shape[0] - self.index[0]);
-            let (now, later) = numbers.split_at(run);
-            let slots = places[self.at..].iter_mut().step_by(self.steps[0]);
-            slots.zip(now).for_each(|(slot, number)| *slot = *number);
-            numbers = later;
-            self.advance(run);
-        }
+    /// Refuses public integers of which some have no double.
+    fn exact(self, integers: Values, before: usize) -> Result<Values> {
+        let Values::F64(numbers) = &integers else { return Ok(integers) };
+        let lost = numbers.iter().position(|x| x.is_nan()).filter(|_| !self.input.forgiving);
+        let Some(at) = lost.map(|at| before + at) else { return Ok(integers) };
+        let (rows, width) = (self.layout.rows(), self.layout.width());
+        let row = if self.layout.fortran { at % rows } else { at / width };
+        Err(self
+            .flaw(row, "an integer beyond 2⁵³ cannot be computed with exactly")
+            .cure("leave the array out, or save it as text"))
     }
 
-    /// Advances along the first axis, and at its end along the next ones.
-    fn advance(&mut self, by: usize) {
-        self.index[0] += by;
-        self.at += by * self.steps[0];
-        for axis in 0..self.shape.len() {
-            if self.index[axis] < self.shape[axis] {
-                return;
-            }
-            self.at -= self.shape[axis] * self.steps[axis];
-            self.index[axis] = 0;
-            if let Some(next) = self.index.get_mut(axis + 1) {
-                *next += 1;
-                self.at += self.steps[axis + 1];
-            }
-        }
-    }
-}
-
-/// Decodes numbers of one type and pushes them.
-macro_rules! push {
-    ($type:ty, $bytes:expr, $layout:expr, $values:expr, $convert:expr) => {{
-        let (cells, _) = $bytes.as_chunks::<{ size_of::<$type>() }>();
-        if $layout.big_endian {
-            $values.extend(cells.iter().map(|cell| $convert(<$type>::from_be_bytes(*cell))));
-        } else {
-            $values.extend(cells.iter().map(|cell| $convert(<$type>::from_le_bytes(*cell))));
-        }
-    }};
-}
-
-impl Decoder<'_, '_> {
-    fn take(&mut self, bytes: &[u8]) -> Result<()> {
-        let layout = self.layout;
-        if let Some(all) = &mut self.bytes {
-            all.extend_from_slice(bytes);
-            return Ok(());
-        }
-        let values = match (&mut self.values, layout.element) {
-            (_, Element::Utf32(length)) => return self.take_texts(bytes, length * 4),
-            (_, Element::Text(length)) => return self.take_texts(bytes, length),
-            (Values::F32(values), element) => {
-                match element {
-                    Element::Bool => {
-                        values.extend(bytes.iter().map(|&byte| f32::from(u8::from(byte != 0))));
-                    }
-                    Element::I8 => push!(i8, bytes, layout, values, f32::from),
-                    Element::I16 => push!(i16, bytes, layout, values, f32::from),
-                    Element::U16 => push!(u16, bytes, layout, values, f32::from),
-                    Element::F16 => push!(f16, bytes, layout, values, f32::from),
-                    Element::Bf16 => push!(bf16, bytes, layout, values, f32::from),
-                    Element::F32 => push!(f32, bytes, layout, values, |value| value),
-                    _ => push!(u8, bytes, layout, values, f32::from),
-                }
-                return Ok(());
-            }
-            (Values::F64(values), _) => values,
-        };
-        let before = values.len();
-        let mut inexact = false;
-        match layout.element {
-            Element::I32 => push!(i32, bytes, layout, values, f64::from),
-            Element::U32 => push!(u32, bytes, layout, values, f64::from),
-            Element::I64 => {
-                push!(i64, bytes, layout, values, |value: i64| {
-                    inexact |= value.unsigned_abs() > LARGEST_EXACT;
-                    value as f64
-                });
-            }
-            Element::U64 => {
-                push!(u64, bytes, layout, values, |value: u64| {
-                    inexact |= value > LARGEST_EXACT;
-                    value as f64
-                });
-            }
-            _ => push!(f64, bytes, layout, values, |value| value),
-        }
-        if inexact && self.input.forgiving {
-            let beyond = |value: &&mut f64| value.abs() >= LARGEST_EXACT as f64;
-            values[before..].iter_mut().filter(beyond).for_each(|value| *value = f64::NAN);
-        } else if inexact {
-            let beyond = |value: &f64| value.abs() >= LARGEST_EXACT as f64;
-            let at = before + values[before..].iter().position(beyond).unwrap_or(0);
-            let (rows, width) = (layout.rows(), layout.width().max(1));
-            let at = at + self.placed;
-            let row = if layout.fortran { at % rows } else { at / width };
-            return Err(self
-                .flaw(row, "an integer beyond 2⁵³ cannot be computed with exactly")
-                .cure("leave the array out, or save it as text"));
-        }
-        Ok(())
-    }
-
-    fn take_texts(&mut self, bytes: &[u8], size: usize) -> Result<()> {
-        for cell in bytes.chunks_exact(size.max(1)) {
-            let text = if let Element::Utf32(_) = self.layout.element {
-                let (characters, _) = cell.as_chunks::<4>();
-                let character = |code: &[u8; 4]| {
-                    let big = self.layout.big_endian;
-                    char::from_u32(if big {
-                        u32::from_be_bytes(*code)
-                    } else {
-                        u32::from_le_bytes(*code)
-                    })
+    fn texts(
+        self,
+        reader: &mut dyn Read,
+        needed: u64,
+        space: Option<&Arc<Scratch>>,
+    ) -> Result<Column> {
+        let Self { layout, .. } = self;
+        let mut texts = Texts::in_space(space);
+        self.blocks(reader, needed, |block, before| {
+            for (at, cell) in (before..).zip(block.chunks_exact(layout.element.size())) {
+                let text = if let Element::Utf32(_) = layout.element {
+                    let characters = elements(cell, layout.big_endian).map(u32::from_le_bytes);
+                    characters.map(char::from_u32).collect::<Option<String>>()
+                } else {
+                    std::str::from_utf8(cell).ok().map(str::to_owned)
                 };
-                characters.iter().map(character).collect::<Option<String>>()
-            } else {
-                std::str::from_utf8(cell).ok().map(str::to_owned)
-            };
-            let text = text.or_else(|| self.input.forgiving.then(String::new));
-            let Some(text) = text else {
-                return Err(self
-                    .flaw(self.texts.len() / self.layout.width().max(1), "the text is not Unicode")
-                    .cure("save the array as UTF-8 or Unicode text"));
-            };
-            self.texts.push(text.trim_end_matches('\0').trim());
-        }
-        self.texts.settle()
-    }
-
-    /// Zeros of the type in which the array is stored.
-    fn zeros(&self, count: usize) -> Values {
-        if self.layout.element.is_single() {
-            Values::F32(vec![0.0; count])
-        } else {
-            Values::F64(vec![0.0; count])
-        }
-    }
-
-    /// Moves arrived numbers to their places, if these are elsewhere.
-    fn scatter(&mut self) {
-        let Some((scatter, rows)) = &mut self.rows else { return };
-        match (&mut self.values, rows) {
-            (Values::F32(values), Values::F32(rows)) => {
-                scatter.put(values, rows);
-                self.placed += values.len();
-                values.clear();
+                let Some(text) = text.or_else(|| self.input.forgiving.then(String::new)) else {
+                    return Err(self
+                        .flaw(at / layout.width(), "the text is not Unicode")
+                        .cure("save the array as UTF-8 or Unicode text"));
+                };
+                texts.push(text.trim_end_matches('\0').trim());
             }
-            (Values::F64(values), Values::F64(rows)) => {
-                scatter.put(values, rows);
-                self.placed += values.len();
-                values.clear();
-            }
-            _ => {}
+            texts.settle()
+        })?;
+        if layout.width() == 1 {
+            return Ok(Column::Text(texts));
         }
-    }
-
-    /// Writes the numbers that arrived, if they go to the disk.
-    fn settle(&mut self) -> Result<()> {
-        let Some(disk) = &mut self.disk else { return Ok(()) };
-        if self.input.forgiving && !self.layout.is_by_columns() {
-            self.values.forget_infinite(self.layout.width().max(1));
-        }
-        self.placed += self.values.len();
-        match &mut self.values {
-            Values::F32(values) => disk.numbers.extend(values.drain(..).map(f64::from)),
-            Values::F64(values) => disk.numbers.extend(values.drain(..)),
-        }
-        disk.numbers.settle()
+        Err(self
+            .flaw(0, "an array of texts with more than one axis")
+            .cure("text needs one axis: leave the array out or split it"))
     }
 
     /// An error in this row.
-    fn flaw(&self, row: usize, what: &str) -> Error {
+    fn flaw(self, row: usize, what: &str) -> Error {
         let place = format!("{}, array '{}', row {}", self.input.origin, self.name, row + 1);
         Error::failed(what).at(place)
     }
 
-    /// The error for an infinite number in this place.
-    fn infinite(&self, at: usize) -> Error {
-        self.flaw(at / self.layout.width().max(1), "an infinite number")
-            .cure("replace infinite numbers before saving, or remove such records")
-    }
-
-    fn misshapen(&self) -> Error {
-        self.input.error("the shape does not fit the numbers")
-    }
-
-    fn finish(mut self) -> Result<Column> {
+    fn column(self, numbers: Numbers) -> Result<Column> {
         let (rows, width) = (self.layout.rows(), self.layout.width());
-        if self.layout.element.is_text() {
-            if width == 1 {
-                return Ok(Column::Text(self.texts));
-            }
+        if let Some(at) = numbers.first_infinite() {
             return Err(self
-                .flaw(0, "an array of texts with more than one axis")
-                .cure("text needs one axis: leave the array out or split it"));
-        }
-        if let Some(disk) = self.disk.take() {
-            let numbers = disk.by_records(self.layout, self.input.forgiving)?;
-            if let Some(at) = numbers.first_infinite() {
-                return Err(self.infinite(at));
-            }
-            if width == 1 {
-                return Ok(Column::Numbers(numbers));
-            }
-            return Vectors::on_disk(width, numbers, self.layout.element.is_single())
-                .filter(|vectors| vectors.len() == rows)
-                .map(Column::Vectors)
-                .ok_or_else(|| self.misshapen());
-        }
-        if let Some(bytes) = self.bytes.take() {
-            return Vectors::of_bytes(width, bytes)
-                .filter(|vectors| vectors.len() == rows)
-                .map(Column::Vectors)
-                .ok_or_else(|| self.misshapen());
-        }
-        if self.layout.is_by_columns() && self.rows.is_none() {
-            let places = self.zeros(self.values.len());
-            self.rows = Some((Scatter::new(&self.layout.shape), places));
-            self.scatter();
-        }
-        let mut values = match self.rows.take() {
-            Some((_, rows)) => rows,
-            None => std::mem::replace(&mut self.values, Values::F32(Vec::new())),
-        };
-        if self.input.forgiving {
-            values.forget_infinite(width.max(1));
-        }
-        if let Some(at) = values.first_infinite() {
-            return Err(self.infinite(at));
+                .flaw(at / width, "an infinite number")
+                .cure("replace infinite numbers before saving, or remove such records"));
         }
         if width == 1 {
-            return Ok(Column::Numbers(values.into_f64().into()));
+            return Ok(Column::Numbers(numbers));
         }
-        Vectors::new(width, values)
+        Vectors::of_numbers(width, numbers, self.layout.element.is_single())
             .filter(|vectors| vectors.len() == rows)
             .map(Column::Vectors)
-            .ok_or_else(|| self.misshapen())
+            .ok_or_else(|| self.input.error("the shape does not fit the numbers"))
     }
 }
 

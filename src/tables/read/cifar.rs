@@ -8,7 +8,7 @@ use super::input::Input;
 use crate::column::Column;
 use crate::error::Result;
 use crate::table::Table;
-use crate::vectors::Vectors;
+use crate::vectors::{Values, Vectors};
 
 const PIXELS: usize = 3 * 32 * 32;
 /// Records read at a time.
@@ -24,10 +24,10 @@ fn labels(length: u64) -> Option<usize> {
 pub fn read(input: &Input) -> Result<Table> {
     let mut reader = input.plain();
     let mut bytes = Vec::new();
-    if input.is_packed() {
+    if input.packed {
         reader.read_to_end(&mut bytes).map_err(|error| input.io(&error))?;
     }
-    let length = if input.is_packed() { bytes.len() as u64 } else { input.length() };
+    let length = if input.packed { bytes.len() as u64 } else { input.length };
     let Some(labels) = labels(length) else {
         return Err(input
             .error(format!(
@@ -46,7 +46,7 @@ pub fn read(input: &Input) -> Result<Table> {
             pixels.extend_from_slice(&record[labels..]);
         }
     };
-    if input.is_packed() {
+    if input.packed {
         take(&bytes);
     } else {
         let mut block = vec![0; BLOCK * record];
@@ -59,8 +59,8 @@ pub fn read(input: &Input) -> Result<Table> {
         }
     }
     let names: &[&str] = if labels == 1 { &["label"] } else { &["coarse_label", "label"] };
-    let pixels =
-        Vectors::of_bytes(PIXELS, pixels).ok_or_else(|| input.error("an image is cut off"))?;
+    let pixels = Vectors::new(PIXELS, Values::U8(pixels));
+    let pixels = pixels.ok_or_else(|| input.error("an image is cut off"))?;
     let mut table: Vec<_> = names
         .iter()
         .zip(columns)

@@ -4,6 +4,7 @@
 //! order of the file. A column is numeric until a cell is neither a number nor missing. Then the
 //! cells before it are read a second time, as text.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -13,8 +14,7 @@ use super::decimal;
 use super::in_turn::{self, in_turn};
 use super::input::{Input, Unwatched};
 use super::records::{self, FileRecord, FileRecords, RecordBlock, not_utf8};
-use crate::column::lacks_value;
-use crate::column::{CellWindow, Column, finite, is_missing};
+use crate::column::{CellWindow, Column, finite, is_missing, lacks_value};
 use crate::error::{Error, Result};
 use crate::fingerprint::{InOrder, Names};
 use crate::lines::RowLines;
@@ -46,10 +46,10 @@ pub fn read_bytes(origin: &str, bytes: &[u8]) -> Result<Table> {
 
 /// Reads a whole file.
 pub fn read_input(input: &Input, dialect: &Dialect) -> Result<Table> {
-    if input.start().starts_with(b"\xff\xfe") || input.start().starts_with(b"\xfe\xff") {
+    if input.start.starts_with(b"\xff\xfe") || input.start.starts_with(b"\xfe\xff") {
         return Err(input.error("the file is UTF-16 text").cure("save it as UTF-8"));
     }
-    let (preamble, header) = opening(input.start());
+    let (preamble, header) = opening(&input.start);
     let delimiter = match dialect.delimiter {
         None => delimiter(header),
         Some(delimiter) if delimiter.is_ascii() && !"\"\r\n".contains(delimiter) => delimiter as u8,
@@ -58,21 +58,22 @@ pub fn read_input(input: &Input, dialect: &Dialect) -> Result<Table> {
                 .cure("name one ASCII character that is neither a quote nor a line end"));
         }
     };
-    let sheet = CsvFile { input, delimiter, preamble };
+    let has_header = dialect.names.is_empty();
+    let sheet = CsvFile { input, delimiter, preamble, has_header };
     let mut records = sheet.records();
     for _ in 0..preamble {
         records.next()?;
     }
-    let names = if dialect.names.is_empty() {
+    let names = if has_header {
         let header = records.next()?.filter(|header| !header.bytes.trim_ascii().is_empty());
         sheet.header(header.as_ref())?
     } else {
         check_names(&dialect.names, &input.origin)?;
         dialect.names.clone()
     };
-    let has_header = dialect.names.is_empty();
-    let CsvPiece { columns, lines, content, .. } = sheet.columns(records, &names, has_header)?;
-    let mut table = Table::with_content(input.origin.clone(), names, columns, lines, content)?;
+    let CsvPiece { columns, lines, content, .. } = sheet.columns(records, &names)?;
+    let mut table =
+        Table::with_content(input.origin.clone(), names, columns, lines, Some(content))?;
     if input.forgiving && has_header {
         refuse_a_first_record(&table, &input.origin)?;
     }
@@ -142,50 +143,47 @@ struct CsvFile<'i, 'a> {
     delimiter: u8,
     /// Comment lines before the table.
     preamble: usize,
+    /// Whether the names of the columns come from the first line.
+    has_header: bool,
 }
 
 /// A column that turned out to be text after some cells had been read as numbers: these have to be
 /// read again as text. Until then it lacks these rows, which are its first.
-#[derive(Clone, Copy)]
 struct LateText {
     column: usize,
     rows: usize,
+    /// Those that were read again.
+    texts: Texts,
 }
 
-/// The first texts of columns that turned into text late.
-struct Restored {
-    columns: Vec<(LateText, Texts)>,
-}
-
-impl Restored {
-    fn new(late: Vec<LateText>) -> Self {
-        Self { columns: late.into_iter().map(|late| (late, Texts::default())).collect() }
+impl LateText {
+    fn new(column: usize, rows: usize) -> Self {
+        Self { column, rows, texts: Texts::default() }
     }
 
-    /// The rows of which some text is still missing.
+    /// The number of rows of which the text is still missing.
     fn left(&self) -> usize {
-        self.columns.iter().map(|(late, texts)| late.rows - texts.len()).max().unwrap_or(0)
+        self.rows - self.texts.len()
     }
 
-    /// Adds a text to a column, unless this has all.
-    fn add((late, texts): &mut (LateText, Texts), text: &str) {
-        if texts.len() < late.rows {
-            texts.push(text);
+    /// Adds a text, unless the column has all.
+    fn add(&mut self, text: &str) {
+        if self.left() > 0 {
+            self.texts.push(text);
         }
     }
 
-    /// Puts each column together.
-    fn put_before(self, columns: &mut [Column]) -> Result<()> {
-        for (late, first) in self.columns {
-            if let Column::Text(texts) = &mut columns[late.column] {
-                *texts = Texts::concat(&[&first, texts])?;
-            }
+    /// Puts the column together.
+    fn put_before(&self, columns: &mut [Column]) -> Result<()> {
+        if let Column::Text(texts) = &mut columns[self.column] {
+            *texts = Texts::concat(&[&self.texts, texts])?;
         }
         Ok(())
     }
 }
 
 /// A block and its result, or the result of all blocks so far.
+#[derive(Default)]
 struct CsvPiece {
     block: RecordBlock,
     columns: Vec<Column>,
@@ -200,21 +198,6 @@ struct CsvPiece {
     content: InOrder,
     /// Whether some cells were read as numbers at first.
     reread: bool,
-}
-
-impl Default for CsvPiece {
-    fn default() -> Self {
-        Self {
-            block: RecordBlock::default(),
-            columns: Vec::new(),
-            lines: RowLines::default(),
-            room: 0,
-            room_in_bytes: 0,
-            bytes: 0,
-            content: InOrder::EMPTY,
-            reread: false,
-        }
-    }
 }
 
 impl CsvPiece {
@@ -261,25 +244,11 @@ struct RecordCells<'r> {
     left_open: bool,
 }
 
-/// A plain cell, or the text inside its quotes.
-enum CellText<'r> {
-    Plain(&'r [u8]),
-    Unquoted(Vec<u8>),
-}
-
-impl CellText<'_> {
-    fn get(&self) -> &[u8] {
-        match self {
-            Self::Plain(bytes) => bytes,
-            Self::Unquoted(bytes) => bytes,
-        }
-    }
-}
-
 impl<'r> Iterator for RecordCells<'r> {
-    type Item = CellText<'r>;
+    /// A plain cell, or the text inside its quotes.
+    type Item = Cow<'r, [u8]>;
 
-    fn next(&mut self) -> Option<CellText<'r>> {
+    fn next(&mut self) -> Option<Cow<'r, [u8]>> {
         let rest = self.rest?;
         if self.quoted && rest.first() == Some(&b'"') {
             return Some(self.unquote(&rest[1..]));
@@ -287,10 +256,10 @@ impl<'r> Iterator for RecordCells<'r> {
         // Cells are short: this beats a call of memchr.
         if let Some(at) = rest.iter().position(|&byte| byte == self.delimiter) {
             self.rest = Some(&rest[at + 1..]);
-            Some(CellText::Plain(&rest[..at]))
+            Some(Cow::Borrowed(&rest[..at]))
         } else {
             self.rest = None;
-            Some(CellText::Plain(rest))
+            Some(Cow::Borrowed(rest))
         }
     }
 }
@@ -304,7 +273,7 @@ impl<'r> RecordCells<'r> {
         Some(number)
     }
 
-    fn unquote(&mut self, bytes: &'r [u8]) -> CellText<'r> {
+    fn unquote(&mut self, bytes: &'r [u8]) -> Cow<'r, [u8]> {
         let mut cell = Vec::new();
         let mut at = 0;
         self.left_open = true;
@@ -320,7 +289,7 @@ impl<'r> RecordCells<'r> {
         }
         if self.left_open {
             self.rest = None;
-            return CellText::Unquoted(cell);
+            return Cow::Owned(cell);
         }
         // Text after the closing quote also belongs to the cell.
         let rest = &bytes[at..];
@@ -331,7 +300,7 @@ impl<'r> RecordCells<'r> {
             cell.extend_from_slice(rest);
             self.rest = None;
         }
-        CellText::Unquoted(cell)
+        Cow::Owned(cell)
     }
 }
 
@@ -351,16 +320,12 @@ impl<'a> CsvFile<'_, 'a> {
         let mut cells = self.cells(record);
         let mut count = 0;
         for cell in cells.by_ref() {
-            if std::str::from_utf8(cell.get()).is_err() {
+            if std::str::from_utf8(&cell).is_err() {
                 return true;
             }
             count += 1;
         }
         count != width || cells.left_open
-    }
-
-    fn place(&self, line: u64) -> String {
-        format!("{}:{line}", self.input.origin)
     }
 
     fn text<'c>(&self, cell: &'c [u8], line: u64) -> Result<&'c str> {
@@ -377,9 +342,9 @@ impl<'a> CsvFile<'_, 'a> {
         let mut cells = self.cells(header);
         let names = cells
             .by_ref()
-            .map(|cell| self.text(cell.get(), header.line).map(str::to_owned))
+            .map(|cell| self.text(&cell, header.line).map(str::to_owned))
             .collect::<Result<Vec<_>>>()?;
-        let place = self.place(header.line);
+        let place = header.place(self.input);
         if cells.left_open {
             return Err(Error::failed("a quote opened in the header is not closed in its line")
                 .at(place)
@@ -403,12 +368,7 @@ impl<'a> CsvFile<'_, 'a> {
         Ok(names)
     }
 
-    fn columns(
-        &self,
-        records: FileRecords,
-        names: &[String],
-        has_header: bool,
-    ) -> Result<CsvPiece> {
+    fn columns(&self, records: FileRecords, names: &[String]) -> Result<CsvPiece> {
         let (begun, mut blocks) = records.into_blocks();
         let mut begun = Some(begun);
         let take = |piece: &mut CsvPiece| match begun.take() {
@@ -421,25 +381,21 @@ impl<'a> CsvFile<'_, 'a> {
         let known = Names::of(names);
         let as_text: Vec<usize> =
             (0..names.len()).filter(|at| self.input.names.contains(&names[*at])).collect();
-        let work = |piece: &mut CsvPiece| self.parse(piece, &known, &as_text, has_header);
+        let work = |piece: &mut CsvPiece| self.parse(piece, &known, &as_text);
         let columns = vec![Column::Numbers(Numbers::default()); names.len()];
         let mut all = CsvPiece { columns, ..CsvPiece::default() };
         let mut late = Vec::new();
         let add = |piece: &mut CsvPiece| self.append(piece, &mut all, &mut late);
-        in_turn(
-            in_turn::threads(self.input.most_bytes() / records::BLOCK as u64),
-            take,
-            work,
-            add,
-        )?;
+        let threads = in_turn::threads(self.input.most_bytes() / records::BLOCK as u64);
+        in_turn(threads, take, work, add)?;
         if all.lines.is_empty() {
-            let what = if has_header { "a header but no rows" } else { "no rows" };
+            let what = if self.has_header { "a header but no rows" } else { "no rows" };
             return Err(self
                 .input
                 .error(format!("the file has {what}"))
                 .cure("at least one row is needed"));
         }
-        self.restore_all(late, has_header, &mut all.columns)?;
+        self.restore_all(late, &mut all.columns)?;
         for column in &as_text {
             if let Column::Text(texts) = &all.columns[*column]
                 && let Some(numbers) = as_numbers(texts)?
@@ -457,13 +413,7 @@ impl<'a> CsvFile<'_, 'a> {
 
     /// Makes columns of a block's records, some of them as text. A column that was text in an
     /// earlier block stays text.
-    fn parse(
-        &self,
-        piece: &mut CsvPiece,
-        names: &Names,
-        as_text: &[usize],
-        has_header: bool,
-    ) -> Result<()> {
+    fn parse(&self, piece: &mut CsvPiece, names: &Names, as_text: &[usize]) -> Result<()> {
         let CsvPiece { block, columns, lines, content, .. } = piece;
         let width = names.count();
         columns.resize(width, Column::Numbers(Numbers::default()));
@@ -478,7 +428,7 @@ impl<'a> CsvFile<'_, 'a> {
         for record in block.records() {
             let row = lines.len();
             let read = self.row(&record, columns, |column, index| {
-                late.push(LateText { column: index, rows: row });
+                late.push(LateText::new(index, row));
                 *column = Column::Text(Texts::default());
             });
             match read {
@@ -490,14 +440,13 @@ impl<'a> CsvFile<'_, 'a> {
                         column.push_missing();
                     }
                 }
-                Ok(false) => return Err(self.ragged(&record, width, has_header)),
+                Ok(false) => return Err(self.ragged(&record, width)),
                 Err(error) => return Err(error),
             }
             lines.push(record.line);
         }
-        let mut restored = Restored::new(late);
-        self.restore(block, width, &mut restored)?;
-        restored.put_before(columns)?;
+        self.restore(block, width, &mut late)?;
+        late.iter().try_for_each(|late| late.put_before(columns))?;
         // Done now, while the cells are in the cache.
         *content = names.fingerprint(columns);
         Ok(())
@@ -520,7 +469,7 @@ impl<'a> CsvFile<'_, 'a> {
                 continue;
             }
             let Some(cell) = cells.next() else { return Ok(false) };
-            self.push(column, cell.get(), record.line, |column| turn(column, index))?;
+            self.push(column, &cell, record.line, |column| turn(column, index))?;
         }
         Ok(cells.rest.is_none() && !cells.left_open)
     }
@@ -568,28 +517,24 @@ impl<'a> CsvFile<'_, 'a> {
                 (Column::Numbers(part), Column::Numbers(whole)) => whole.append(&part.whole())?,
                 (Column::Text(part), Column::Text(whole)) => whole.append(part)?,
                 (Column::Text(part), _) => {
-                    late.push(LateText { column: index, rows: before });
-                    let mut texts = Texts::default();
-                    if let Some(space) = whole.space() {
-                        texts.move_to(space)?;
-                    }
+                    late.push(LateText::new(index, before));
+                    let mut texts = Texts::in_space(whole.space());
                     texts.append(part)?;
                     *whole = Column::Text(texts);
                 }
                 // Another thread's block has turned this column into text meanwhile.
                 (_, Column::Text(_)) => {
                     *part = Column::Text(Texts::default());
-                    turned.push(LateText { column: index, rows });
+                    turned.push(LateText::new(index, rows));
                 }
                 _ => {}
             }
         }
         all.reread |= !turned.is_empty() || late.iter().any(|late| late.rows > 0);
-        let mut restored = Restored::new(turned);
-        self.restore(&piece.block, piece.columns.len(), &mut restored)?;
-        for (late, texts) in restored.columns {
+        self.restore(&piece.block, piece.columns.len(), &mut turned)?;
+        for late in turned {
             if let Column::Text(whole) = &mut all.columns[late.column] {
-                whole.append(&texts)?;
+                whole.append(&late.texts)?;
             }
         }
         all.content = all.content.then(piece.content);
@@ -599,60 +544,52 @@ impl<'a> CsvFile<'_, 'a> {
 
     /// Second reading of a block of records with this many cells: adds the texts of columns that
     /// turned into text.
-    fn restore(&self, block: &RecordBlock, width: usize, restored: &mut Restored) -> Result<()> {
-        let left = restored.left();
+    fn restore(&self, block: &RecordBlock, width: usize, late: &mut [LateText]) -> Result<()> {
+        let left = late.iter().map(LateText::left).max().unwrap_or(0);
         if left == 0 {
             return Ok(());
         }
         let mut place_of = vec![None; width];
-        for (place, (late, _)) in restored.columns.iter().enumerate() {
+        for (place, late) in late.iter().enumerate() {
             place_of[late.column] = Some(place);
         }
         for record in block.records().take(left) {
             if self.input.forgiving && self.is_unreadable(&record, width) {
-                restored.columns.iter_mut().for_each(|column| Restored::add(column, ""));
+                late.iter_mut().for_each(|late| late.add(""));
                 continue;
             }
             for (cell, place) in self.cells(&record).zip(&place_of) {
                 if let Some(place) = place {
-                    let text = self.text(cell.get(), record.line)?;
-                    Restored::add(&mut restored.columns[*place], text);
+                    late[*place].add(self.text(&cell, record.line)?);
                 }
             }
         }
-        restored.columns.iter_mut().try_for_each(|(_, texts)| texts.settle())
+        late.iter_mut().try_for_each(|late| late.texts.settle())
     }
 
     /// Second reading of the file.
-    fn restore_all(
-        &self,
-        late: Vec<LateText>,
-        has_header: bool,
-        columns: &mut [Column],
-    ) -> Result<()> {
-        let mut restored = Restored::new(late);
-        if restored.left() == 0 {
+    fn restore_all(&self, mut late: Vec<LateText>, columns: &mut [Column]) -> Result<()> {
+        let is_complete = |late: &[LateText]| late.iter().all(|late| late.left() == 0);
+        if is_complete(&late) {
             return Ok(());
         }
-        for (late, texts) in &mut restored.columns {
-            if let Some(space) = columns[late.column].space() {
-                texts.move_to(space)?;
-            }
+        for late in &mut late {
+            late.texts = Texts::in_space(columns[late.column].space());
         }
         let mut records = self.records();
-        for _ in 0..self.preamble + usize::from(has_header) {
+        for _ in 0..self.preamble + usize::from(self.has_header) {
             records.next()?;
         }
         let (mut block, mut blocks) = records.into_blocks();
         loop {
-            self.restore(&block, columns.len(), &mut restored)?;
-            if restored.left() == 0 || !blocks.next(&mut block)? {
-                return restored.put_before(columns);
+            self.restore(&block, columns.len(), &mut late)?;
+            if is_complete(&late) || !blocks.next(&mut block)? {
+                return late.iter().try_for_each(|late| late.put_before(columns));
             }
         }
     }
 
-    fn ragged(&self, record: &FileRecord, expected: usize, has_header: bool) -> Error {
+    fn ragged(&self, record: &FileRecord, expected: usize) -> Error {
         let separator = match self.delimiter {
             b',' => "a comma".to_owned(),
             b';' => "a semicolon".to_owned(),
@@ -662,13 +599,13 @@ impl<'a> CsvFile<'_, 'a> {
         let count = |count: usize| {
             if count == 1 { "1 cell".to_owned() } else { format!("{count} cells") }
         };
-        let against = if has_header {
+        let against = if self.has_header {
             format!("the header has {}", count(expected))
         } else {
             format!("there are {expected} column names")
         };
         Error::failed(format!("this row has {}, {against}", count(self.cells(record).count())))
-            .at(self.place(record.line))
+            .at(record.place(self.input))
             .cure(format!(
                 "complete or remove the row; text that contains {separator} must be in double \
                  quotes"
@@ -678,10 +615,7 @@ impl<'a> CsvFile<'_, 'a> {
 
 /// The numbers of a column of text; `None` if a cell is none, or would be written otherwise.
 fn as_numbers(texts: &Texts) -> Result<Option<Numbers>> {
-    let mut numbers = Numbers::default();
-    if let Some(space) = texts.space() {
-        numbers.move_to(space)?;
-    }
+    let mut numbers = Numbers::in_space(texts.space());
     for text in texts.iter() {
         match finite(&text) {
             Some(number) if !is_whole(&text) || number.to_string() == text => numbers.push(number),
@@ -788,7 +722,7 @@ mod tests {
         assert_eq!(numbers(&table, "a"), [1.0, -0.5]);
         assert_eq!(texts(&table, "b"), ["x", "y"]);
         assert_eq!(numbers(&table, "c"), [2000.0, 0.5]);
-        assert_eq!(table.lines, [2, 3]);
+        assert!(table.lines.iter().eq([2, 3]));
         assert_eq!(table.content, table.view);
     }
 
@@ -862,7 +796,7 @@ mod tests {
         let table = read(uci, &["age", "work", "income"], None).ok().unwrap();
         assert_eq!(numbers(&table, "age"), [25.0, 38.0]);
         assert_eq!(texts(&table, "work"), ["Private", "?"]);
-        assert_eq!(table.lines, [2, 3]);
+        assert!(table.lines.iter().eq([2, 3]));
         let error = read(uci, &["age"], None).err().unwrap().to_string();
         assert!(error.starts_with("t.csv:2: this row has 3 cells, there are 1 column names"));
         let table = read("1!2\n", &["a", "b"], Some('!')).ok().unwrap();
@@ -915,13 +849,13 @@ mod tests {
     #[test]
     fn byte_order_mark_carriage_returns_and_blank_lines_change_nothing() {
         let plain = table("a,b\n1,\"p\nq\"\n2,r\n");
-        assert_eq!(plain.lines, [2, 4]);
+        assert!(plain.lines.iter().eq([2, 4]));
         let marked = table("\u{feff}a,b\r\n1,\"p\nq\"\r\n2,r\r\n");
         assert!(marked == plain);
         let blank = table("\r\na,b\r\n\r\n1,\"p\nq\"\r\n\n\n2,r");
-        assert_eq!(blank.lines, [4, 8]);
+        assert!(blank.lines.iter().eq([4, 8]));
         assert_eq!(blank.view, plain.view);
-        assert_eq!(table("a\r1\r2\r").lines, [2, 3]);
+        assert!(table("a\r1\r2\r").lines.iter().eq([2, 3]));
     }
 
     #[test]

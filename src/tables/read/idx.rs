@@ -52,16 +52,5 @@ pub fn read(input: &Input) -> Result<Table> {
         _ => "x",
     };
     let available = input.most_bytes().saturating_sub(4 + 4 * u64::from(axes));
-    let needed = layout.bytes().unwrap_or(u64::MAX);
-    if !input.is_packed() && needed < available {
-        return Err(input.wrong_length(
-            &format!("array '{name}' ({})", layout.dimensions()),
-            needed,
-            available,
-        ));
-    }
-    array::check_length(input, name, &layout, available)?;
-    let space = array::room(input, [&layout])?;
-    let column = array::read(input, &mut *reader, name, &layout, space.as_ref())?;
-    array::table(input, vec![(name.to_owned(), column)])
+    array::read_alone(input, &mut *reader, (name, &format!("array '{name}'")), &layout, available)
 }

@@ -84,11 +84,13 @@ pub struct Input<'a> {
     /// For messages.
     pub origin: String,
     bytes: ByteSource<'a>,
-    length: u64,
+    /// The length of the file on disk.
+    pub length: u64,
     /// The first bytes, unpacked.
-    start: Vec<u8>,
-    packed: bool,
-    /// Whether an unreadable record becomes one without values (see [`super::read_private`]).
+    pub start: Vec<u8>,
+    /// Whether the file is compressed.
+    pub packed: bool,
+    /// Whether an unreadable record becomes one without values (see [`super::TableReader::private`]).
     pub forgiving: bool,
     /// Where numbers go that do not fit into memory.
     pub overflow: Option<Overflow>,
@@ -175,20 +177,6 @@ impl<'a> Input<'a> {
     /// Whether a text that was read to its end has no line end after its last line.
     pub fn ends_open(&self) -> bool {
         self.ends_open.load(Ordering::Relaxed)
-    }
-
-    /// The first bytes, unpacked.
-    pub fn start(&self) -> &[u8] {
-        &self.start
-    }
-
-    pub fn is_packed(&self) -> bool {
-        self.packed
-    }
-
-    /// The length of the file on disk.
-    pub fn length(&self) -> u64 {
-        self.length
     }
 
     /// The length of the content; for a packed file, the largest possible length.

@@ -5,6 +5,7 @@
 
 use super::input::Input;
 use super::records::{FileRecord, FileRecords};
+use crate::chunks::CHUNK;
 use crate::column::{Column, finite};
 use crate::error::{Error, Result};
 use crate::numbers::Numbers;
@@ -81,7 +82,7 @@ pub fn read(input: &Input, width: Option<usize>) -> Result<Table> {
     let largest = indices.iter().max().map_or(0, |&largest| largest as usize + 1);
     let width = width.unwrap_or(largest).max(1);
     let dense = (width as u64).saturating_mul(labels.len() as u64);
-    if dense > ALWAYS_ALLOWED.max(input.length().saturating_mul(MOST_DENSER)) {
+    if dense > ALWAYS_ALLOWED.max(input.length.saturating_mul(MOST_DENSER)) {
         return Err(input
             .error(format!(
                 "{} rows of {width} numbers are more than fits: nearly all would be 0",
@@ -91,46 +92,28 @@ pub fn read(input: &Input, width: Option<usize>) -> Result<Table> {
     }
     let single = values.iter().all(|&value| f64::from(value as f32) == value);
     let pairs = (indices.len() * (size_of::<u32>() + size_of::<f64>())) as u64;
-    if let Some(space) = input.room(dense.saturating_mul(size_of::<f64>() as u64), pairs)? {
-        let mut numbers = Numbers::default();
-        numbers.move_to(&space)?;
-        let (mut start, mut unread) = (0, unread.into_iter().peekable());
-        for (row, &end) in ends.iter().enumerate() {
-            let missing = unread.next_if_eq(&row).is_some();
-            let mut record = vec![if missing { f64::NAN } else { 0.0 }; width];
+    let space = input.room(dense.saturating_mul(size_of::<f64>() as u64), pairs)?;
+    let mut numbers = Numbers::in_space(space.as_ref());
+    let (mut start, mut unread) = (0, unread.into_iter().peekable());
+    let together = (CHUNK / width).max(1);
+    for (block, ends) in ends.chunks(together).enumerate() {
+        let mut records = vec![0.0; ends.len() * width];
+        for (row, (record, &end)) in records.chunks_exact_mut(width).zip(ends).enumerate() {
+            if unread.next_if_eq(&(block * together + row)).is_some() {
+                record.fill(f64::NAN);
+            }
             for (&index, &value) in indices[start..end].iter().zip(&values[start..end]) {
                 record[index as usize] = value;
             }
-            numbers.append(&record)?;
             start = end;
         }
-        return table(input, labels, Vectors::on_disk(width, numbers, single), lines);
+        numbers.join(&if single {
+            Values::F32(records.into_iter().map(|number| number as f32).collect()).into()
+        } else {
+            Values::F64(records).into()
+        })?;
     }
-    let dense = dense as usize;
-    let places = |row: &usize| row * width..(row + 1) * width;
-    let values = if single {
-        let convert = |value| value as f32;
-        let mut all = scatter(vec![0.0; dense], width, &ends, &indices, &values, convert);
-        for row in &unread {
-            all[places(row)].fill(f32::NAN);
-        }
-        Values::F32(all)
-    } else {
-        let mut all = scatter(vec![0.0; dense], width, &ends, &indices, &values, |value| value);
-        for row in &unread {
-            all[places(row)].fill(f64::NAN);
-        }
-        Values::F64(all)
-    };
-    table(input, labels, Vectors::new(width, values), lines)
-}
-
-fn table(
-    input: &Input,
-    labels: Vec<f64>,
-    vectors: Option<Vectors>,
-    lines: Vec<u64>,
-) -> Result<Table> {
+    let vectors = Vectors::of_numbers(width, numbers, single);
     let vectors = vectors.ok_or_else(|| input.error("rows of different lengths"))?;
     Table::new(
         input.origin.clone(),
@@ -138,25 +121,6 @@ fn table(
         vec![Column::Numbers(labels.into()), Column::Vectors(vectors)],
         lines.into(),
     )
-}
-
-/// Puts every row's values, which end at `ends`, into their places.
-fn scatter<T>(
-    mut dense: Vec<T>,
-    width: usize,
-    ends: &[usize],
-    indices: &[u32],
-    values: &[f64],
-    convert: impl Fn(f64) -> T,
-) -> Vec<T> {
-    let mut start = 0;
-    for (row, &end) in dense.chunks_exact_mut(width).zip(ends) {
-        for (&index, &value) in indices[start..end].iter().zip(&values[start..end]) {
-            row[index as usize] = convert(value);
-        }
-        start = end;
-    }
-    dense
 }
 
 fn flaw(input: &Input, record: &FileRecord, what: &str) -> Error {

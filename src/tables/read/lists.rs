@@ -6,13 +6,13 @@ use std::sync::Arc;
 use crate::error::Result;
 use crate::files::scratch::Scratch;
 use crate::numbers::Numbers;
-use crate::vectors::{Values, Vectors};
+use crate::vectors::Vectors;
 
 /// Vectors in the making.
 pub(super) struct Lists {
-    values: Values,
-    /// Where the values go after each part of the file, if not into memory.
-    disk: Option<Numbers>,
+    numbers: Numbers,
+    /// Whether they are in single precision.
+    single: bool,
     width: Option<usize>,
     /// A row is being read …
     open: bool,
@@ -25,30 +25,26 @@ pub(super) struct Lists {
 }
 
 impl Lists {
-    /// No rows yet, in the precision of `values`. `forgiving`: a list of another length than most
-    /// becomes missing.
-    pub fn new(values: Values, forgiving: bool) -> Self {
-        let lengths = forgiving.then(Vec::new);
-        Self { values, disk: None, width: None, open: false, current: 0, empty: 0, lengths }
+    /// No rows yet. `forgiving`: a list of another length than most becomes missing.
+    pub fn new(single: bool, forgiving: bool) -> Self {
+        let (numbers, lengths) = (Numbers::default(), forgiving.then(Vec::new));
+        Self { numbers, single, width: None, open: false, current: 0, empty: 0, lengths }
     }
 
     /// The bytes of a number.
     pub fn bytes(&self) -> u64 {
-        self.values.bytes()
+        if self.single { 4 } else { 8 }
     }
 
     /// From now on they go to the disk.
     pub fn move_to(&mut self, space: &Arc<Scratch>) -> Result<()> {
-        self.disk.get_or_insert_default().move_to(space)
+        self.numbers.move_to(space)
     }
 
     pub fn push(&mut self, number: Option<f64>, begins: bool) {
         self.open |= begins;
         let Some(number) = number else { return };
-        match &mut self.values {
-            Values::F32(values) => values.push(number as f32),
-            Values::F64(values) => values.push(number),
-        }
+        self.numbers.push(number);
         self.current += 1;
     }
 
@@ -64,71 +60,38 @@ impl Lists {
             return true;
         }
         match self.width {
-            _ if length == 0 => {
-                self.empty += 1;
-                self.width.is_none() || self.fill()
+            None if length == 0 => self.empty += 1,
+            None => self.width = Some(length),
+            Some(width) if length == 0 => {
+                self.numbers.extend(std::iter::repeat_n(f64::NAN, width));
             }
-            None => {
-                self.width = Some(length);
-                // The first rows were missing: put them there.
-                let missing = self.empty;
-                let filled = self.fill();
-                match &mut self.values {
-                    Values::F32(values) => values.rotate_right(missing * length),
-                    Values::F64(values) => values.rotate_right(missing * length),
-                }
-                filled
-            }
-            Some(width) => length == width,
+            Some(width) => return length == width,
         }
+        true
     }
 
-    /// Writes what was read, if these lists are on the disk. Until a list has a width, nothing was
-    /// read, or where it begins is not known.
+    /// Packs what was read.
     pub fn settle(&mut self) -> Result<()> {
-        let placed = self.lengths.is_some() || self.width.is_some();
-        let Some(disk) = self.disk.as_mut().filter(|_| placed) else { return Ok(()) };
-        match &mut self.values {
-            Values::F32(values) => disk.extend(values.drain(..).map(f64::from)),
-            Values::F64(values) => disk.extend(values.drain(..)),
-        }
-        disk.settle()
+        self.numbers.settle()
     }
 
     /// The vectors, or why there are none.
-    pub fn finish(mut self, rows: usize) -> Result<std::result::Result<Vectors, &'static str>> {
-        self.settle()?;
-        let single = matches!(self.values, Values::F32(_));
+    pub fn finish(self, rows: usize) -> Result<std::result::Result<Vectors, &'static str>> {
         let (width, unlike) = match &self.lengths {
             Some(lengths) => (commonest(lengths), "it lacks rows"),
             None => (self.width, "lists of different lengths"),
         };
         let Some(width) = width else { return Ok(Err("all its lists are empty")) };
-        let vectors = match (self.disk, &self.lengths) {
-            (Some(disk), Some(lengths)) => {
-                Vectors::on_disk(width, even_on_disk(disk, lengths, width)?, single)
-            }
-            (Some(disk), None) => Vectors::on_disk(width, disk, single),
-            (None, Some(lengths)) => {
-                let mut values = match self.values {
-                    Values::F32(values) => Values::F32(even(&values, lengths, width, f32::NAN)),
-                    Values::F64(values) => Values::F64(even(&values, lengths, width, f64::NAN)),
-                };
-                values.forget_infinite(width);
-                Vectors::new(width, values)
-            }
-            (None, None) => Vectors::new(width, self.values),
-        };
-        Ok(vectors.filter(|vectors| vectors.len() == rows).ok_or(unlike))
-    }
-
-    fn fill(&mut self) -> bool {
-        let missing = std::mem::take(&mut self.empty) * self.width.unwrap_or(0);
-        match &mut self.values {
-            Values::F32(values) => values.extend(std::iter::repeat_n(f32::NAN, missing)),
-            Values::F64(values) => values.extend(std::iter::repeat_n(f64::NAN, missing)),
+        let mut numbers = Numbers::in_space(self.numbers.space());
+        for _ in 0..self.empty {
+            numbers.append(&vec![f64::NAN; width])?;
         }
-        true
+        numbers.join(&match &self.lengths {
+            Some(lengths) => even(self.numbers, lengths, width)?,
+            None => self.numbers,
+        })?;
+        let vectors = Vectors::of_numbers(width, numbers, self.single);
+        Ok(vectors.filter(|vectors| vectors.len() == rows).ok_or(unlike))
     }
 }
 
@@ -141,32 +104,14 @@ fn commonest(lengths: &[usize]) -> Option<usize> {
     counts.into_iter().max_by_key(|(_, count)| *count).map(|(length, _)| length)
 }
 
-/// Lists, one after another, as vectors of one width; those of another length become missing.
-fn even<T: Copy>(values: &[T], lengths: &[usize], width: usize, missing: T) -> Vec<T> {
-    let mut even = Vec::with_capacity(lengths.len() * width);
-    let mut rest = values;
-    for &length in lengths {
-        let (list, others) = rest.split_at(length.min(rest.len()));
-        rest = others;
-        if list.len() == width {
-            even.extend_from_slice(list);
-        } else {
-            even.extend(std::iter::repeat_n(missing, width));
-        }
-    }
-    even
-}
-
-/// [`even`] on the disk, where vectors with an infinite number become missing, too.
-fn even_on_disk(lists: Numbers, lengths: &[usize], width: usize) -> Result<Numbers> {
+/// Lists, one after another, as vectors of one width. Those of another length or with an infinite
+/// number become missing.
+fn even(lists: Numbers, lengths: &[usize], width: usize) -> Result<Numbers> {
     let alike = lengths.iter().all(|length| *length == width);
     if alike && lists.first_infinite().is_none() {
         return Ok(lists);
     }
-    let mut even = Numbers::default();
-    if let Some(space) = lists.space() {
-        even.move_to(space)?;
-    }
+    let mut even = Numbers::in_space(lists.space());
     let (missing, mut first, mut room) = (vec![f64::NAN; width], 0, Vec::new());
     for length in lengths {
         let list = lists.read(first..first + length, &mut room);
@@ -299,9 +244,8 @@ mod tests {
         assert_eq!(commonest(&lengths), Some(2));
         assert_eq!(commonest(&[1, 4, 0]), Some(4));
         assert_eq!(commonest(&[0]), None);
-        let values: Vec<f32> = (1..=9).map(|x| x as f32).collect();
-        let even = even(&values, &lengths, 2, f32::NAN);
-        let even: Vec<String> = even.iter().map(f32::to_string).collect();
+        let even = even((1..=9).map(f64::from).collect(), &lengths, 2).unwrap();
+        let even: Vec<String> = even.iter().map(|x| x.to_string()).collect();
         assert_eq!(even, ["1", "2", "NaN", "NaN", "6", "7", "NaN", "NaN", "8", "9"]);
     }
 }

@@ -116,7 +116,24 @@ pub struct TableReader {
 }
 
 impl TableReader {
-    /// Of private records (see [`read_private`]).
+    /// A reader of private records.
+    ///
+    /// Only the curator may learn that one of the records is unlike the others. So no single record
+    /// makes the reading fail, and none changes the columns: an unreadable record is a row in which
+    /// every value is missing. Possible errors of a record, by format:
+    ///
+    /// * *text tables*: too few or too many cells, text that is not UTF-8, a quote that is not closed.
+    ///   ***A record is a line that is not empty**: a line end inside quotes ends it, because otherwise
+    ///   one open quote would swallow the records after it;
+    /// * *LIBSVM, ARFF*: a line that is not of the format, an index beyond the width. The width must be
+    ///   declared, because the largest index of the file comes from a single record;
+    /// * *Parquet*: text that is not UTF-8, infinite numbers, lists of another length than most;
+    /// * *arrays*: infinite numbers, integers that a double cannot hold, text that is not Unicode.
+    ///
+    /// Errors of the file as a whole still fail: its header, its compression, its kind, a line of more
+    /// than 64 MiB. In a text table without a header the first record decides the separator, unless
+    /// `delimiter` gives it, and lines before it that look like comments (`#`, `%`, `|` and no
+    /// separator) are treated as comments.
     pub fn private() -> Self {
         Self { forgiving: true, ..Self::default() }
     }
@@ -149,32 +166,6 @@ impl TableReader {
     }
 }
 
-/// Reads a file of private records.
-///
-/// Only the curator may learn that one of the records is unlike the others. So no single record
-/// makes the reading fail, and none changes the columns: an unreadable record is a row in which
-/// every value is missing. Possible errors of a record, by format:
-///
-/// * *text tables*: too few or too many cells, text that is not UTF-8, a quote that is not closed.
-///   ***A record is a line that is not empty**: a line end inside quotes ends it, because otherwise
-///   one open quote would swallow the records after it;
-/// * *LIBSVM, ARFF*: a line that is not of the format, an index beyond the width. The width must be
-///   declared, because the largest index of the file comes from a single record;
-/// * *Parquet*: text that is not UTF-8, infinite numbers, lists of another length than most;
-/// * *arrays*: infinite numbers, integers that a double cannot hold, text that is not Unicode.
-///
-/// Errors of the file as a whole still fail: its header, its compression, its kind, a line of more
-/// than 64 MiB. In a text table without a header the first record decides the separator, unless
-/// `delimiter` gives it, and lines before it that look like comments (`#`, `%`, `|` and no
-/// separator) are treated as comments.
-pub fn read_private(
-    path: &Path,
-    reading: &Reading,
-    progress: &mut dyn ReadingProgress,
-) -> Result<Table> {
-    TableReader::private().read(path, reading, progress)
-}
-
 /// One table of a file or of all parts.
 fn whole(path: &Path, read: &mut dyn FnMut(&Path, usize) -> Result<Table>) -> Result<Table> {
     let Some(parts) = parts::of(path)? else {
@@ -203,16 +194,18 @@ pub fn read_for_columns(path: &Path, overflow: &Overflow) -> Result<Table> {
 
 /// Reads bytes that are in memory; `origin` serves as their file's name.
 pub fn read_bytes(origin: &str, bytes: &[u8], reading: &Reading) -> Result<Table> {
-    let mut nobody = Unwatched;
-    let input = Input::of_bytes(origin, bytes, &mut nobody)?;
-    finish(&input, table(&input, &extension(Path::new(origin)), reading))
+    read_bytes_as(false, origin, bytes, reading)
 }
 
-/// Reads private records that are in memory (see [`read_private`]).
+/// Reads private records that are in memory (see [`TableReader::private`]).
 pub fn read_private_bytes(origin: &str, bytes: &[u8], reading: &Reading) -> Result<Table> {
+    read_bytes_as(true, origin, bytes, reading)
+}
+
+fn read_bytes_as(private: bool, origin: &str, bytes: &[u8], reading: &Reading) -> Result<Table> {
     let mut nobody = Unwatched;
     let mut input = Input::of_bytes(origin, bytes, &mut nobody)?;
-    input.forgiving = true;
+    input.forgiving = private;
     finish(&input, table(&input, &extension(Path::new(origin)), reading))
 }
 
@@ -331,15 +324,15 @@ fn table(input: &Input, extension: &str, reading: &Reading) -> Result<Table> {
 }
 
 fn detect(input: &Input, extension: &str) -> Result<Format> {
-    let start = input.start();
-    if input.length() == 0 || start.trim_ascii().is_empty() {
+    let start = input.start.as_slice();
+    if input.length == 0 || start.trim_ascii().is_empty() {
         return Err(input.error("the file is empty").cure("copy or download it again"));
     }
     if let Some((what, cure)) = foreign(start, extension) {
         return Err(input.error(what).cure(cure));
     }
     let packed_archive = |format: Format| {
-        if !input.is_packed() {
+        if !input.packed {
             return Ok(format);
         }
         Err(input
@@ -359,7 +352,7 @@ fn detect(input: &Input, extension: &str) -> Result<Format> {
     if idx::is_idx(start) {
         return Ok(Format::Idx);
     }
-    if safetensors::is_safetensors(start, input.length()) {
+    if safetensors::is_safetensors(start, input.length) {
         return packed_archive(Format::Safetensors);
     }
     if extension == "bin" {

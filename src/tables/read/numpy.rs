@@ -21,60 +21,33 @@ pub fn read_npy(input: &Input, name: &str) -> Result<Table> {
     let mut reader = input.plain();
     let (layout, header) = layout(input, name, &mut *reader)?;
     let available = input.most_bytes().saturating_sub(header);
-    if !input.is_packed() && layout.bytes().is_some_and(|needed| needed < available) {
-        let needed = layout.bytes().unwrap_or(u64::MAX);
-        return Err(input.wrong_length(
-            &format!("the array ({})", layout.dimensions()),
-            needed,
-            available,
-        ));
-    }
-    array::check_length(input, name, &layout, available)?;
-    let space = array::room(input, [&layout])?;
-    let column = array::read(input, &mut *reader, name, &layout, space.as_ref())?;
-    array::table(input, vec![(name.to_owned(), column)])
+    array::read_alone(input, &mut *reader, (name, "the array"), &layout, available)
 }
 
 /// The requested arrays, or otherwise all.
 pub fn read_npz(input: &Input, wanted: &[String]) -> Result<Table> {
     let mut archive = open(input)?;
     let mut entries = Vec::new();
-    let mut places = Vec::new();
     for at in 0..archive.len() {
         let Some((name, available)) = member(input, &mut archive, at)? else { continue };
+        let place = at as u64;
         // Only requested arrays must be readable.
         if !wanted.is_empty() && !wanted.contains(&name) {
-            entries.push(ArrayEntry {
-                name,
-                layout: ArrayLayout {
-                    element: Element::U8,
-                    big_endian: false,
-                    fortran: false,
-                    shape: Vec::new(),
-                },
-            });
-            places.push((at, available));
+            entries.push(ArrayEntry { name, layout: UNREAD, place, available });
             continue;
         }
         let mut reader = archive.by_index(at).map_err(|error| damaged(input, &error))?;
         let (layout, header) = layout(input, &name, &mut reader)?;
-        entries.push(ArrayEntry { name, layout });
-        places.push((at, available.saturating_sub(header)));
+        let available = available.saturating_sub(header);
+        entries.push(ArrayEntry { name, layout, place, available });
     }
-    let chosen = array::choose(input, &entries, wanted)?;
-    for at in &chosen {
-        let ArrayEntry { name, layout } = &entries[*at];
-        array::check_length(input, name, layout, places[*at].1)?;
-    }
-    let space = array::room(input, chosen.iter().map(|at| &entries[*at].layout))?;
-    let mut columns = Vec::new();
-    for chosen in chosen {
-        let ArrayEntry { name, layout: known } = &entries[chosen];
-        let mut reader =
-            archive.by_index(places[chosen].0).map_err(|error| damaged(input, &error))?;
+    array::read_several(input, &entries, wanted, |entry, space| {
+        let ArrayEntry { name, place, .. } = entry;
+        let reader = archive.by_index(*place as usize);
+        let mut reader = reader.map_err(|error| damaged(input, &error))?;
         // The header again, to be past it.
         layout(input, name, &mut reader)?;
-        let column = array::read(input, &mut reader, name, known, space.as_ref())?;
+        let column = array::read(input, &mut reader, name, &entry.layout, space)?;
         // Reading to the end checks the checksum.
         let rest = reader.read(&mut [0; 1]).map_err(|error| input.io(&error))?;
         if rest > 0 {
@@ -82,10 +55,13 @@ pub fn read_npz(input: &Input, wanted: &[String]) -> Result<Table> {
                 .error(format!("array '{name}' is longer than its header says"))
                 .cure("copy or download the file again"));
         }
-        columns.push((name.clone(), column));
-    }
-    array::table(input, columns)
+        Ok(column)
+    })
 }
+
+/// The layout of an array that is not read.
+const UNREAD: ArrayLayout =
+    ArrayLayout { element: Element::U8, big_endian: false, fortran: false, shape: Vec::new() };
 
 const COPY_AGAIN: &str = "copy or download the file again; NPZ files are zip archives of arrays";
 
@@ -109,7 +85,7 @@ pub fn members(input: &Input) -> Result<Vec<String>> {
 /// Name of the array in this place, and its largest possible length in bytes.
 fn member(input: &Input, archive: &mut Archive, at: usize) -> Result<Option<(String, u64)>> {
     let entry = archive.by_index(at).map_err(|error| damaged(input, &error))?;
-    let most = Input::most_inflated(entry.compressed_size().min(input.length()));
+    let most = Input::most_inflated(entry.compressed_size().min(input.length));
     let name = entry.name().map_err(|error| damaged(input, &error))?;
     let name = name.strip_suffix(".npy").map(str::to_owned);
     Ok(name.map(|name| (name, entry.size().min(most))))
@@ -134,22 +110,22 @@ fn layout(input: &Input, name: &str, reader: &mut dyn Read) -> Result<(ArrayLayo
     if !start.starts_with(MAGIC) {
         return Err(flaw("it does not start like an array of NumPy (byte 0)"));
     }
-    let (length, before) = match start[6] {
-        1 => (exact(2)?.iter().rev().fold(0, |length, &byte| length << 8 | usize::from(byte)), 10),
-        2 | 3 => {
-            (exact(4)?.iter().rev().fold(0, |length, &byte| length << 8 | usize::from(byte)), 12)
-        }
+    let bytes = match start[6] {
+        1 => 2,
+        2 | 3 => 4,
         version => {
             return Err(flaw(&format!("version {version} of the format is not known (byte 6)")));
         }
     };
+    let length =
+        exact(bytes)?.iter().rev().fold(0, |length, byte| length << 8 | usize::from(*byte));
     if length > LONGEST_HEADER {
         return Err(flaw(&format!("its header claims {length} bytes (byte 8)")));
     }
     let header = exact(length)?;
     let header = String::from_utf8_lossy(&header);
     let layout = parse(&header).map_err(|what| flaw(&what))?;
-    Ok((layout, (before + length) as u64))
+    Ok((layout, (start.len() + bytes + length) as u64))
 }
 
 /// Reads `{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }`.

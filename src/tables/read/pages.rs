@@ -48,12 +48,12 @@ impl<'i, 'a> Pages<'i, 'a> {
         };
         let at = u64::try_from(start).unwrap_or(u64::MAX);
         let end = at.saturating_add(u64::try_from(chunk.compressed_size()).unwrap_or(u64::MAX));
-        if end > input.length() {
+        if end > input.length {
             return Err(damaged(
                 input,
                 &column,
                 at,
-                &format!("its pages go on to byte {end}, the file has {}", input.length()),
+                &format!("its pages go on to byte {end}, the file has {}", input.length),
             ));
         }
         let mut reader = BufReader::with_capacity(1 << 16, input.raw());
@@ -121,10 +121,11 @@ impl<'i, 'a> Pages<'i, 'a> {
         let encoding = |value: Option<i64>| {
             value.and_then(encoding).ok_or_else(|| flaw("an encoding that is not known"))
         };
+        let about =
+            |id: i64| fields.structure(id).ok_or_else(|| flaw("a page lacks its description"));
         let page = match fields.number(1) {
             Some(0) => {
-                let about =
-                    fields.structure(5).ok_or_else(|| flaw("a page lacks its description"))?;
+                let about = about(5)?;
                 Page::DataPage {
                     buf: self.unpack(&contents, unpacked, start)?,
                     num_values: count(about.number(1))?,
@@ -135,8 +136,7 @@ impl<'i, 'a> Pages<'i, 'a> {
                 }
             }
             Some(2) => {
-                let about =
-                    fields.structure(7).ok_or_else(|| flaw("a page lacks its description"))?;
+                let about = about(7)?;
                 Page::DictionaryPage {
                     buf: self.unpack(&contents, unpacked, start)?,
                     num_values: count(about.number(1))?,
@@ -145,8 +145,7 @@ impl<'i, 'a> Pages<'i, 'a> {
                 }
             }
             Some(3) => {
-                let about =
-                    fields.structure(8).ok_or_else(|| flaw("a page lacks its description"))?;
+                let about = about(8)?;
                 let (definitions, repetitions) = (count(about.number(5))?, count(about.number(6))?);
                 // Levels come before the values and are never compressed.
                 let levels = definitions as usize + repetitions as usize;
@@ -314,8 +313,8 @@ struct Thrift<R> {
 }
 
 enum ThriftField {
+    /// A flag is 0 or 1.
     Number(i64),
-    Flag(bool),
     Structure(Fields),
     /// A value that is not needed here.
     Other,
@@ -336,10 +335,7 @@ impl Fields {
     }
 
     fn flag(&self, id: i64) -> Option<bool> {
-        match self.find(id)? {
-            ThriftField::Flag(flag) => Some(*flag),
-            _ => None,
-        }
+        self.number(id).map(|number| number != 0)
     }
 
     fn structure(&self, id: i64) -> Option<&Self> {
@@ -395,8 +391,8 @@ impl<R: Read> Thrift<R> {
                 i64::checked_add(id, i64::from(head >> 4))?
             };
             let field = match head & 0x0f {
-                1 => ThriftField::Flag(true),
-                2 => ThriftField::Flag(false),
+                1 => ThriftField::Number(1),
+                2 => ThriftField::Number(0),
                 kind => self.value(kind, depth)?,
             };
             fields.push((id, field));

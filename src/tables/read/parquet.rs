@@ -4,7 +4,7 @@
 //! `2008-04-17`, as a CSV file would have them); lists of numbers become vectors if they all have
 //! the same length. Other columns are left out, with a remark.
 //!
-//! In private files (see [`super::read_private`]) no single cell decides about its column: a cell
+//! In private files (see [`super::TableReader::private`]) no single cell decides about its column: a cell
 //! that is not a value of the type counts as missing, and so does a list that is longer or shorter
 //! than most.
 
@@ -21,7 +21,7 @@ use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 use parquet::schema::types::ColumnDescriptor;
 
 use super::decoder_crash;
-use super::in_turn::{self, in_turn};
+use super::in_turn;
 use super::input::{Input, ROW};
 use super::lists::Lists;
 use super::pages::{PageTray, Pages};
@@ -29,9 +29,9 @@ use crate::column::Column;
 use crate::error::{Error, Result};
 use crate::files::scratch::Scratch;
 use crate::numbers::Numbers;
+use crate::numeric::parallel;
 use crate::table::Table;
 use crate::texts::Texts;
-use crate::vectors::Values;
 
 const MAGIC: &[u8] = b"PAR1";
 /// Unpacked, a file may have this many values per byte, or at least this many in total.
@@ -109,14 +109,14 @@ fn make_room(
     builders: &mut [Builder],
 ) -> Result<Option<Arc<Scratch>>> {
     let (rows, groups) = (rows as u64, metadata.row_groups());
-    let most = input.length().saturating_mul(MOST_DENSER);
+    let most = input.length.saturating_mul(MOST_DENSER);
     let bytes = |(leaf, builder): (usize, &Builder)| match &builder.cells {
-        ColumnCells::Numbers(_) => rows * size_of::<f64>() as u64,
-        ColumnCells::Text(_) => {
+        ColumnCells::Single(Column::Text(_)) => {
             let unpacked = groups.iter().map(|group| group.column(leaf).uncompressed_size());
             let unpacked = unpacked.map(|bytes| u64::try_from(bytes).unwrap_or(0).min(most));
             unpacked.fold(0, u64::saturating_add).clamp(TEXT * rows, most.max(TEXT * rows))
         }
+        ColumnCells::Single(_) => rows * size_of::<f64>() as u64,
         ColumnCells::Lists(lists) => {
             let groups = 0..metadata.num_row_groups();
             lists.bytes() * groups.map(|group| values_in(metadata, group, leaf)).sum::<u64>()
@@ -140,19 +140,13 @@ fn read_groups(
     for group in 0..metadata.num_row_groups() {
         let cells: u64 = columns.iter().map(|(leaf, _)| values_in(metadata, group, *leaf)).sum();
         let threads = in_turn::threads((cells / WORTH_A_THREAD).min(columns.len() as u64));
-        let mut waiting = columns.iter_mut();
-        in_turn(
-            threads,
-            |column: &mut Option<_>| {
-                *column = waiting.next();
-                Ok(column.is_some())
-            },
-            |column| match column {
-                Some((leaf, builder)) => builder.read(input, metadata, group, *leaf),
-                None => Ok(()),
-            },
-            |_| Ok(()),
-        )?;
+        let mut results: Vec<Result<()>> = columns.iter().map(|_| Ok(())).collect();
+        let jobs = columns.iter_mut().zip(&mut results).collect();
+        parallel::share_out(jobs, threads, &|(column, result): (&mut (usize, &mut Builder), _)| {
+            let (leaf, builder) = column;
+            *result = builder.read(input, metadata, group, *leaf);
+        });
+        results.into_iter().collect::<Result<()>>()?;
     }
     Ok(())
 }
@@ -167,7 +161,7 @@ fn metadata(input: &Input) -> Result<ParquetMetaData> {
     };
     let mut reader = input.raw();
     let mut footer = [0; 8];
-    if input.length() < 12 {
+    if input.length < 12 {
         return Err(flaw("the file is too short for Parquet".to_owned()));
     }
     reader.seek(SeekFrom::End(-8)).map_err(|error| input.io(&error))?;
@@ -176,12 +170,12 @@ fn metadata(input: &Input) -> Result<ParquetMetaData> {
     if magic != MAGIC {
         return Err(flaw(format!(
             "the file does not end like Parquet (expected PAR1 at byte {})",
-            input.length() - 4
+            input.length - 4
         )));
     }
     let length = length.iter().rev().fold(0, |length, &byte| length << 8 | u64::from(byte));
-    if length > input.length() - 12 {
-        return Err(input.wrong_length("the description at its end", length, input.length() - 12));
+    if length > input.length - 12 {
+        return Err(input.wrong_length("the description at its end", length, input.length - 12));
     }
     reader.seek(SeekFrom::End(-8 - length as i64)).map_err(|error| input.io(&error))?;
     let mut bytes = vec![0; length as usize];
@@ -218,13 +212,10 @@ fn rows(input: &Input, metadata: &ParquetMetaData) -> Result<usize> {
             .error("the file has columns but no rows")
             .cure("at least one row is needed"));
     }
-    let most = ALWAYS_ALLOWED.max(input.length().saturating_mul(MOST_DENSER));
+    let most = ALWAYS_ALLOWED.max(input.length.saturating_mul(MOST_DENSER));
     if values.max(rows.saturating_mul(columns)) > most {
         return Err(input
-            .error(format!(
-                "it claims {rows} rows of {columns} columns in {} bytes",
-                input.length()
-            ))
+            .error(format!("it claims {rows} rows of {columns} columns in {} bytes", input.length))
             .cure("the file is damaged: copy or download it again"));
     }
     Ok(rows as usize)
@@ -247,8 +238,7 @@ enum Meaning {
 }
 
 enum ColumnCells {
-    Numbers(Numbers),
-    Text(Texts),
+    Single(Column),
     Lists(Lists),
 }
 
@@ -256,8 +246,7 @@ impl ColumnCells {
     /// From now on they are on the disk.
     fn move_to(&mut self, space: &Arc<Scratch>) -> Result<()> {
         match self {
-            Self::Numbers(numbers) => numbers.move_to(space),
-            Self::Text(texts) => texts.move_to(space),
+            Self::Single(column) => column.move_to(space),
             Self::Lists(lists) => lists.move_to(space),
         }
     }
@@ -265,8 +254,7 @@ impl ColumnCells {
     /// Writes those that were added, if they go to the disk.
     fn settle(&mut self) -> Result<()> {
         match self {
-            Self::Numbers(numbers) => numbers.settle(),
-            Self::Text(texts) => texts.settle(),
+            Self::Single(column) => column.settle(),
             Self::Lists(lists) => lists.settle(),
         }
     }
@@ -285,7 +273,7 @@ struct Builder {
 
 impl Builder {
     fn text(name: String, forgiving: bool) -> Self {
-        let cells = ColumnCells::Text(Texts::default());
+        let cells = ColumnCells::Single(Column::Text(Texts::default()));
         Self { name, meaning: Meaning::Text, cells, left_out: None, inexact: false, forgiving }
     }
 
@@ -307,28 +295,16 @@ impl Builder {
             } else {
                 None
             };
-            let values = if column.physical_type() == Type::FLOAT {
-                Values::F32(Vec::new())
-            } else {
-                Values::F64(Vec::new())
-            };
-            let cells = ColumnCells::Lists(Lists::new(values, forgiving));
-            return Self {
-                name: root.to_owned(),
-                meaning: Meaning::List,
-                cells,
-                left_out,
-                inexact: false,
-                forgiving,
-            };
+            let single = column.physical_type() == Type::FLOAT;
+            let cells = ColumnCells::Lists(Lists::new(single, forgiving));
+            let (name, meaning) = (root.to_owned(), Meaning::List);
+            return Self { meaning, cells, left_out, ..Self::text(name, forgiving) };
         }
-        let cells = match meaning {
-            Meaning::Number | Meaning::Decimal(_) | Meaning::Half => {
-                ColumnCells::Numbers(Numbers::default())
-            }
-            _ => return Self { meaning, ..Self::text(name, forgiving) },
-        };
-        Self { name, meaning, cells, left_out: None, inexact: false, forgiving }
+        let mut builder = Self { meaning, ..Self::text(name, forgiving) };
+        if matches!(meaning, Meaning::Number | Meaning::Decimal(_) | Meaning::Half) {
+            builder.cells = ColumnCells::Single(Column::Numbers(Numbers::default()));
+        }
+        builder
     }
 
     /// Adds one group's rows.
@@ -347,9 +323,9 @@ impl Builder {
         let pages = Pages::new(input, group.column(leaf))?;
         let tray = PageTray::default();
         let reader = get_column_reader(column.clone(), Box::new(tray.clone()));
-        let levels =
-            Levels { definition: column.max_def_level(), repeated: column.max_rep_level() > 0 };
-        let mut chunk = Chunk { pages, tray, levels, input, name: self.name.clone() };
+        let (definition, repeated) = (column.max_def_level(), column.max_rep_level() > 0);
+        let name = self.name.clone();
+        let mut chunk = Chunk { pages, tray, definition, repeated, input, name };
         match reader {
             ColumnReader::BoolColumnReader(mut reader) => {
                 chunk.each(&mut reader, self, |it, batch| {
@@ -414,7 +390,9 @@ impl Builder {
     /// Adds cells of a numeric type: all at once if they are plain numbers and none is missing.
     fn numbers<T>(&mut self, batch: &DecodedCells<'_, T>, convert: impl Fn(&T) -> f64) {
         match (&mut self.cells, batch.plain()) {
-            (ColumnCells::Numbers(cells), Some(values)) if self.meaning == Meaning::Number => {
+            (ColumnCells::Single(Column::Numbers(cells)), Some(values))
+                if self.meaning == Meaning::Number =>
+            {
                 let forgiving = self.forgiving;
                 cells.extend(values.iter().map(|value| finite(convert(value), forgiving)));
             }
@@ -428,7 +406,7 @@ impl Builder {
             _ => number,
         };
         match &mut self.cells {
-            ColumnCells::Numbers(cells) => {
+            ColumnCells::Single(Column::Numbers(cells)) => {
                 cells.push(finite(number.map_or(f64::NAN, scaled), self.forgiving));
             }
             ColumnCells::Lists(lists) => {
@@ -437,9 +415,7 @@ impl Builder {
                 }
                 lists.push(number, begins);
             }
-            ColumnCells::Text(cells) => {
-                cells.push(&number.map(|n| n.to_string()).unwrap_or_default());
-            }
+            ColumnCells::Single(_) => self.push_text(number.map(|n| n.to_string()).as_deref()),
         }
     }
 
@@ -493,7 +469,7 @@ impl Builder {
 
     /// Missing text is the empty text.
     fn push_text(&mut self, text: Option<&str>) {
-        if let ColumnCells::Text(cells) = &mut self.cells {
+        if let ColumnCells::Single(Column::Text(cells)) = &mut self.cells {
             cells.push(text.unwrap_or_default());
         }
     }
@@ -504,8 +480,7 @@ impl Builder {
             return Ok(Err(why));
         }
         Ok(match self.cells {
-            ColumnCells::Numbers(cells) => Ok(Column::Numbers(cells)),
-            ColumnCells::Text(cells) => Ok(Column::Text(cells)),
+            ColumnCells::Single(column) => Ok(column),
             ColumnCells::Lists(lists) => lists.finish(rows)?.map(Column::Vectors),
         })
     }
@@ -516,17 +491,13 @@ fn finite(number: f64, forgiving: bool) -> f64 {
     if forgiving && number.is_infinite() { f64::NAN } else { number }
 }
 
-struct Levels {
-    /// The definition level of a cell that is not missing.
-    definition: i16,
-    repeated: bool,
-}
-
 /// One column's cells in one group of rows.
 struct Chunk<'i, 'a> {
     pages: Pages<'i, 'a>,
     tray: PageTray,
-    levels: Levels,
+    /// The definition level of a cell that is not missing.
+    definition: i16,
+    repeated: bool,
     input: &'i Input<'a>,
     name: String,
 }
@@ -538,7 +509,8 @@ struct DecodedCells<'b, T> {
     cells: usize,
     definitions: &'b [i16],
     repetitions: &'b [i16],
-    levels: &'b Levels,
+    /// The definition level of a cell that is not missing.
+    whole: i16,
 }
 
 impl<T> DecodedCells<'_, T> {
@@ -546,8 +518,7 @@ impl<T> DecodedCells<'_, T> {
     fn cells(&self, mut visit: impl FnMut(Option<&T>, bool)) {
         let mut present = self.values.iter();
         for at in 0..self.cells {
-            let whole = self.levels.definition;
-            let there = self.definitions.get(at).is_none_or(|&level| level == whole);
+            let there = self.definitions.get(at).is_none_or(|&level| level == self.whole);
             let begins = self.repetitions.get(at).is_none_or(|&level| level == 0);
             visit(if there { present.next() } else { None }, begins);
         }
@@ -555,7 +526,7 @@ impl<T> DecodedCells<'_, T> {
 
     /// The cells, if none is missing and each is a row.
     fn plain(&self) -> Option<&[T]> {
-        (self.values.len() == self.cells && !self.levels.repeated).then_some(self.values)
+        (self.values.len() == self.cells && self.repetitions.is_empty()).then_some(self.values)
     }
 }
 
@@ -577,8 +548,8 @@ impl Chunk<'_, '_> {
                 let decode = || {
                     reader.read_records(
                         BLOCK,
-                        (self.levels.definition > 0).then_some(&mut definitions),
-                        self.levels.repeated.then_some(&mut repetitions),
+                        (self.definition > 0).then_some(&mut definitions),
+                        self.repeated.then_some(&mut repetitions),
                         &mut values,
                     )
                 };
@@ -594,7 +565,7 @@ impl Chunk<'_, '_> {
                     cells: levels_read,
                     definitions: &definitions,
                     repetitions: &repetitions,
-                    levels: &self.levels,
+                    whole: self.definition,
                 };
                 visit(builder, cells);
                 builder.cells.settle()?;

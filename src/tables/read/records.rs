@@ -325,12 +325,8 @@ impl FileRecord<'_> {
 
     /// The record as text.
     pub fn text(&self, input: &Input) -> Result<&str> {
-        utf8(self.bytes).ok_or_else(|| not_utf8(input, self.line))
+        std::str::from_utf8(self.bytes).map_err(|_| not_utf8(input, self.line))
     }
-}
-
-fn utf8(bytes: &[u8]) -> Option<&str> {
-    std::str::from_utf8(bytes).ok()
 }
 
 pub fn not_utf8(input: &Input, line: u64) -> Error {

@@ -52,7 +52,7 @@ pub fn read(input: &Input, wanted: &[String]) -> Result<Table> {
     let mut length = [0; 8];
     reader.read_exact(&mut length).map_err(|error| input.io(&error))?;
     let length = u64::from_le_bytes(length);
-    let available = input.length().saturating_sub(8);
+    let available = input.length.saturating_sub(8);
     if length > available.min(LONGEST_HEADER) {
         return Err(input.wrong_length("the header", length, available));
     }
@@ -61,7 +61,7 @@ pub fn read(input: &Input, wanted: &[String]) -> Result<Table> {
     let header: Map<String, Value> =
         serde_json::from_slice(&header).map_err(|error| flaw(error.to_string()))?;
 
-    let (mut entries, mut starts) = (Vec::new(), Vec::new());
+    let mut entries = Vec::new();
     for (name, about) in header {
         if name == "__metadata__" || (!wanted.is_empty() && !wanted.contains(&name)) {
             continue;
@@ -93,17 +93,15 @@ pub fn read(input: &Input, wanted: &[String]) -> Result<Table> {
                 (available - length).saturating_sub(start),
             ));
         }
-        entries.push(ArrayEntry { name, layout });
-        starts.push(8 + length + start);
+        entries.push(ArrayEntry {
+            name,
+            layout,
+            place: 8 + length + start,
+            available: end - start,
+        });
     }
-    let chosen = array::choose(input, &entries, wanted)?;
-    let space = array::room(input, chosen.iter().map(|at| &entries[*at].layout))?;
-    let mut columns = Vec::new();
-    for at in chosen {
-        let ArrayEntry { name, layout } = &entries[at];
-        reader.seek(SeekFrom::Start(starts[at])).map_err(|error| input.io(&error))?;
-        let column = array::read(input, &mut reader, name, layout, space.as_ref())?;
-        columns.push((name.clone(), column));
-    }
-    array::table(input, columns)
+    array::read_several(input, &entries, wanted, |entry, space| {
+        reader.seek(SeekFrom::Start(entry.place)).map_err(|error| input.io(&error))?;
+        array::read(input, &mut reader, &entry.name, &entry.layout, space)
+    })
 }
