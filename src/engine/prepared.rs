@@ -60,7 +60,7 @@ pub(super) struct MethodNeeds {
 }
 
 impl MethodNeeds {
-    pub fn of(method: &dyn Method) -> Self {
+    pub fn of(method: &Method) -> Self {
         let spec = method.spec();
         Self {
             wide: spec.takes_wide_features,

@@ -22,8 +22,8 @@
 //!
 //! # A method in one file
 //!
-//! A new method needs a [`Spec`] with its settings and what differs from [`Spec::DEFAULT`], the two
-//! functions of [`Method`], a [`Run`] with `step` and `model`, and one line in `registry`.
+//! A new method needs a [`Spec`] with its settings and what differs from [`Spec::DEFAULT`], a function
+//! that plans, a [`Run`] with `step` and `model`, and one line in `registry`.
 //!
 //! * Settings are read from the struct that the declaration generates.
 //! * Each planned release is a [`Release`](crate::privacy::Release). It states how far one record

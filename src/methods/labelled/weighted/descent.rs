@@ -15,11 +15,12 @@
 //! this module.
 
 use super::SourceSide;
-use super::learner::{LabelledRecords, Largest, Learner, LossPass};
+use super::learner::{Largest, Learner, LossPass};
 use super::objective::{Pulls, Weights, above, gradient_mapping, into_ball};
 use crate::error::{Error, Result};
 use crate::faults::{Fault, planted};
 use crate::labelled::penalty::ReleasedPenalty;
+use crate::labelled::records::{LabelledRecords, mean_of_tail};
 use crate::model::Model;
 use crate::numeric::Vector;
 use crate::numeric::columns::{ExampleColumns, Singles};
@@ -239,14 +240,12 @@ impl WeightedDescent {
     }
 
     fn delivered(&self) -> Vector {
-        let steps = self.iterates.len() - 1;
-        let share = match self.returned {
-            ReturnedModel::Tail(share) => share,
-            ReturnedModel::Step(step) => return self.iterates[steps.min(step as usize)].clone(),
-        };
-        let kept = ((share * steps as f64).ceil() as usize).clamp(1, steps.max(1));
-        let tail = &self.iterates[self.iterates.len() - kept..];
-        tail.iter().fold(Vector::zeros(self.theta().len()), |sum, w| sum + w) / kept as f64
+        match self.returned {
+            ReturnedModel::Tail(share) => mean_of_tail(&self.iterates, share),
+            ReturnedModel::Step(step) => {
+                self.iterates[(self.iterates.len() - 1).min(step as usize)].clone()
+            }
+        }
     }
 }
 
@@ -340,7 +339,7 @@ mod tests {
         };
         let records = |x: &str, labels: &[f64]| {
             let data = example::labelled(golden.records(x), labels.to_vec());
-            LabelledRecords::labelled(Some(labels.to_vec()), data.into())
+            LabelledRecords::labelled(data.into(), labels.to_vec())
         };
         let (public, private) =
             (records("common.Xpub", &labels[..3]), records("common.Xpriv", &labels[3..]));
@@ -617,7 +616,7 @@ mod tests {
             let labels: Vec<f64> = own.iter().map(|record| record.1).chain([other.1]).collect();
             let mut data = example::labelled(features, labels.clone());
             data.persons = Some(Arc::new(crate::data::Persons::of_counts([own.len(), 1])));
-            let records = LabelledRecords::labelled(Some(labels), Arc::new(data));
+            let records = LabelledRecords::labelled(Arc::new(data), labels);
             let part = self.pair.descent.private_part(&records);
             (part.model, Vector::from_vec(part.weights))
         }
