@@ -19,7 +19,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use halflight::data::{Bounded, Bounds, Dataset, Persons};
-use halflight::methods::labelled::profiled::{LabelledRecords, Profile, RecordLoss, ScoreLoss};
+use halflight::methods::labelled::profiled::Profile;
+use halflight::methods::labelled::records::{LabelledRecords, RecordLoss, ScoreLoss};
 use halflight::numeric::{Matrix, Vector, fused, parallel};
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;

@@ -11,6 +11,7 @@
 //! | [`spec`] | settings: a struct and its form in forms and files, in one declaration |
 //! | [`plan`] | the symbolic list of releases and their calibration |
 //! | [`problem`] | the input of a method |
+//! | `prelude` | what the file of a method needs |
 //! | `measure` | the measures of a step, and who may see them |
 //! | [`sources`] | one weight for all records of a public dataset |
 //! | `mode` | noise from the accountant, or from a paper |
@@ -56,6 +57,7 @@ pub mod labelled;
 mod measure;
 mod mode;
 pub mod plan;
+mod prelude;
 pub mod problem;
 pub mod public_predictor;
 mod registry;

@@ -2,16 +2,8 @@
 
 use super::spec::{real, settings};
 use super::{Method, Plan, Problem, ProblemShape, Run, Settings, Spec, Start, Step};
-use crate::data::{Bounded, Task};
-use crate::error::Result;
-use crate::model::Model;
-use crate::numeric::Vector;
-use crate::numeric::columns::ExampleColumns;
-use crate::numeric::rounding::summation_error;
+use crate::prelude::*;
 use crate::privacy::openings::{OpenPrivate, OpenReleased};
-use crate::privacy::{
-    Adjacency, Allotment, Gaussian, Private, Reach, Release, Released, Spender, Target, Watch,
-};
 
 settings! {
     struct OneStepSettings {

@@ -6,10 +6,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::spec::{FieldKind, Setting, Value};
-use crate::data::PublicRecords;
-use crate::error::{Error, Result};
 use crate::plot::number::{compact, percent};
-use crate::privacy::Released;
+use crate::prelude::*;
 
 /// The most public datasets with a chosen weight.
 const MOST: usize = 8;

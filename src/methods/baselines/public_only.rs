@@ -5,13 +5,9 @@
 //! pays for itself.
 
 use super::reference::{DEFAULT_RIDGE, reference};
-use crate::data::{PublicRecords, Task};
-use crate::error::{Error, Result};
 use crate::labelled::public_shape::{self, public_model};
-use crate::model::Model;
+use crate::prelude::*;
 use crate::privacy::openings::OpenReleased;
-use crate::privacy::{Released, Spender, Target, Watch};
-use crate::{MOST_FEATURES, Method, Plan, Problem, Run, Settings, Spec, Start, Step};
 
 static REGRESSION: Spec = Spec {
     id: "public_only",

@@ -13,12 +13,8 @@ use super::sampled::fields::{
 use super::sampled::step_length::StepLengths;
 use super::sampled::training::{ClippedSums, SampledTraining};
 use super::sampled::{SampledLoss, SampledObjective, TrainedParameters};
-use crate::data::{Bounded, Task};
-use crate::error::{Error, Result};
 use crate::model::Architecture;
-use crate::privacy::{Calibrated, Private, Target};
-use crate::spec::{settings, whole};
-use crate::{Method, Plan, Problem, ProblemShape, Run, Settings, Spec, Start};
+use crate::prelude::*;
 
 static SPEC: Spec = Spec {
     id: "dp_sgd",
@@ -178,7 +174,7 @@ mod tests {
             let members = members.into_inner().unwrap();
             // Blank examples fill the batch to a multiple of eight, as in the run.
             let width = members.len().next_multiple_of(8);
-            let mut batch = crate::numeric::Matrix::zeros(features.nrows(), width);
+            let mut batch = Matrix::zeros(features.nrows(), width);
             let mut classes = vec![u32::MAX; width];
             for (to, from) in members.iter().enumerate() {
                 batch.set_column(to, &features.column(*from));

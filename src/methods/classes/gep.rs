@@ -34,21 +34,13 @@ use super::sampled::fields::{
 use super::sampled::step_length::StepLengths;
 use super::sampled::training::{ClippingEffect, GradientSource, SampledTraining, seen};
 use super::sampled::{Examples, SampledObjective, rounding};
-use crate::data::{PublicData, Task};
-use crate::error::{Error, Result};
-use crate::faults::{Fault, planted};
-use crate::model::{Classifier, Gradients};
+use crate::model::Gradients;
 use crate::numeric::product::{inner_products, plain, product};
 use crate::numeric::projection::shrink_factor;
-use crate::numeric::rounding::summation_error;
-use crate::numeric::{Matrix, Vector, symmetric};
-use crate::plan::GRADIENT;
+use crate::numeric::symmetric;
+use crate::prelude::*;
+use crate::privacy::Contributions;
 use crate::privacy::openings::{OpenPrivate, OpenReleased};
-use crate::privacy::{
-    Adjacency, Allotment, Contributions, Private, Release, Released, SampledSum, Spender, Target,
-};
-use crate::spec::{automatic_whole, choices, real, settings, whole};
-use crate::{Method, Mode, Plan, Problem, ProblemShape, Series, Settings, Spec, Start};
 use rand::RngExt;
 
 /// The default number of directions and anchors.
@@ -796,7 +788,7 @@ mod tests {
         theirs.extend(settings(&[("clip", 0.3)]));
         let noise = RehearsalNoise::None(example::TARGET);
         let parameters = |done: crate::trial::Tried| match done.model {
-            crate::model::Model::Classifier(model) => Vector::from_column_slice(model.parameters()),
+            Model::Classifier(model) => Vector::from_column_slice(model.parameters()),
             _ => panic!("another model"),
         };
         let gep = rehearse("gep", ours.clone(), noise);

@@ -17,17 +17,11 @@ use super::sampled::fields::{
 };
 use super::sampled::step_length::StepLengths;
 use super::sampled::{SampledLoss, SampledObjective, TrainedParameters};
-use crate::data::{PublicData, Task};
-use crate::error::{Error, Result};
+use crate::model::Architecture;
 use crate::model::layer::{Dense, Layer};
-use crate::model::{Architecture, Classifier};
 use crate::numeric::principal::Principal;
-use crate::numeric::{Matrix, Vector};
-use crate::privacy::Target;
-use crate::spec::{automatic_whole, choices, flag, real, settings};
-use crate::{
-    ExplainedEnergy, Method, Plan, Problem, ProblemShape, Separation, Settings, Spec, Start,
-};
+use crate::prelude::*;
+use crate::{ExplainedEnergy, Separation};
 
 /// The default number of directions.
 const USUAL_COMPONENTS: usize = 40;
@@ -275,7 +269,7 @@ mod tests {
         let explained = found.explained.unwrap();
         assert_eq!((explained.chosen, explained.shares.len()), (3, 6));
         assert!((explained.shares[5] - 1.0).abs() < 1e-12);
-        assert_eq!(found.releases[0].adjacency, crate::privacy::Adjacency::ZeroOut);
+        assert_eq!(found.releases[0].adjacency, Adjacency::ZeroOut);
         let error = plan(&shape, &public, 7.0).unwrap_err().to_string();
         assert!(error.contains("7 components") && error.contains("6 features"), "{error}");
         let few = Dataset {

@@ -18,14 +18,10 @@ use super::sampled::fields::{
 use super::sampled::step_length::StepLengths;
 use super::sampled::training::seen;
 use super::sampled::{Examples, SampledLoss, SampledObjective, TrainedParameters};
-use crate::data::{Classes, PublicData, PublicRecords, Task};
-use crate::error::{Error, Result};
+use crate::data::Classes;
+use crate::model::Architecture;
 use crate::model::layer::Layer;
-use crate::model::{Architecture, Classifier};
-use crate::numeric::Vector;
-use crate::privacy::Target;
-use crate::spec::{choices, real, settings, whole};
-use crate::{Method, Plan, Problem, ProblemShape, Settings, Spec, Start};
+use crate::prelude::*;
 
 const PUBLIC_BATCH: usize = 64;
 const PUBLIC_MOMENTUM: f64 = 0.9;
@@ -341,10 +337,10 @@ mod tests {
             let prepared = method(SPEC.id).unwrap().prepare(&settings, problem, target).unwrap();
             let noise = prepared.plan().calibrate(target).unwrap();
             let same = shape.start.as_ref().unwrap().classes == shape.classes;
-            let private = crate::privacy::Private::new(private.clone().into());
+            let private = Private::new(private.clone().into());
             let mut run = prepared.start(private, &noise).unwrap();
-            let mut spender = crate::privacy::Spender::rehearsal(&noise, 1);
-            run.step(&mut spender, &crate::privacy::Watch::sealed()).unwrap();
+            let mut spender = Spender::rehearsal(&noise, 1);
+            run.step(&mut spender, &Watch::sealed()).unwrap();
             let Model::Classifier(tuned) = run.finish().unwrap().into_inner() else { panic!() };
             // After one tiny step everything but the new head is unchanged.
             let moved = known.parameters().iter().zip(tuned.parameters());

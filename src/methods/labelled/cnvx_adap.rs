@@ -25,14 +25,9 @@ use super::weighted::{
 };
 use crate::baselines::reference::{DEFAULT_RIDGE, ridge_solution};
 use crate::classes::sampled::fields::steps;
-use crate::data::Task;
-use crate::error::Result;
-use crate::numeric::Vector;
-use crate::privacy::Target;
+use crate::prelude::*;
 use crate::privacy::openings::OpenPrivate;
 use crate::sources::{SOURCE_WEIGHTS, SourceWeights};
-use crate::spec::{automatic, real, settings};
-use crate::{MOST_FEATURES, Method, Mode, Plan, Problem, ProblemShape, Settings, Spec, Start};
 
 static SPEC: Spec = Spec {
     id: "cnvx_adap",
@@ -130,10 +125,11 @@ fn plan(settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, 
     let (mut plan, releases, caps) = method.plan(Learner::Squared, shape, largest, target);
     let (announced, released_penalty) = penalty.release(shape, &centre)?.unzip();
     plan.releases.extend(announced);
-    let pulls = Pulls::Convex {
+    let pulls = Pulls {
         total: settings.kappa_1,
         square: settings.kappa_2,
         largest: settings.kappa_inf,
+        sharpness: None,
     };
     let start: Start = Box::new(move |private, noise| {
         let shape = problem.shape.clone();
@@ -230,7 +226,7 @@ mod tests {
         let error = |w: &LinearModel| {
             w.mean_squared_error(&private.features, private.target.as_ref().unwrap())
         };
-        let crate::model::Model::Linear(model) = &done.model else { panic!() };
+        let Model::Linear(model) = &done.model else { panic!() };
         let source = error(&ridge_solution(public, DEFAULT_RIDGE).unwrap().into());
         let proven = done.calibrated.guarantee().epsilon;
         (error(model), source, done.series(Series::ExactObjective), proven)
@@ -269,7 +265,7 @@ mod tests {
 
         let caps = Caps::new(alpha, 50, 20);
         let largest = Largest { radius, loss, gradient };
-        let pulls = Pulls::Convex { total: 0.1, square: 0.2, largest: 0.3 };
+        let pulls = Pulls { total: 0.1, square: 0.2, largest: 0.3, sharpness: None };
         let noise = (sigma_1, sigma_2 / caps.private);
         let of = |source| printed_pace(largest, pulls, caps, 7, 4, noise, source);
         let pace = of(SourceSide::Public);
@@ -334,7 +330,7 @@ mod tests {
     fn the_ball_is_as_wide_as_the_public_solution_or_twice_that_or_as_wide_as_told() {
         let (shape, mut public, _) = example::shifted(4, 300, 200, 3);
         let norm = ridge_solution(&public, DEFAULT_RIDGE).unwrap().norm();
-        let of = |public: &crate::data::Dataset, mode: &str, lambda: f64| {
+        let of = |public: &Dataset, mode: &str, lambda: f64| {
             let given = BTreeMap::from([
                 ("mode".to_owned(), Value::Text(mode.to_owned())),
                 ("lambda".to_owned(), Value::Number(lambda)),

@@ -23,17 +23,10 @@ use super::weighted::{
     AsPublished, MODE_FIELD, SOURCE_SIDE_FIELD, SourceSide, WEIGHTS_SHARE_FIELD, public_share,
 };
 use crate::classes::sampled::fields::steps;
-use crate::data::Task;
-use crate::error::{Error, Result};
 use crate::model::{logistic, network, softmax};
-use crate::numeric::Vector;
-use crate::numeric::columns::ExampleColumns;
-use crate::numeric::doubles::Doubles;
-use crate::privacy::Target;
+use crate::prelude::*;
 use crate::privacy::openings::OpenPrivate;
 use crate::sources::{SOURCE_WEIGHTS, SourceWeights};
-use crate::spec::{choices, real, settings, whole};
-use crate::{MOST_FEATURES, Method, Mode, Plan, Problem, Settings, Spec, Start};
 
 /// Ridge of the public logistic solution that a linear run starts from.
 const RIDGE: f64 = 1e-4;
@@ -133,11 +126,11 @@ fn plan(settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, 
     let (share, better) = (1.0, "profiled_logistic");
     let method = AsPublished { mode, alpha, weights_share, share, steps, better };
     let (plan, releases, caps) = method.plan(learner, shape, largest, target);
-    let pulls = Pulls::Smooth {
+    let pulls = Pulls {
         total: settings.lambda_1,
         square: settings.lambda_2,
         largest: settings.lambda_inf,
-        sharpness: settings.sharpness,
+        sharpness: Some(settings.sharpness),
     };
     let start: Start = Box::new(move |private, _| {
         let norm = problem.shape.bounds.feature_norm;
@@ -291,7 +284,7 @@ mod tests {
         (rehearsal.run().unwrap(), public, private)
     }
 
-    fn wrong(model: &crate::model::Model, data: &Dataset) -> f64 {
+    fn wrong(model: &Model, data: &Dataset) -> f64 {
         let classes = model.classes(&data.features).unwrap();
         let truth = &data.classes.as_ref().unwrap().of;
         let wrong = classes.iter().zip(truth).filter(|(one, other)| one != other).count();
@@ -305,7 +298,7 @@ mod tests {
             let (done, public, private) = rehearse(&[("model", model)], noise);
             let signs = crate::labelled::records::signs(&public).unwrap();
             let source = logistic::ridge_solution(&public.features, &signs, RIDGE).unwrap();
-            let source = crate::model::Model::Logistic(source.into());
+            let source = Model::Logistic(source.into());
             let (ours, theirs) = (wrong(&done.model, &private), wrong(&source, &private));
             assert!(ours < theirs, "{model} {ours} {theirs}");
             let objective = done.series(Series::ExactObjective);

@@ -1,16 +1,10 @@
 //! The penalty d̂ on public records: declared, or released from the data.
 
 use super::labelled_discrepancy::{Risk, discrepancy, largest_loss, sensitivity};
-use crate::ProblemShape;
-use crate::data::{Bounds, Dataset, PublicData};
-use crate::error::{Error, Result};
-use crate::numeric::Vector;
-use crate::numeric::columns::ExampleColumns;
+use crate::data::Bounds;
+use crate::prelude::*;
+use crate::privacy::Laplace;
 use crate::privacy::openings::{OpenPrivate, OpenReleased};
-use crate::privacy::{
-    Adjacency, Allotment, Laplace, PlannedRelease, Private, Reach, Release, Released, Spender,
-};
-use crate::spec::{Setting, choices, real};
 
 const DISCREPANCY: &str = "discrepancy";
 

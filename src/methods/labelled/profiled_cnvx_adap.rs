@@ -12,23 +12,19 @@ use std::sync::Arc;
 use super::penalty::{
     PENALTY_FIELD, PenaltyFrom, PenaltySource, RADIUS_FIELD, SHARE_FIELD, SOURCE_FIELD,
 };
+use super::profiled::Profile;
 use super::profiled::batches::{BATCH, Batches};
 use super::profiled::descent::{Motion, ProfiledDescent, ProfiledRun};
 use super::profiled::public_side::PublicSide;
-use super::profiled::{LabelledRecords, Profile, RecordLoss, ScoreLoss};
+use super::records::{LabelledRecords, RecordLoss, ScoreLoss};
 use crate::baselines::reference::{DEFAULT_RIDGE, ridge_solution};
 use crate::classes::sampled::fields::AVERAGE;
-use crate::data::{PublicData, PublicRecords, Task};
-use crate::error::{Error, Result};
 use crate::model::LinearModel;
 use crate::numeric::positive::{cholesky, trace_of_inverse};
 use crate::numeric::symmetric::weighted_outer_sum;
-use crate::numeric::{Matrix, Vector};
-use crate::privacy::Target;
+use crate::prelude::*;
 use crate::privacy::openings::OpenPrivate;
 use crate::sources::{SOURCE_WEIGHTS, SourceWeights, WeightedSource};
-use crate::spec::{Setting, automatic, automatic_whole, choices, real, settings};
-use crate::{MOST_FEATURES, Method, Plan, Problem, ProblemShape, Settings, Spec, Start};
 
 static SPEC: Spec = Spec {
     id: "profiled_cnvx_adap",
@@ -386,7 +382,7 @@ mod tests {
             near(pass.value, part.weight * values.sum::<f64>());
             let weights = part.weights(&w);
             near(pass.weight, weights.iter().sum());
-            near(pass.effective_sample, crate::effective_sample(weights.iter().copied()));
+            near(pass.effective_sample, effective_sample(weights.iter().copied()));
             // Some records lose weight and some do not.
             assert!(pass.weight < 0.4 && weights.contains(&part.weight));
             let mut gradient = Vector::zeros(dimension);

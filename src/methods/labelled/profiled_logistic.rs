@@ -10,23 +10,17 @@
 
 use std::f64::consts::SQRT_2;
 
+use super::profiled::Profile;
 use super::profiled::batches::{BATCH, Batches};
 use super::profiled::descent::{Motion, ProfiledDescent, ProfiledRun};
 use super::profiled::public_side::PublicSide;
-use super::profiled::{LabelledRecords, Profile, RecordLoss, ScoreLoss};
 use super::profiled_cnvx_adap::{DAMPING_FIELD, STEP_SIZE_FIELD, WEIGHTING_FIELD, Weighting};
-use super::records::several_classes;
+use super::records::{LabelledRecords, RecordLoss, ScoreLoss, several_classes};
 use crate::classes::sampled::fields::{AVERAGE, steps};
-use crate::data::{PublicRecords, Task};
-use crate::error::{Error, Result};
 use crate::model::{logistic, softmax};
-use crate::numeric::doubles::Doubles;
-use crate::numeric::{Matrix, Vector};
-use crate::privacy::Target;
+use crate::prelude::*;
 use crate::privacy::openings::OpenPrivate;
 use crate::sources::{SOURCE_WEIGHTS, SourceWeights};
-use crate::spec::{real, settings};
-use crate::{MOST_FEATURES, Method, Plan, Problem, ProblemShape, Settings, Spec, Start};
 
 static SPEC: Spec = Spec {
     id: "profiled_logistic",
@@ -198,7 +192,7 @@ mod tests {
     #[test]
     fn with_a_fair_budget_it_classifies_private_records_better_than_the_public_model() {
         let (_, public, private) = example::two_classes(6, 1500, 3000, 2);
-        let wrong = |model: &crate::model::Model| {
+        let wrong = |model: &Model| {
             let classes = model.classes(&private.features).unwrap();
             let truth = &private.classes.as_ref().unwrap().of;
             classes.iter().zip(truth).filter(|(one, other)| one != other).count()
@@ -213,7 +207,7 @@ mod tests {
         let done = done.run().unwrap();
         let signs = crate::labelled::records::signs(&public).unwrap();
         let source = logistic::ridge_solution(&public.features, &signs, 1e-4).unwrap();
-        let source = crate::model::Model::Logistic(source.into());
+        let source = Model::Logistic(source.into());
         let (ours, theirs) = (wrong(&done.model), wrong(&source));
         assert!((ours as f64) < 0.9 * theirs as f64, "{ours} {theirs}");
         let loss = done.series(Series::PrivateLoss);
@@ -264,7 +258,7 @@ mod tests {
         let (mut ours, mut theirs) = (0.0, 0.0);
         for seed in 1..5 {
             let (_, public, private) = example::three_classes(6, 1000, 3000, seed);
-            let wrong = |model: &crate::model::Model| {
+            let wrong = |model: &Model| {
                 let classes = model.classes(&private.features).unwrap();
                 let truth = &private.classes.as_ref().unwrap().of;
                 classes.iter().zip(truth).filter(|(one, other)| one != other).count() as f64

@@ -3,12 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::data::{Bounded, Dataset, PublicData};
-use crate::error::{Error, Result};
-use crate::model::{LinearModel, Model, logistic, softmax};
-use crate::numeric::Vector;
-use crate::numeric::columns::{ExampleColumns, Singles, length_of};
-use crate::privacy::PrivateFault;
+use crate::model::{LinearModel, logistic, softmax};
+use crate::numeric::columns::length_of;
+use crate::prelude::*;
 use crate::problem::UNLABELLED;
 
 /// The loss of a score.

@@ -7,18 +7,14 @@
 //! The defaults of the regression were chosen like those of the profiled method, on the same data:
 //! bikeshare, wine and airline.
 
+use super::profiled::Profile;
 use super::profiled::batches::{BATCH, Batches};
 use super::profiled::descent::{ProfiledDescent, ProfiledRun};
 use super::profiled::public_side::PublicSide;
-use super::profiled::{LabelledRecords, Profile, RecordLoss, ScoreLoss};
-use super::records::two_classes;
+use super::records::{LabelledRecords, RecordLoss, ScoreLoss, two_classes};
 use crate::classes::sampled::fields::steps;
-use crate::data::Task;
-use crate::error::Result;
-use crate::numeric::Vector;
+use crate::prelude::*;
 use crate::privacy::openings::OpenPrivate;
-use crate::spec::{real, settings};
-use crate::{Method, Plan, Problem, Settings, Spec, Start};
 
 static REGRESSION: Spec = Spec {
     id: "target_only",

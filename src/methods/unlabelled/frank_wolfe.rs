@@ -41,14 +41,10 @@ use super::reweighting::{
     Reweighted, Reweighting, ReweightingRun, Rounds, TEMPERATURE, WEIGHT_RIDGE, temperature,
     weight_ridge,
 };
-use crate::data::Task;
-use crate::error::Result;
-use crate::numeric::rounding::summation_error;
+use crate::prelude::*;
 use crate::privacy::accountant::gaussian;
 use crate::privacy::openings::{OpenPrivate, OpenReleased};
-use crate::privacy::{Adjacency, Allotment, Release, Released, Rule, Selection, Spender, Target};
-use crate::spec::{choices, settings};
-use crate::{Method, Mode, Plan, Problem, ProblemShape, Spec, Start};
+use crate::privacy::{Rule, Selection};
 
 const VERTEX: &str = "vertex";
 const ITERATE: &str = "iterate";

@@ -29,16 +29,11 @@ use super::reweighting::{
     MODE, MOST_FEATURES, Objective, PRINTED_ROUNDS, RADIUS, RIDGE, ROUNDS, Reweighted, Reweighting,
     ReweightingRun, Rounds, TEMPERATURE, WEIGHT_RIDGE, temperature, weight_ridge,
 };
-use crate::data::{PublicData, Task};
-use crate::error::Result;
 use crate::numeric::prox::{bregman, displacement};
 use crate::numeric::symmetric::{pack, packed_length, quadratic_forms, unpack};
-use crate::numeric::{Matrix, Vector};
+use crate::prelude::*;
 use crate::privacy::accountant::gaussian;
 use crate::privacy::openings::{OpenPrivate, OpenReleased};
-use crate::privacy::{Adjacency, Allotment, Gaussian, Reach, Release, Released, Spender, Target};
-use crate::spec::{automatic, choices, settings};
-use crate::{Method, Mode, Plan, Problem, ProblemShape, Settings, Spec, Start};
 
 const SLOPE: &str = "slope";
 

@@ -21,23 +21,11 @@ use super::kernel::{self, FormSearch, Kernel};
 use super::matching::{Matching, regularisation};
 use super::moment::{difference, frobenius_sensitivity, moment_of};
 use super::reweighting::{MOST_FEATURES, PRINTED_TEMPERATURE, RADIUS, RIDGE, TEMPERATURE};
-use crate::data::Task;
-use crate::error::{Error, Result};
-use crate::model::Model;
 use crate::numeric::accelerated::{Accelerated, simplex_gap};
-use crate::numeric::columns::ExampleColumns;
 use crate::numeric::least_squares::NormalEquations;
 use crate::numeric::symmetric::{pack, packed_length, spectral_norm, unpack};
-use crate::numeric::{Matrix, Vector};
+use crate::prelude::*;
 use crate::privacy::openings::{OpenPrivate, OpenReleased};
-use crate::privacy::{
-    Adjacency, Allotment, Gaussian, Private, Reach, Release, Released, Spender, Target, Watch,
-};
-use crate::spec::{automatic, choices, real, settings, whole};
-use crate::{
-    Measure, Method, Plan, Problem, ProblemShape, Run, Series, Settings, Spec, Start, Step,
-    effective_sample,
-};
 
 const MOMENT: &str = "moment";
 

@@ -6,15 +6,12 @@ use std::collections::BTreeMap;
 use super::discrepancy::{Sensitivity, largest_square};
 use super::moment::{bounded_moment, difference};
 use crate::baselines::minimum_discrepancy::MinimumDiscrepancy;
-use crate::data::Dataset;
 use crate::data::synthetic::{DEFAULT_MIXTURE, SyntheticPart, dataset};
-use crate::model::Model;
+use crate::example;
 use crate::numeric::symmetric::spectral_norm;
-use crate::numeric::{Matrix, Vector};
+use crate::prelude::*;
 use crate::privacy::openings::OpenSpender;
-use crate::privacy::{Calibrated, Private, Spender, Target, Watch};
 use crate::spec::Value;
-use crate::{Method, ProblemShape, example};
 
 const CELLS: [(usize, f64); 6] =
     [(1000, 1.0), (1000, 4.0), (1000, 16.0), (8000, 1.0), (8000, 4.0), (8000, 16.0)];

@@ -11,17 +11,12 @@ use std::sync::Arc;
 
 use super::discrepancy::Smoothed;
 use super::moment::moment_of;
-use crate::data::{Bounded, PublicData};
-use crate::error::{Error, Result};
-use crate::model::Model;
-use crate::numeric::columns::{self, ExampleColumns, score_of, view};
+use crate::numeric::columns::{self, score_of, view};
 use crate::numeric::least_squares::NormalEquations;
 use crate::numeric::symmetric::weighted_outer_sum;
-use crate::numeric::{Matrix, Vector};
+use crate::prelude::*;
+use crate::privacy::CuratorOnly;
 use crate::privacy::openings::{OpenCuratorOnly, OpenMissing, OpenPrivate, OpenReleased};
-use crate::privacy::{CuratorOnly, Private, Reach, Released, Spender, Watch};
-use crate::spec::{Setting, automatic, automatic_whole, choices, real};
-use crate::{Measure, Mode, Problem, Run, Series, Step, effective_sample};
 
 /// The number of rounds in the papers.
 pub(super) const PRINTED_ROUNDS: u64 = 1000;

@@ -6,13 +6,11 @@ use rand_distr::{Distribution, StandardNormal};
 
 use super::fields::{NetworkChoice, NetworkSettings};
 use super::{SampledLoss, SampledObjective};
-use crate::ProblemShape;
-use crate::data::PublicData;
-use crate::error::{Error, Result};
 use crate::model::layer::Dense;
 use crate::model::layer::Layer;
-use crate::model::{Activation, Architecture, Classifier, Volume};
+use crate::model::{Activation, Architecture, Volume};
 use crate::numeric::columns::sum_of_squares;
+use crate::prelude::*;
 
 /// Every purpose has a stream of its own from the public seed.
 const FIRST_WEIGHTS: u64 = 1;

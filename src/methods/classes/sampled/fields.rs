@@ -1,11 +1,7 @@
 //! Settings that several methods share, and the values that follow from them.
 
 use super::rounding;
-use crate::error::{Error, Result};
-use crate::plan::GRADIENT;
-use crate::privacy::{Adjacency, Allotment, Release, SampledSum};
-use crate::spec::{Setting, automatic, automatic_whole, choices, real, whole};
-use crate::{Plan, ProblemShape};
+use crate::prelude::*;
 
 /// The default average number of records in a sample.
 const USUAL_BATCH: usize = 512;

@@ -38,17 +38,13 @@ pub mod training;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::data::{Dataset, Persons, PublicData};
-use crate::error::{Error, Result};
+use crate::data::Persons;
 use crate::model::layer::Layer;
 use crate::model::rows::RowLayer;
-use crate::model::{Classifier, ExampleLabels, Gradients};
-use crate::numeric::columns::{ExampleColumns, Singles};
-use crate::numeric::doubles::Doubles;
+use crate::model::{ExampleLabels, Gradients};
 use crate::numeric::parallel::{even, parts_for};
-use crate::numeric::rounding::summation_error;
 use crate::numeric::tall::squared_length;
-use crate::numeric::{Matrix, Vector};
+use crate::prelude::*;
 use crate::privacy::ClippedSum;
 
 /// The most numbers of gradients in memory at once, and the most members of a sample.
@@ -573,7 +569,7 @@ mod tests {
     fn in_singles() -> (Classifier, Examples, impl Fn(&[usize], f64) -> Vector) {
         let (_, public, _) = example::two_classes(300, 700, 40, 3);
         let classes = public.classes.as_ref().unwrap().of.clone();
-        let data = crate::data::Bounded::of(public).shared();
+        let data = Bounded::of(public).shared();
         let network = Architecture::linear(300, 2).unwrap();
         let parameters = network.initial(&mut example::generator(4));
         let model = Classifier::new(network, parameters).unwrap();

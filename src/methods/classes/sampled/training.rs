@@ -3,13 +3,9 @@
 use super::design::Design;
 use super::fields::Sum;
 use super::{Examples, SampledObjective};
-use crate::data::Bounded;
-use crate::error::{Error, Result};
-use crate::model::{Classifier, Gradients, Model};
-use crate::numeric::Vector;
+use crate::model::Gradients;
+use crate::prelude::*;
 use crate::privacy::openings::{OpenCuratorOnly, OpenMissing, OpenPrivate, OpenReleased};
-use crate::privacy::{Private, PrivateFault, Released, Spender, Watch};
-use crate::{Measure, Problem, Run, Series, Step};
 
 /// The most records of each side that are evaluated for the charts.
 const WATCHED: usize = 256;

@@ -2,20 +2,14 @@
 
 use nalgebra::{Cholesky, Dyn};
 
+use super::Profile;
 use super::batches::Gradient;
 use super::public_side::PublicSide;
-use super::{LabelledRecords, Profile};
-use crate::error::{Error, Result};
-use crate::faults::{Fault, planted};
 use crate::labelled::penalty::ReleasedPenalty;
-use crate::labelled::records::mean_of_tail;
-use crate::model::Model;
-use crate::numeric::columns::Singles;
+use crate::labelled::records::{LabelledRecords, mean_of_tail};
 use crate::numeric::positive::cholesky;
-use crate::numeric::{Matrix, Vector};
+use crate::prelude::*;
 use crate::privacy::openings::{OpenCuratorOnly, OpenPrivate, OpenReleased};
-use crate::privacy::{Private, Reach, Released, Spender, Watch};
-use crate::{Measure, ProblemShape, Run, Series, Step};
 
 /// The parameters of the descent.
 #[derive(Debug, Clone, Copy, PartialEq)]

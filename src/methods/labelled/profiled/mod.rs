@@ -33,7 +33,7 @@ pub(super) mod public_side;
 
 use std::ops::Range;
 
-pub use super::records::{LabelledRecords, RecordLoss, ScoreLoss};
+use super::records::{LabelledRecords, RecordLoss, ScoreLoss};
 use crate::data::Persons;
 use crate::model::softmax;
 use crate::numeric::columns::{ExampleColumns, view};

@@ -4,11 +4,10 @@
 //! c·mₛ·φ(āₛ) of them, with the mean āₛ of their aᵢ: the same closed form as for one record, t =
 //! min(1, √(κ₁/āₛ)). A given t leaves c·mₛ·t·āₛ.
 
-use super::{LabelledRecords, ObjectivePass, Profile, SidePart, profiled};
-use crate::data::PublicData;
+use super::{ObjectivePass, Profile, SidePart, profiled};
 use crate::effective_sample_of;
-use crate::numeric::Vector;
-use crate::numeric::doubles::Doubles;
+use crate::labelled::records::LabelledRecords;
+use crate::prelude::*;
 use crate::sources::WeightedSource;
 
 /// The public records of a run.
@@ -100,7 +99,7 @@ mod tests {
     use super::*;
     use crate::data::Dataset;
     use crate::example;
-    use crate::labelled::profiled::{RecordLoss, ScoreLoss};
+    use crate::labelled::records::{RecordLoss, ScoreLoss};
 
     const PROFILE: Profile = Profile {
         loss: RecordLoss::Score(ScoreLoss::Squared),

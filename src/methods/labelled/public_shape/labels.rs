@@ -1,14 +1,12 @@
 //! The form of labels in which the predictors learn them and private records are compared with
 //! predictions.
 
-use crate::data::Dataset;
-use crate::error::{Error, Result};
 use crate::model::logistic;
 use crate::model::shape::ScoreMeaning;
 use crate::model::trees::ForestLoss;
 use crate::model::trees::boosting::softmax;
 use crate::numeric::least_squares::NormalEquations;
-use crate::numeric::{Matrix, Vector};
+use crate::prelude::*;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Labels {

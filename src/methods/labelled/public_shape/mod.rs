@@ -18,17 +18,13 @@ pub(crate) mod teaching;
 
 use std::sync::Arc;
 
-use crate::data::{PublicData, Task};
-use crate::error::Result;
-use crate::model::Model;
 use crate::model::shape::ScoreMeaning;
-use crate::privacy::{Adjacency, Allotment, Gaussian, Release, Target};
-use crate::spec::{choices, settings, whole};
-use crate::{Method, Plan, Problem, ProblemShape, Settings, Spec, Start};
+use crate::prelude::*;
 
 pub use features::Ground;
 use labels::Labels;
 use query::Question;
+use run::Adaptation;
 
 const STATISTICS: &str = "statistics";
 
@@ -117,7 +113,8 @@ fn plan(settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start
     let plan = Plan::new(vec![announced], 1 + rounds, slopes.sqrt());
     let start: Start = Box::new(move |private, noise| {
         let sigma = noise.scale(&release)?;
-        Ok(Box::new(run::start(query, release, (rounds, sigma), problem, private)))
+        let lesson = Some((problem, private));
+        Ok(Box::new(Adaptation { query, release, rounds, sigma, lesson, state: None, index: 0 }))
     });
     Ok((plan, start))
 }

@@ -17,23 +17,11 @@
 use super::SourceSide;
 use super::learner::{Largest, Learner, LossPass};
 use super::objective::{Pulls, Weights, above, gradient_mapping, into_ball};
-use crate::error::{Error, Result};
-use crate::faults::{Fault, planted};
 use crate::labelled::penalty::ReleasedPenalty;
 use crate::labelled::records::{LabelledRecords, mean_of_tail};
-use crate::model::Model;
-use crate::numeric::Vector;
-use crate::numeric::columns::{ExampleColumns, Singles};
-use crate::numeric::doubles::Doubles;
-use crate::numeric::rounding::summation_error;
-use crate::plan::GRADIENT;
+use crate::prelude::*;
 use crate::privacy::openings::{OpenCuratorOnly, OpenPrivate, OpenReleased};
-use crate::privacy::{
-    Adjacency, Allotment, Calibrated, Gaussian, PlannedRelease, Private, Reach, Release, Released,
-    Spender, Watch,
-};
 use crate::sources::WeightedSource;
-use crate::{Measure, ProblemShape, Run, Series, Step, effective_sample};
 
 const WEIGHTS: &str = "weights";
 
@@ -372,7 +360,7 @@ mod tests {
 
     #[test]
     fn records_of_a_dataset_keep_one_weight_and_a_given_one_stays() {
-        let pulls = Pulls::Convex { total: 0.1, square: 0.0, largest: 0.0 };
+        let pulls = Pulls { total: 0.1, square: 0.0, largest: 0.0, sharpness: None };
         let (mut descent, private) = reference(Learner::Squared, pulls, "F.u", 1.0);
         let source = |members, given| WeightedSource { members, given };
         descent.sources = vec![source(vec![0, 2], None), source(vec![1], Some(0.5))];
@@ -395,11 +383,11 @@ mod tests {
     fn cases() -> [(&'static str, Learner, Pulls); 2] {
         let golden = golden::adaptation();
         let [total, square, largest] = strengths(&golden, ["F.kappa1", "F.kappa2", "F.kappa_inf"]);
-        let convex = Pulls::Convex { total, square, largest };
+        let convex = Pulls { total, square, largest, sharpness: None };
         let [total, square, largest] =
             strengths(&golden, ["J.lambda1", "J.lambda2", "J.lambda_inf"]);
         let sharpness = golden.number("J.mu");
-        let smooth = Pulls::Smooth { total, square, largest, sharpness };
+        let smooth = Pulls { total, square, largest, sharpness: Some(sharpness) };
         [("F", Learner::Squared, convex), ("J", Learner::Logistic, smooth)]
     }
 
@@ -428,7 +416,7 @@ mod tests {
         let golden = golden::adaptation();
         let [total, square, largest] = [0, 1, 2]
             .map(|index| golden.value("alg1_steps_eps_inf.kappas")[index].as_f64().unwrap());
-        let pulls = Pulls::Convex { total, square, largest };
+        let pulls = Pulls { total, square, largest, sharpness: None };
         let (mut descent, private) = reference(Learner::Squared, pulls, "F.u", 1.0);
         descent.pace = crate::labelled::cnvx_adap::printed_pace(
             descent.largest,
@@ -471,7 +459,7 @@ mod tests {
         }
 
         fn with_persons(learner: Learner, theta: &[f64], most_records: usize) -> Self {
-            let pulls = Pulls::Convex { total: 0.0, square: 0.0, largest: 0.0 };
+            let pulls = Pulls { total: 0.0, square: 0.0, largest: 0.0, sharpness: None };
             let theta = Vector::from_column_slice(theta);
             let (mut descent, records) = reference(learner, pulls, "F.u", theta.norm());
             descent.iterates = vec![theta];

@@ -12,10 +12,7 @@ pub mod descent;
 pub mod learner;
 pub mod objective;
 
-use crate::privacy::{Allotment, Target};
-use crate::spec::{Setting, choices, real};
-use crate::{Mode, Plan, ProblemShape};
-
+use crate::prelude::*;
 use descent::{Releases, releases};
 use learner::{Largest, Learner};
 use objective::Caps;
