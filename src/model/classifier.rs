@@ -415,7 +415,11 @@ mod tests {
         let found = model.gradients(&features, labels).unwrap();
         let losses = crate::numeric::Vector::from_vec(found.losses.clone());
         golden::assert_near(&losses, &golden.vector(&entry("loss_ce")), 1e-9);
-        golden::assert_close(&found.rows(), &golden.rows(&entry("persample_grad_ce")), 1e-9);
+        golden::assert_close(
+            &found.columns().transpose(),
+            &golden.rows(&entry("persample_grad_ce")),
+            1e-9,
+        );
         assert_eq!(model.losses(&features, labels), found.losses);
         golden::assert_close(&found.gram(), &golden.rows(&entry("gram_ce")), 1e-9);
         for (square, norm) in found.squared_norms().iter().zip(flat(golden, &entry("norms_ce"))) {
@@ -537,7 +541,7 @@ mod tests {
             let labels: Vec<u32> = (0..13).map(|i| i % outputs).collect();
             let batch =
                 model.gradients(&features(&model, 13), ExampleLabels::Classes(&labels)).unwrap();
-            let rows = batch.rows();
+            let rows = batch.columns().transpose();
             let close = |ours: &Matrix, theirs: &Matrix| golden::assert_close(ours, theirs, 1e-10);
             assert_eq!(rows.ncols(), model.parameters().len());
             close(&batch.gram(), &(&rows * rows.transpose()));
@@ -564,7 +568,7 @@ mod tests {
             let one =
                 model.gradients(&one, ExampleLabels::Classes(&labels[first..=first])).unwrap();
             assert!((one.losses[0] - all.losses[first]).abs() < 1e-14);
-            let apart = one.rows().row(0) - all.rows().row(first);
+            let apart = one.columns().column(0) - all.columns().column(first);
             assert!(apart.amax() < 1e-12);
         }
     }

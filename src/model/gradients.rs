@@ -7,7 +7,7 @@
 //! instead of D·C. With more than a few positions this is more, so its gradients are written out.
 //!
 //! Every operation on per-example gradients that ranking and training need is here. All of them
-//! agree with [`Gradients::rows`]. What is written out is kept in doubles for training; a ranking,
+//! agree with [`Gradients::columns`]. What is written out is kept in doubles for training; a ranking,
 //! which reads large batches again and again, keeps it in single precision.
 
 use std::borrow::Cow;
@@ -175,11 +175,6 @@ impl<T: Many> Gradients<T> {
             self.write(example, column.as_mut_slice());
         }
         columns
-    }
-
-    /// Every gradient written out, one per row: m × p.
-    pub fn rows(&self) -> Matrix {
-        self.columns().transpose()
     }
 
     /// The room of what is written out, for another batch.

@@ -223,6 +223,14 @@ impl Block {
     }
 }
 
+/// Shortens every record to this norm.
+pub fn shorten(records: &mut Matrix, norm: f64) {
+    for mut record in records.column_iter_mut() {
+        let shrink = shrink_factor(record.norm(), norm);
+        record *= shrink;
+    }
+}
+
 /// For every node of the tree, its index among those of this depth; [`LEAF`] elsewhere.
 pub fn slots(tree: &Tree, depth: usize) -> Vec<u32> {
     let mut next = 0;
@@ -256,10 +264,7 @@ impl Shape {
     /// Features and base of records.
     pub fn see(&self, features: &Matrix) -> Seen {
         let mut seen = self.see_blocks(features, &self.scores(features));
-        for mut record in seen.features.column_iter_mut() {
-            let shrink = shrink_factor(record.norm(), 1.0);
-            record *= shrink;
-        }
+        shorten(&mut seen.features, 1.0);
         seen
     }
 

@@ -21,7 +21,7 @@ use super::weighted::descent::{Pace, ReturnedModel, WeightedDescent};
 use super::weighted::learner::{Largest, Learner};
 use super::weighted::objective::{Caps, Pulls, Weights, into_ball};
 use super::weighted::{
-    AsPublished, MODE_FIELD, SOURCE_SIDE_FIELD, SourceSide, WEIGHTS_SHARE_FIELD, public_share,
+    AsPublished, MODE_FIELD, PUBLIC_SHARE_FIELD, SOURCE_SIDE_FIELD, SourceSide, WEIGHTS_SHARE_FIELD,
 };
 use crate::baselines::reference::{DEFAULT_RIDGE, ridge_solution};
 use crate::classes::sampled::fields::steps;
@@ -49,7 +49,7 @@ static SPEC: Spec = Spec {
 settings! {
     struct CnvxAdapSettings {
         mode: Mode = MODE_FIELD,
-        alpha: f64 = public_share(0.1),
+        alpha: f64 = PUBLIC_SHARE_FIELD,
         kappa_1: f64 = real(0.0, 100.0, 0.1).named("κ₁", "squared loss")
             .help("Price of taking weight from a record: losses above it lose weight."),
         kappa_2: f64 = real(0.0, 100.0, 0.0).named("κ₂", "squared loss")

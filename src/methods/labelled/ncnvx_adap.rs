@@ -20,7 +20,7 @@ use super::weighted::descent::{Pace, ReturnedModel, WeightedDescent};
 use super::weighted::learner::{Largest, Learner};
 use super::weighted::objective::{Caps, Pulls, Weights, into_ball};
 use super::weighted::{
-    AsPublished, MODE_FIELD, SOURCE_SIDE_FIELD, SourceSide, WEIGHTS_SHARE_FIELD, public_share,
+    AsPublished, MODE_FIELD, PUBLIC_SHARE_FIELD, SOURCE_SIDE_FIELD, SourceSide, WEIGHTS_SHARE_FIELD,
 };
 use crate::classes::sampled::fields::steps;
 use crate::model::{logistic, network, softmax};
@@ -69,7 +69,7 @@ settings! {
             "Units of the network's hidden layer. Each adds as many numbers to be noised as \
              there are features.",
         ),
-        alpha: f64 = public_share(0.3),
+        alpha: f64 = PUBLIC_SHARE_FIELD.by_default(0.3),
         lambda_1: f64 = real(0.0, 100.0, 1.0).named("λ₁", "loss")
             .help("Price of taking weight from a record."),
         lambda_2: f64 = real(0.0, 100.0, 0.0).named("λ₂", "loss")

@@ -122,21 +122,15 @@ struct ExactPoint {
     weight: f64,
 }
 
-impl ProfiledRun {
-    /// A released penalty is drawn before the first gradient.
-    fn settle_penalty(&mut self, spender: &mut Spender) -> Result<()> {
-        let Some(penalty) = self.penalty.take() else { return Ok(()) };
-        let public = self.public.data();
-        let drawn = penalty.draw(spender, public, &self.private, LabelledRecords::data)?;
-        self.profile.penalty = *drawn.get();
-        Ok(())
-    }
-}
-
 impl Run for ProfiledRun {
     /// All measures of a step describe the point at which its gradient was taken.
     fn step(&mut self, spender: &mut Spender, watch: &Watch) -> Result<Step> {
-        self.settle_penalty(spender)?;
+        // A released penalty is drawn before the first gradient.
+        if let Some(penalty) = self.penalty.take() {
+            let public = self.public.data();
+            let drawn = penalty.draw(spender, public, &self.private, LabelledRecords::data)?;
+            self.profile.penalty = *drawn.get();
+        }
         if planted(Fault::PrivateStatistic) {
             self.profile.kappa =
                 self.private.stolen(|records| 1e-3 * records.norms.iter().sum::<f64>());

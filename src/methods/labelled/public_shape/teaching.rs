@@ -12,7 +12,7 @@ use rand::rngs::ChaCha20Rng;
 use rand::seq::SliceRandom;
 
 use super::labels::{Labels, RIDGES};
-use crate::model::shape::Predictor;
+use crate::model::shape::{Predictor, shorten};
 use crate::model::trees::{Binned, Boosting, Forest, Growth};
 use crate::numeric::principal::Principal;
 use crate::numeric::projection::{onto_simplex, shrink_factor};
@@ -208,10 +208,7 @@ fn regions(features: &Matrix) -> Vec<u8> {
     let records = features.ncols();
     let mut bounded = features.clone();
     let radius = quantile(bounded.column_iter().map(|record| record.norm()), WITHIN);
-    for mut record in bounded.column_iter_mut() {
-        let shrink = shrink_factor(record.norm(), radius);
-        record *= shrink;
-    }
+    shorten(&mut bounded, radius);
     let places = match Principal::centred(&bounded, 1) {
         Some((_, principal)) if principal.directions.ncols() > 0 => {
             bounded.tr_mul(&principal.directions.column(0))

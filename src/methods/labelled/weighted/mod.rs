@@ -22,11 +22,9 @@ pub(super) const MODE_FIELD: Setting<Mode> = Mode::or(Mode::Rigorous).named("mod
      the paper, for reproduction; the certificate states what the accountant proves for that \
      noise.",
 );
-pub(super) const fn public_share(default: f64) -> Setting<f64> {
-    real(0.01, 0.99, default)
-        .named("public share α", "share of weight")
-        .help("Largest total weight of the public records; the private records have the rest.")
-}
+pub(super) const PUBLIC_SHARE_FIELD: Setting<f64> = real(0.01, 0.99, 0.1)
+    .named("public share α", "share of weight")
+    .help("Largest total weight of the public records; the private records have the rest.");
 pub(super) const WEIGHTS_SHARE_FIELD: Setting<f64> =
     real(0.001, 0.999, 0.05).named("weights' share", "share of budget").help(
         "What the slopes of the private records' weights get of the budget (rigorous mode); the \
