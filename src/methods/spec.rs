@@ -364,6 +364,11 @@ impl<T> Setting<T> {
         self
     }
 
+    /// With the name, the unit and the help of another one.
+    pub const fn like(self, other: &Self) -> Self {
+        self.named(other.field.name, other.field.unit).help(other.field.help)
+    }
+
     /// With the name in session files.
     pub(crate) const fn keyed(mut self, key: &'static str) -> Self {
         self.field.key = key;
@@ -444,15 +449,18 @@ pub(crate) use choices;
 macro_rules! settings {
     (
         $(#[$meta:meta])*
-        $vis:vis struct $name:ident { $($key:ident: $kind:ty = $setting:expr),* $(,)? }
+        $vis:vis struct $name:ident {
+            $($(#[$of:meta])* $key:ident: $kind:ty = $setting:expr),* $(,)?
+        }
     ) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq)]
-        $vis struct $name { $(pub $key: $kind),* }
+        #[allow(dead_code)] // several methods list settings that a struct of their own reads
+        $vis struct $name { $($(#[$of])* pub $key: $kind),* }
 
         #[allow(non_upper_case_globals)] // named like the members that they describe
         impl $name {
-            $(const $key: $crate::spec::Setting<$kind> = $setting.keyed(stringify!($key));)*
+            $(pub const $key: $crate::spec::Setting<$kind> = $setting.keyed(stringify!($key));)*
 
             /// All of them, as the method's spec lists them.
             pub const FIELDS: &'static [$crate::spec::Field] =

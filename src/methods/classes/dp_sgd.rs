@@ -7,8 +7,7 @@
 
 use super::sampled::design::{self, Design};
 use super::sampled::fields::{
-    AVERAGE, BATCH, CHANNELS, CLIP, HEIGHT, LEARNING_RATE, MOMENTUM, NetworkChoice, Sum, UNITS,
-    model, part, plan_of_sum, steps,
+    CLIP, NetworkChoice, NetworkSettings, StepSettings, Sum, plan_of_sum, steps,
 };
 use super::sampled::step_length::StepLengths;
 use super::sampled::training::{ClippedSums, SampledTraining};
@@ -36,32 +35,32 @@ static SPEC: Spec = Spec {
 
 settings! {
     struct DpSgdSettings {
-        model: NetworkChoice = model(NetworkChoice::Softmax),
-        units: u64 = UNITS,
-        channels: u64 = CHANNELS,
-        height: Option<u64> = HEIGHT,
+        model: NetworkChoice = NetworkSettings::model,
+        units: u64 = NetworkSettings::units,
+        channels: u64 = NetworkSettings::channels,
+        height: Option<u64> = NetworkSettings::height,
         projection: u64 = whole(0, 100_000, 0).named("random projection", "features").help(
             "Features are projected at random (from the public seed) to this many before \
              anything is learned; 0 leaves them as they are.",
         ),
         steps: u64 = steps(100_000, 400),
-        batch: Option<u64> = BATCH,
+        batch: Option<u64> = StepSettings::batch,
         clip: f64 = CLIP,
-        learning_rate: Option<f64> = LEARNING_RATE,
-        momentum: f64 = MOMENTUM,
-        average: f64 = AVERAGE,
+        learning_rate: Option<f64> = StepSettings::learning_rate,
+        momentum: f64 = StepSettings::momentum,
+        average: f64 = StepSettings::average,
     }
 }
 
 /// DP-SGD on private records alone.
 pub static METHOD: Method = Method { spec: &SPEC, plan };
 
-fn plan(settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
-    let settings = DpSgdSettings::of(settings)?;
+fn plan(given: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
+    let settings = DpSgdSettings::of(given)?;
     let shape = &problem.shape;
     let inputs = projected(shape, settings.projection as usize)?;
-    let network = design::network(shape, part!(settings, Chosen), inputs)?;
-    let course = part!(settings, Course);
+    let network = design::network(shape, NetworkSettings::of(given)?, inputs)?;
+    let course = StepSettings::of(given)?;
     let (mut plan, sum) = plan_of_sum(shape, course, settings.clip, network.parameters())?;
     plan.warnings = design::remarks(&network);
     let start: Start = Box::new(move |private, noise| {
@@ -144,14 +143,15 @@ mod tests {
     /// The steps of DP-SGD written out: no clipping, no noise, samples from the same seed.
     fn plain_descent(
         (public, private): (&Dataset, &Dataset),
-        settings: &DpSgdSettings,
+        given: &Settings,
         noise: &Calibrated,
         shape: &ProblemShape,
         seed: u64,
     ) -> Classifier {
-        let chosen = part!(settings, Chosen);
+        let settings = DpSgdSettings::of(given).unwrap();
+        let chosen = NetworkSettings::of(given).unwrap();
         let network = design::network(shape, chosen, shape.dimension).unwrap();
-        let course = part!(settings, Course);
+        let course = StepSettings::of(given).unwrap();
         let (_, sum) = plan_of_sum(shape, course, settings.clip, network.parameters()).unwrap();
         let problem = Problem { seed, ..example::problem(shape, public) };
         let design = design(&problem, network).unwrap();
@@ -211,7 +211,7 @@ mod tests {
                 ..Trial::new(SPEC.id, &public, &private, RehearsalNoise::None(example::TARGET), 5)
             };
             let ours = rehearsal.run().unwrap();
-            let settings = DpSgdSettings::of(&SPEC.check(&rehearsal.settings).unwrap()).unwrap();
+            let settings = SPEC.check(&rehearsal.settings).unwrap();
             let plain = plain_descent((&public, &private), &settings, &ours.calibrated, &shape, 5);
             if model == "softmax" {
                 // Ours scores in single precision.

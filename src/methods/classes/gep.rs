@@ -27,10 +27,7 @@
 
 use super::dp_sgd;
 use super::sampled::design::{self, ANCHORS, Design, generator};
-use super::sampled::fields::{
-    AVERAGE, BATCH, CHANNELS, HEIGHT, LEARNING_RATE, MOMENTUM, NetworkChoice, UNITS, batch, model,
-    part, steps,
-};
+use super::sampled::fields::{NetworkChoice, NetworkSettings, StepSettings, batch, steps};
 use super::sampled::step_length::StepLengths;
 use super::sampled::training::{ClippingEffect, GradientSource, SampledTraining, seen};
 use super::sampled::{Examples, SampledObjective, rounding};
@@ -88,10 +85,10 @@ settings! {
              paper, on all records, for reproduction; the certificate states what the accountant \
              proves for that noise.",
         ),
-        model: NetworkChoice = model(NetworkChoice::Softmax),
-        units: u64 = UNITS,
-        channels: u64 = CHANNELS,
-        height: Option<u64> = HEIGHT,
+        model: NetworkChoice = NetworkSettings::model,
+        units: u64 = NetworkSettings::units,
+        channels: u64 = NetworkSettings::channels,
+        height: Option<u64> = NetworkSettings::height,
         basis: Option<u64> = automatic_whole(2000.0).named("basis dimension k", "directions").help(
             "Of the anchor subspace. More keep more of the gradients and cost more noise. \
              Automatic takes 100, or as many as public records and parameters allow.",
@@ -115,10 +112,10 @@ settings! {
         share: f64 = real(0.01, 0.99, 0.5).named("share of S₁", "share of budget")
             .help("Part of the budget for the embedding; the rest is for the residual."),
         steps: u64 = steps(100_000, 30),
-        batch: Option<u64> = BATCH,
-        learning_rate: Option<f64> = LEARNING_RATE,
-        momentum: f64 = MOMENTUM,
-        average: f64 = AVERAGE,
+        batch: Option<u64> = StepSettings::batch,
+        learning_rate: Option<f64> = StepSettings::learning_rate,
+        momentum: f64 = StepSettings::momentum,
+        average: f64 = StepSettings::average,
     }
 }
 
@@ -127,21 +124,21 @@ pub static METHOD: Method = Method { spec: &SPEC, plan };
 
 fn plan(settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
     let given = settings;
-    let mut settings = GepSettings::of(given)?;
+    let (mut settings, mut course) = (GepSettings::of(given)?, StepSettings::of(given)?);
     let shape = &problem.shape;
     let printed = settings.mode == Mode::AsPrinted;
     if printed {
-        settings.print(given, shape)?;
+        settings.print(given)?;
+        (course.average, course.batch) = (0.0, Some(shape.private_records as u64));
     }
     let labels = settings.anchor_labels;
     check_labels(labels, shape, &problem.public)?;
-    let network = design::network(shape, part!(settings, Chosen), shape.dimension)?;
+    let network = design::network(shape, NetworkSettings::of(given)?, shape.dimension)?;
     let parameters = network.parameters();
     let Sizes { directions, anchors } = sizes(shape, parameters, settings.anchors, settings.basis)?;
     let split =
         ContributionSplit::new(settings.clip_embedding, settings.clip_residual, settings.share)
             .of_sizes(directions, parameters);
-    let course = part!(settings, Course);
     let (batch, n) = (batch(shape, course.batch)?, shape.private_records);
     let residual = if split.residual > 0.0 { parameters } else { 0 };
     let release = Release::new(
@@ -188,15 +185,14 @@ fn plan(settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, 
 
 impl GepSettings {
     /// Takes the values that the paper fixes, and refuses others.
-    fn print(&mut self, given: &Settings, shape: &ProblemShape) -> Result<()> {
+    fn print(&mut self, given: &Settings) -> Result<()> {
         let own = ["refresh", "share", "batch", "momentum", "average"];
         self.mode.fixes(&SPEC, given, &own)?;
         if self.clip_residual == 0.0 {
             return Err(Error::usage("as_printed releases residuals, and clip S₂ is 0")
                 .cure("give a clip S₂ above 0, or choose mode: \"rigorous\""));
         }
-        (self.share, self.average) = (0.5, 0.0);
-        self.batch = Some(shape.private_records as u64);
+        self.share = 0.5;
         Ok(())
     }
 }

@@ -12,9 +12,7 @@
 
 use super::dp_sgd::train;
 use super::sampled::design::{self, Design};
-use super::sampled::fields::{
-    AVERAGE, BATCH, CLIP, LEARNING_RATE, MOMENTUM, part, plan_of_sum, steps,
-};
+use super::sampled::fields::{CLIP, StepSettings, plan_of_sum, steps};
 use super::sampled::step_length::StepLengths;
 use super::sampled::{SampledLoss, SampledObjective, TrainedParameters};
 use crate::model::Architecture;
@@ -71,19 +69,19 @@ settings! {
         margin: f64 = real(1e-3, 10.0, 0.5).named("margin ζ", "score")
             .help("Of the hinge loss: nothing is lost on scores beyond it."),
         steps: u64 = steps(100_000, 400),
-        batch: Option<u64> = BATCH,
+        batch: Option<u64> = StepSettings::batch,
         clip: f64 = CLIP,
-        learning_rate: Option<f64> = LEARNING_RATE,
-        momentum: f64 = MOMENTUM,
-        average: f64 = AVERAGE,
+        learning_rate: Option<f64> = StepSettings::learning_rate,
+        momentum: f64 = StepSettings::momentum,
+        average: f64 = StepSettings::average,
     }
 }
 
 /// Private logistic regression in the directions that public records span.
 pub static METHOD: Method = Method { spec: &SPEC, plan };
 
-fn plan(settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
-    let settings = PillarSettings::of(settings)?;
+fn plan(given: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
+    let settings = PillarSettings::of(given)?;
     let shape = &problem.shape;
     let components = components(shape, settings.components)?;
     let loss = match settings.loss {
@@ -98,7 +96,7 @@ fn plan(settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start
             Ok((shares, Separation::of(public, centred > 0.0)?))
         })?;
     let explained = ExplainedEnergy { chosen: components, shares, separation };
-    let course = part!(settings, Course);
+    let course = StepSettings::of(given)?;
     let (mut plan, sum) = plan_of_sum(shape, course, settings.clip, head.parameters())?;
     plan.warnings.push(explained.words());
     let separation = explained.separation.as_ref();

@@ -12,8 +12,7 @@ use rand::seq::SliceRandom;
 use super::dp_sgd::train;
 use super::sampled::design::{self, Design, PUBLIC_BATCHES, generator};
 use super::sampled::fields::{
-    AVERAGE, BATCH, CHANNELS, CLIP, HEIGHT, LEARNING_RATE, MOMENTUM, NetworkChoice,
-    NetworkSettings, UNITS, model, part, plan_of_sum, steps,
+    CLIP, NetworkChoice, NetworkSettings, StepSettings, plan_of_sum, steps,
 };
 use super::sampled::step_length::StepLengths;
 use super::sampled::training::seen;
@@ -56,10 +55,11 @@ static SPEC: Spec = Spec {
 
 settings! {
     struct PretrainingSettings {
-        model: NetworkChoice = model(NetworkChoice::HiddenLayer),
-        units: u64 = UNITS,
-        channels: u64 = CHANNELS,
-        height: Option<u64> = HEIGHT,
+        model: NetworkChoice =
+            NetworkChoice::or(NetworkChoice::HiddenLayer).like(&NetworkSettings::model),
+        units: u64 = NetworkSettings::units,
+        channels: u64 = NetworkSettings::channels,
+        height: Option<u64> = NetworkSettings::height,
         epochs: u64 = whole(1, 1000, 20).named("public epochs", "passes")
             .help("Passes over the public records, without noise."),
         public_rate: f64 = real(1e-6, 100.0, 0.02).named("public learning rate", "")
@@ -69,25 +69,26 @@ settings! {
              together with the last.",
         ),
         steps: u64 = steps(100_000, 200),
-        batch: Option<u64> = BATCH,
+        batch: Option<u64> = StepSettings::batch,
         clip: f64 = CLIP,
-        learning_rate: Option<f64> = LEARNING_RATE,
-        momentum: f64 = MOMENTUM,
-        average: f64 = AVERAGE,
+        learning_rate: Option<f64> = StepSettings::learning_rate,
+        momentum: f64 = StepSettings::momentum,
+        average: f64 = StepSettings::average,
     }
 }
 
 /// A network trained on public records, then by DP-SGD on private ones.
 pub static METHOD: Method = Method { spec: &SPEC, plan };
 
-fn plan(settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
-    let settings = PretrainingSettings::of(settings)?;
+fn plan(given: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
+    let settings = PretrainingSettings::of(given)?;
+    let chosen = NetworkSettings::of(given)?;
     let shape = &problem.shape;
     if shape.start.is_none() {
         public_classes(&problem.public)?;
     }
-    let network = network(shape, part!(settings, Chosen))?;
-    let course = part!(settings, Course);
+    let network = network(shape, chosen)?;
+    let course = StepSettings::of(given)?;
     let (mut plan, sum) = plan_of_sum(shape, course, settings.clip, settings.trained.of(&network))?;
     plan.warnings = design::remarks(&network);
     let start: Start = Box::new(move |private, noise| {
@@ -96,7 +97,7 @@ fn plan(settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start
             let scale = design::scale(public, start.model.architecture());
             (without_scale(&start.model, scale)?, &start.classes, scale)
         } else {
-            let known = pretrained(&problem, settings)?;
+            let known = pretrained(&problem, settings, chosen)?;
             let scale = design::scale(public, known.architecture());
             (known, &public_classes(public)?.names, scale)
         };
@@ -176,12 +177,16 @@ fn without_scale(model: &Classifier, scale: f64) -> Result<Classifier> {
 }
 
 /// The design after training on the public records.
-fn pretrained(problem: &Problem, settings: PretrainingSettings) -> Result<Classifier> {
+fn pretrained(
+    problem: &Problem,
+    settings: PretrainingSettings,
+    chosen: NetworkSettings,
+) -> Result<Classifier> {
     let Problem { shape, public, seed, .. } = problem;
     let names = public_classes(public)?.names.clone();
     let records = Examples::new(public.shared(), names.len())?;
     let public_shape = ProblemShape { classes: names, ..shape.clone() };
-    let network = design::network(&public_shape, part!(settings, Chosen), shape.dimension)?;
+    let network = design::network(&public_shape, chosen, shape.dimension)?;
     let design = Design {
         scale: design::scale(public, &network),
         frozen: None,
@@ -300,15 +305,17 @@ mod tests {
             let done = run(&public, &private, settings.clone());
             assert!(right(&done.model, &private) > 1050, "{trained} {model}");
             let Model::Classifier(tuned) = &done.model else { panic!() };
-            let settings = PretrainingSettings::of(&SPEC.check(&settings).unwrap()).unwrap();
+            let checked = SPEC.check(&settings).unwrap();
+            let settings = PretrainingSettings::of(&checked).unwrap();
+            let chosen = NetworkSettings::of(&checked).unwrap();
             let problem = Problem { seed: 1, ..example::problem(&shape, &public) };
-            let known = pretrained(&problem, settings).unwrap();
+            let known = pretrained(&problem, settings, chosen).unwrap();
             let scale = design::scale(&problem.public, known.architecture());
             let design = freeze(known, TrainedPart::All, scale).unwrap();
             let known = design.whole(design.model.parameters().to_vec()).unwrap();
             let moved = known.parameters().iter().zip(tuned.parameters());
             let moved = moved.filter(|(before, after)| before != after).count();
-            let network = network(&shape, part!(settings, Chosen)).unwrap();
+            let network = network(&shape, chosen).unwrap();
             let numbers = settings.trained.of(&network);
             assert_eq!(moved, numbers, "{trained} {model}");
         }
@@ -317,10 +324,11 @@ mod tests {
     #[test]
     fn a_model_of_an_earlier_run_is_where_training_starts() {
         let (shape, public, private) = example::two_classes(6, 600, 1500, 2);
-        let settings = SPEC.check(&given("last", "hidden_layer")).unwrap();
-        let settings = PretrainingSettings::of(&settings).unwrap();
+        let checked = SPEC.check(&given("last", "hidden_layer")).unwrap();
+        let settings = PretrainingSettings::of(&checked).unwrap();
+        let chosen = NetworkSettings::of(&checked).unwrap();
         let problem = Problem { seed: 1, ..example::problem(&shape, &public) };
-        let known = pretrained(&problem, settings).unwrap();
+        let known = pretrained(&problem, settings, chosen).unwrap();
         let scale = design::scale(&problem.public, known.architecture());
         let known = freeze(known, TrainedPart::All, scale).unwrap();
         let known = known.whole(known.model.parameters().to_vec()).unwrap();
@@ -349,7 +357,7 @@ mod tests {
         }
         let start = StartingModel { model: known, classes: shape.classes.clone() };
         let wide = ProblemShape { dimension: 7, start: Some(start), ..shape };
-        let error = network(&wide, part!(settings, Chosen)).unwrap_err().to_string();
+        let error = network(&wide, chosen).unwrap_err().to_string();
         assert!(error.contains("takes 6 features") && error.contains("records have 7"), "{error}");
     }
 

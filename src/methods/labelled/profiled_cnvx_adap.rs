@@ -18,7 +18,7 @@ use super::profiled::descent::{Motion, ProfiledDescent, ProfiledRun};
 use super::profiled::public_side::PublicSide;
 use super::records::{LabelledRecords, RecordLoss, ScoreLoss};
 use crate::baselines::reference::{DEFAULT_RIDGE, ridge_solution};
-use crate::classes::sampled::fields::AVERAGE;
+use crate::classes::sampled::fields::StepSettings;
 use crate::model::LinearModel;
 use crate::numeric::positive::{cholesky, trace_of_inverse};
 use crate::numeric::symmetric::weighted_outer_sum;
@@ -79,7 +79,7 @@ settings! {
         penalty_share: f64 = SHARE_FIELD,
         ridge: f64 = real(1e-9, 1.0, DEFAULT_RIDGE).named("ridge", "squared loss")
             .help("Ridge of the public solution that the run starts from."),
-        average: f64 = AVERAGE.by_default(0.5),
+        average: f64 = StepSettings::average.by_default(0.5),
     }
 }
 

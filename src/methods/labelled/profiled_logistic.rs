@@ -16,7 +16,7 @@ use super::profiled::descent::{Motion, ProfiledDescent, ProfiledRun};
 use super::profiled::public_side::PublicSide;
 use super::profiled_cnvx_adap::{DAMPING_FIELD, STEP_SIZE_FIELD, WEIGHTING_FIELD, Weighting};
 use super::records::{LabelledRecords, RecordLoss, ScoreLoss, several_classes};
-use crate::classes::sampled::fields::{AVERAGE, steps};
+use crate::classes::sampled::fields::{StepSettings, steps};
 use crate::model::{logistic, softmax};
 use crate::prelude::*;
 use crate::privacy::openings::OpenPrivate;
@@ -70,7 +70,7 @@ settings! {
         ),
         ridge: f64 = real(1e-9, 1.0, 1e-4).named("ridge", "loss")
             .help("Ridge of the public solution that the run starts from."),
-        average: f64 = AVERAGE.by_default(0.5),
+        average: f64 = StepSettings::average.by_default(0.5),
     }
 }
 

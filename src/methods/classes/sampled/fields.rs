@@ -15,99 +15,67 @@ choices! {
     }
 }
 
-/// The settings of the trained network.
-#[derive(Debug, Clone, Copy)]
-pub struct NetworkSettings {
-    /// The kind of network.
-    pub model: NetworkChoice,
-    /// Units of a hidden layer.
-    pub units: u64,
-    /// Channels of an image.
-    pub channels: u64,
-    /// Rows of an image; by default it is square.
-    pub height: Option<u64>,
+settings! {
+    /// The settings of the trained network.
+    pub struct NetworkSettings {
+        /// The kind of network.
+        model: NetworkChoice = NetworkChoice::or(NetworkChoice::Softmax).named("model", "").help(
+            "softmax: softmax regression. hidden_layer: one hidden layer of tanh units. For \
+             images: probe_cnn, a small convolutional network; table_7a, the larger one of the \
+             paper of the ranking.",
+        ),
+        /// Units of a hidden layer.
+        units: u64 = whole(1, 10_000, 32).named("hidden units", "")
+            .help("Of the network with a hidden layer."),
+        /// Channels of an image.
+        channels: u64 = whole(1, 64, 1).named("image channels", "").help(
+            "Of the convolutional network: 1 for grey images, 3 for colours, one channel after \
+             the other.",
+        ),
+        /// Rows of an image; by default it is square.
+        height: Option<u64> = automatic_whole(10_000.0).named("image height", "pixels")
+            .help("Of the convolutional network. Automatic takes square images."),
+    }
 }
 
-/// The settings of its steps.
-#[derive(Debug, Clone, Copy)]
-pub struct StepSettings {
-    /// How many steps are taken.
-    pub steps: u64,
-    /// The average number of records in a sample.
-    pub batch: Option<u64>,
-    /// The rate; by default the one of [`super::step_length`].
-    pub learning_rate: Option<f64>,
-    /// The part of the last step that is repeated.
-    pub momentum: f64,
-    /// The share of the last steps whose mean is the model.
-    pub average: f64,
+settings! {
+    /// The settings of its steps.
+    pub struct StepSettings {
+        /// How many steps are taken.
+        steps: u64 = steps(100_000, 400),
+        /// The average number of records in a sample.
+        batch: Option<u64> = automatic_whole(1e7).named("batch", "records").help(
+            "Private records that a step uses on average: each is drawn with probability \
+             batch/n. Automatic takes 512, or all if there are fewer.",
+        ),
+        /// The rate; by default the one of [`super::step_length`].
+        learning_rate: Option<f64> = automatic(1e6).named("learning rate", "").help(
+            "Step along the noisy mean gradient. Automatic follows the plan: the less noise its \
+             steps gather, the longer they are.",
+        ),
+        /// The part of the last step that is repeated.
+        momentum: f64 = real(0.0, 0.999, 0.0).named("momentum", "").help(
+            "Share of the last step that the next one keeps; lower a learning rate of your own \
+             with it.",
+        ),
+        /// The share of the last steps whose mean is the model.
+        average: f64 = real(0.0, 1.0, 0.25).named("averaged tail", "share of steps").help(
+            "The model is the mean of this share of the steps, counted from the last; 0 takes \
+             the last step alone.",
+        ),
+    }
 }
 
-/// Builds such a struct from the members of a method's settings.
-macro_rules! part {
-    ($settings:expr, Chosen) => {
-        part!($settings, NetworkSettings, model, units, channels, height)
-    };
-    ($settings:expr, Course) => {
-        part!($settings, StepSettings, steps, batch, learning_rate, momentum, average)
-    };
-    ($settings:expr, $part:ident, $($key:ident),+) => {
-        $crate::classes::sampled::fields::$part { $($key: $settings.$key),+ }
-    };
-}
-pub(crate) use part;
-
-/// The setting of [`StepSettings::batch`].
-pub const BATCH: Setting<Option<u64>> = automatic_whole(1e7).named("batch", "records").help(
-    "Private records that a step uses on average: each is drawn with probability batch/n. \
-     Automatic takes 512, or all if there are fewer.",
-);
 /// The bound on a gradient.
 pub const CLIP: Setting<f64> = real(1e-6, 1e6, 0.5).named("clip C", "norm of gradient").help(
     "Every record's gradient is clipped to this norm. Noise grows with it; under most gradients' \
      length it makes records that are learned already count for less.",
 );
-/// The setting of [`StepSettings::learning_rate`].
-pub const LEARNING_RATE: Setting<Option<f64>> = automatic(1e6).named("learning rate", "").help(
-    "Step along the noisy mean gradient. Automatic follows the plan: the less noise its steps \
-     gather, the longer they are.",
-);
-/// The setting of [`StepSettings::momentum`].
-pub const MOMENTUM: Setting<f64> = real(0.0, 0.999, 0.0).named("momentum", "").help(
-    "Share of the last step that the next one keeps; lower a learning rate of your own with it.",
-);
-/// The setting of [`StepSettings::average`].
-pub const AVERAGE: Setting<f64> =
-    real(0.0, 1.0, 0.25).named("averaged tail", "share of steps").help(
-        "The model is the mean of this share of the steps, counted from the last; 0 takes the \
-         last step alone.",
-    );
-/// The setting of [`NetworkSettings::units`].
-pub const UNITS: Setting<u64> =
-    whole(1, 10_000, 32).named("hidden units", "").help("Of the network with a hidden layer.");
-/// The setting of [`NetworkSettings::channels`].
-pub const CHANNELS: Setting<u64> = whole(1, 64, 1).named("image channels", "").help(
-    "Of the convolutional network: 1 for grey images, 3 for colours, one channel after the \
-     other.",
-);
-/// The setting of [`NetworkSettings::height`].
-pub const HEIGHT: Setting<Option<u64>> = automatic_whole(10_000.0)
-    .named("image height", "pixels")
-    .help("Of the convolutional network. Automatic takes square images.");
 
 /// The setting of [`StepSettings::steps`], and of other methods that descend by noisy gradients.
 pub const fn steps(most: u64, default: u64) -> Setting<u64> {
     whole(1, most, default).named("steps T", "gradients").help(
         "Noisy gradient steps. The noise per step grows with the square root of their number.",
-    )
-}
-
-/// The setting of [`NetworkSettings::model`].
-pub const fn model(default: NetworkChoice) -> Setting<NetworkChoice> {
-    NetworkChoice::or(default).named("model", "").help(
-        "softmax: softmax regression. hidden_layer: one hidden layer of tanh units. For images: \
-         probe_cnn, a small convolutional network; table_7a, the larger one of the paper of the \
-         ranking.",
     )
 }
 
