@@ -196,7 +196,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     fn prepared(public: &Dataset, shape: &crate::ProblemShape) -> Prepared {
-        let method = &crate::smallest::METHOD;
+        let method = crate::smallest::METHOD;
         let settings = method.spec().check(&BTreeMap::new()).unwrap();
         method.prepare(&settings, example::problem(shape, public), TARGET).unwrap()
     }

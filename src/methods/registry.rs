@@ -12,30 +12,28 @@ use crate::data::names::hint_or_all;
 use crate::error::{Error, Result};
 use crate::privacy::ledger::Grant;
 
-static METHODS: [&Method; 18] = [
-    &public_shape::NUMBERS,
-    &public_shape::CLASSES,
-    &profiled_cnvx_adap::METHOD,
-    &moment_release::METHOD,
-    &frank_wolfe::SINGLE_STAGE,
-    &frank_wolfe::TWO_STAGE,
-    &mirror_descent::METHOD,
-    &profiled_logistic::METHOD,
-    &cnvx_adap::METHOD,
-    &ncnvx_adap::METHOD,
-    &target_only::NUMBERS,
-    &target_only::CLASSES,
-    &dp_sgd::METHOD,
-    &pillar::METHOD,
-    &gep::METHOD,
-    &pretraining::METHOD,
-    &public_only::NUMBERS,
-    &public_only::CLASSES,
-];
-
 /// All methods, in the order of the Plan screen.
 pub fn methods() -> &'static [&'static Method] {
-    &METHODS
+    &[
+        public_shape::NUMBERS,
+        public_shape::CLASSES,
+        profiled_cnvx_adap::METHOD,
+        moment_release::METHOD,
+        frank_wolfe::SINGLE_STAGE,
+        frank_wolfe::TWO_STAGE,
+        mirror_descent::METHOD,
+        profiled_logistic::METHOD,
+        cnvx_adap::METHOD,
+        ncnvx_adap::METHOD,
+        target_only::NUMBERS,
+        target_only::CLASSES,
+        dp_sgd::METHOD,
+        pillar::METHOD,
+        gep::METHOD,
+        pretraining::METHOD,
+        public_only::NUMBERS,
+        public_only::CLASSES,
+    ]
 }
 
 /// The name of a method; other ids keep their name.

@@ -1,7 +1,5 @@
 //! One noisy gradient step: the smallest complete method.
 
-use super::spec::{real, settings};
-use super::{Method, Plan, Problem, ProblemShape, Run, Settings, Spec, Start, Step};
 use crate::prelude::*;
 use crate::privacy::openings::{OpenPrivate, OpenReleased};
 
@@ -23,7 +21,7 @@ static SPEC: Spec = Spec {
     ..Spec::DEFAULT
 };
 
-pub static METHOD: Method = Method { spec: &SPEC, plan };
+pub const METHOD: &Method = &Method { spec: &SPEC, plan };
 
 fn plan(settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
     let OneStepSettings { rate } = OneStepSettings::of(settings)?;

@@ -136,11 +136,13 @@ fn put(file: &mut Vec<Tensor>, name: Cow<'static, str>, values: Vec<f64>) {
     file.push(Tensor::of_numbers(name, values));
 }
 
-/// A number of a node or a slot, where none is −1.
-fn signed(number: &u32) -> f64 {
-    if *number == LEAF { -1.0 } else { f64::from(*number) }
+/// Numbers of nodes or slots in files, where none is −1.
+fn signed(numbers: &[u32]) -> Vec<f64> {
+    let one = |number: &u32| if *number == LEAF { -1.0 } else { f64::from(*number) };
+    numbers.iter().map(one).collect()
 }
 
+/// Numbers of nodes or slots from files.
 fn unsigned(numbers: Vec<f64>) -> Option<Vec<u32>> {
     let one = |x: f64| if x == -1.0 { Some(LEAF) } else { whole(x).map(|x| x as u32) };
     numbers.into_iter().map(one).collect()
@@ -163,10 +165,10 @@ fn put_forest(file: &mut Vec<Tensor>, name: &str, forest: &Forest) {
     }
     put("base", forest.base.clone());
     put("roots", roots);
-    put("feature", all(&|tree| tree.feature.iter().map(signed).collect()));
+    put("feature", all(&|tree| signed(&tree.feature)));
     put("threshold", all(&|tree| tree.threshold.clone()));
-    put("left", all(&|tree| tree.left.iter().map(signed).collect()));
-    put("right", all(&|tree| tree.right.iter().map(signed).collect()));
+    put("left", all(&|tree| signed(&tree.left)));
+    put("right", all(&|tree| signed(&tree.right)));
     put("value", all(&|tree| tree.values.clone()));
 }
 
@@ -228,7 +230,7 @@ fn put_block(file: &mut Vec<Tensor>, name: &str, block: &Block) {
         BlockSource::Cells { tree, slots } => {
             let one = Forest { base: vec![0.0], trees: vec![tree.clone()] };
             put_forest(file, &format!("{name}.tree"), &one);
-            put(file, named("slots"), slots.iter().map(signed).collect());
+            put(file, named("slots"), signed(slots));
         }
     }
 }

@@ -38,9 +38,9 @@ static CLASSIFICATION: Spec = Spec {
 };
 
 /// For labels that are numbers.
-pub static NUMBERS: Method = Method { spec: &REGRESSION, plan };
+pub const NUMBERS: &Method = &Method { spec: &REGRESSION, plan };
 /// For labels that are classes.
-pub static CLASSES: Method = Method { spec: &CLASSIFICATION, plan };
+pub const CLASSES: &Method = &Method { spec: &CLASSIFICATION, plan };
 
 /// The id of the method for a task.
 pub fn id_for(task: Task) -> &'static str {
@@ -138,7 +138,7 @@ mod tests {
         let model = predictor(&example::problem(&shape, &public)).unwrap();
         assert!(matches!(model, Model::Linear(_)));
         let (shape, public, _) = example::shifted(MOST_FEATURES + 1, MOST_FEATURES + 1, 80, 1);
-        let error = example::plan(&NUMBERS, &BTreeMap::new(), &shape, &public).unwrap_err();
+        let error = example::plan(NUMBERS, &BTreeMap::new(), &shape, &public).unwrap_err();
         assert!(error.what().contains("at most"), "{error}");
     }
 }

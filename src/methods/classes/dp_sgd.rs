@@ -53,7 +53,7 @@ settings! {
 }
 
 /// DP-SGD on private records alone.
-pub static METHOD: Method = Method { spec: &SPEC, plan };
+pub const METHOD: &Method = &Method { spec: &SPEC, plan };
 
 fn plan(given: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
     let settings = DpSgdSettings::of(given)?;
@@ -284,7 +284,7 @@ mod tests {
         let (shape, public, _) = example::two_classes(6, 60, 400, 2);
         let pairs = [("clip", 0.7), ("batch", 40.0), ("steps", 20.0)];
         let settings = given(&pairs, "softmax");
-        let plan = example::plan(&METHOD, &settings, &shape, &public).unwrap();
+        let plan = example::plan(METHOD, &settings, &shape, &public).unwrap();
         let [release] = plan.releases.as_slice() else { panic!() };
         let QueryKind::SampledSum { rate } = release.query.kind else { panic!() };
         let l2_sensitivity = release.query.sensitivity;
@@ -297,7 +297,7 @@ mod tests {
         let (shape, public, _) = example::two_classes(6, 60, 400, 2);
         let refusal = |pairs: &[(&str, f64)], model: &str| {
             let settings = given(pairs, model);
-            example::plan(&METHOD, &settings, &shape, &public).unwrap_err().to_string()
+            example::plan(METHOD, &settings, &shape, &public).unwrap_err().to_string()
         };
         let error = refusal(&[("batch", 401.0)], "softmax");
         assert!(error.contains("401") && error.contains("400 private"), "{error}");
@@ -309,9 +309,9 @@ mod tests {
         assert!(error.contains("6 features") && error.contains("5×1"), "{error}");
         let none = ProblemShape { classes: vec!["one".to_owned()], ..shape.clone() };
         let settings = given(&[], "softmax");
-        assert!(example::plan(&METHOD, &settings, &none, &public).is_err());
+        assert!(example::plan(METHOD, &settings, &none, &public).is_err());
         let wide = ProblemShape { dimension: 7, ..shape.clone() };
-        let error = example::plan(&METHOD, &settings, &wide, &public).unwrap_err();
+        let error = example::plan(METHOD, &settings, &wide, &public).unwrap_err();
         assert!(error.to_string().contains("6 features where the plan has 60 of 7"), "{error}");
     }
 }

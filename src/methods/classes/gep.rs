@@ -120,7 +120,7 @@ settings! {
 }
 
 /// DP-SGD with gradients split along and across the span of public ones.
-pub static METHOD: Method = Method { spec: &SPEC, plan };
+pub const METHOD: &Method = &Method { spec: &SPEC, plan };
 
 fn plan(settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
     let given = settings;
@@ -667,11 +667,11 @@ mod tests {
         ] {
             let mut given = given.clone();
             given.insert(key.to_owned(), Value::Number(number));
-            let error = example::plan(&METHOD, &given, &shape, &public).unwrap_err();
+            let error = example::plan(METHOD, &given, &shape, &public).unwrap_err();
             let key = if key == "clip_residual" { "clip S₂" } else { key };
             assert!(error.what().contains(key), "{error}");
             given.remove("mode");
-            example::plan(&METHOD, &given, &shape, &public).unwrap();
+            example::plan(METHOD, &given, &shape, &public).unwrap();
         }
     }
 
@@ -753,7 +753,7 @@ mod tests {
     fn the_plan_announces_vectors_of_length_one() {
         let (shape, public, _) = example::two_classes(6, 60, 400, 2);
         let given = settings(&[("basis", 5.0), ("batch", 40.0), ("steps", 20.0)]);
-        let plan = example::plan(&METHOD, &given, &shape, &public).unwrap();
+        let plan = example::plan(METHOD, &given, &shape, &public).unwrap();
         let [release] = plan.releases.as_slice() else { panic!() };
         let QueryKind::SampledSum { rate } = release.query.kind else { panic!() };
         let l2_sensitivity = release.query.sensitivity;
@@ -826,7 +826,7 @@ mod tests {
         let refusal = |pairs: &[(&str, f64)], labels: &str, public: &Dataset| {
             let mut given = settings(pairs);
             given.insert("anchor_labels".to_owned(), Value::Text(labels.to_owned()));
-            example::plan(&METHOD, &given, &shape, public).unwrap_err().to_string()
+            example::plan(METHOD, &given, &shape, public).unwrap_err().to_string()
         };
         let error = refusal(&[("basis", 13.0)], "random", &public);
         assert!(error.contains("13 directions") && error.contains("12 numbers"), "{error}");

@@ -78,7 +78,7 @@ settings! {
 }
 
 /// Private logistic regression in the directions that public records span.
-pub static METHOD: Method = Method { spec: &SPEC, plan };
+pub const METHOD: &Method = &Method { spec: &SPEC, plan };
 
 fn plan(given: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
     let settings = PillarSettings::of(given)?;
@@ -260,7 +260,7 @@ mod tests {
     fn the_plan_tells_what_is_kept_and_refuses_more_components_than_there_are() {
         let (shape, public, _) = example::two_classes(6, 60, 400, 2);
         let plan = |shape: &ProblemShape, public: &Dataset, count: f64| {
-            example::plan(&METHOD, &given(&[("components", count)]), shape, public)
+            example::plan(METHOD, &given(&[("components", count)]), shape, public)
         };
         let found = plan(&shape, &public, 3.0).unwrap();
         assert!(found.warnings[0].contains("3 components keep"), "{:?}", found.warnings);

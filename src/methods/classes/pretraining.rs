@@ -78,7 +78,7 @@ settings! {
 }
 
 /// A network trained on public records, then by DP-SGD on private ones.
-pub static METHOD: Method = Method { spec: &SPEC, plan };
+pub const METHOD: &Method = &Method { spec: &SPEC, plan };
 
 fn plan(given: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
     let settings = PretrainingSettings::of(given)?;
@@ -374,7 +374,7 @@ mod tests {
         }
         let unlabelled = Dataset { classes: None, ..public };
         let (shape, ..) = example::two_classes(6, 600, 1500, 2);
-        let error = example::plan(&METHOD, &BTreeMap::new(), &shape, &unlabelled).unwrap_err();
+        let error = example::plan(METHOD, &BTreeMap::new(), &shape, &unlabelled).unwrap_err();
         assert!(error.to_string().contains("no classes to pre-train on"), "{error}");
     }
 }

@@ -84,7 +84,7 @@ settings! {
 }
 
 /// The method of this module.
-pub static METHOD: Method = Method { spec: &SPEC, plan };
+pub const METHOD: &Method = &Method { spec: &SPEC, plan };
 
 /// Λ: computed from public data, if it is not given.
 ///
@@ -293,7 +293,7 @@ mod tests {
                     ("mode".to_owned(), Value::Text(mode.to_owned())),
                     (key.to_owned(), Value::Number(0.25)),
                 ]);
-                example::plan(&METHOD, &given, &shape, &public)
+                example::plan(METHOD, &given, &shape, &public)
             };
             plan("rigorous").unwrap();
             assert!(plan("as_printed").unwrap_err().what().contains(key));
@@ -305,7 +305,7 @@ mod tests {
         let (shape, public, private) = example::shifted(4, 300, 200, 3);
         let text = |key: &str, word: &str| (key.to_owned(), Value::Text(word.to_owned()));
         let settings = BTreeMap::from([text("penalty_from", "released")]);
-        let plan = example::plan(&METHOD, &settings, &shape, &public).unwrap();
+        let plan = example::plan(METHOD, &settings, &shape, &public).unwrap();
         let shares: Vec<f64> = plan
             .releases
             .iter()
@@ -322,7 +322,7 @@ mod tests {
         assert!(released.model != declared.model);
         assert!(released.calibrated.guarantee().epsilon <= example::TARGET.epsilon);
         let settings = settings.into_iter().chain([text("mode", "as_printed")]).collect();
-        let error = example::plan(&METHOD, &settings, &shape, &public).unwrap_err();
+        let error = example::plan(METHOD, &settings, &shape, &public).unwrap_err();
         assert!(error.what().contains("penalty_from"), "{error}");
     }
 
@@ -352,7 +352,7 @@ mod tests {
         for mode in ["rigorous", "as_printed"] {
             let given = BTreeMap::from([("mode".to_owned(), Value::Text(mode.to_owned()))]);
             let settings = CnvxAdapSettings::of(&SPEC.check(&given).unwrap()).unwrap();
-            let plan = example::plan(&METHOD, &given, &shape, &public).unwrap();
+            let plan = example::plan(METHOD, &given, &shape, &public).unwrap();
             // Features and labels are at most 1; the private records share 1 − α = 0.9.
             let centre = ridge_solution(&public, DEFAULT_RIDGE).unwrap();
             let (error, cap) = (radius(&shape, &centre, settings) + 1.0, 0.9 / 200.0);

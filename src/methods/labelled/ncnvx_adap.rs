@@ -100,7 +100,7 @@ settings! {
 }
 
 /// The method of this module.
-pub static METHOD: Method = Method { spec: &SPEC, plan };
+pub const METHOD: &Method = &Method { spec: &SPEC, plan };
 
 fn plan(settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
     let given = settings;
@@ -359,7 +359,7 @@ mod tests {
         let (shape, mut public, private) = example::three_classes(4, 300, 300, 3);
         let plan = |public: &Dataset, model: &str| {
             let given = BTreeMap::from([("model".to_owned(), Value::Text(model.to_owned()))]);
-            example::plan(&METHOD, &given, &shape, public)
+            example::plan(METHOD, &given, &shape, public)
         };
         let numbers = plan(&public, "linear").unwrap().releases[0].query.size;
         assert_eq!(numbers, 12);

@@ -111,7 +111,9 @@ impl ReleasedPenalty {
         data: fn(&R) -> &Dataset<F>,
     ) -> Result<Released<f64>> {
         let Self { release, centre, radius, bounds } = self;
-        let Some(theirs) = Risk::of(public) else { return Err(unlabelled()) };
+        let theirs = Risk::of(public).ok_or_else(|| {
+            Error::failed("the labelled discrepancy needs labels").cure("choose the label column")
+        })?;
         let largest = largest_loss(bounds, &centre, radius);
         let query = |records: &R| {
             let ours = Risk::bounded(data(records), bounds);
@@ -123,8 +125,4 @@ impl ReleasedPenalty {
         // A penalty cannot be negative, nor larger than any loss.
         Ok(noisy.map(|noisy| noisy.first().map_or(0.0, |d| d.clamp(0.0, largest))))
     }
-}
-
-fn unlabelled() -> Error {
-    Error::failed("the labelled discrepancy needs labels").cure("choose the label column")
 }

@@ -124,7 +124,7 @@ pub(super) const STEP_SIZE_FIELD: Setting<f64> = real(0.01, 2.0, 0.5)
 const MOST_USUAL_SHARE: f64 = 0.1;
 
 /// The method of this module.
-pub static METHOD: Method = Method { spec: &SPEC, plan };
+pub const METHOD: &Method = &Method { spec: &SPEC, plan };
 
 fn plan(settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
     let settings = ProfiledCnvxAdapSettings::of(settings)?;
@@ -487,7 +487,7 @@ mod tests {
     fn the_plan_announces_one_gradient_per_step_with_the_derived_sensitivity() {
         let (shape, public, _) = example::shifted(5, 300, 200, 1);
         let given = given(&[("steps", 7.0), ("alpha", 0.25), ("kappa_scale", 2.0)]);
-        let plan = example::plan(&METHOD, &given, &shape, &public).unwrap();
+        let plan = example::plan(METHOD, &given, &shape, &public).unwrap();
         let w = ridge_solution(&public, DEFAULT_RIDGE).unwrap();
         let errors = public.features.tr_mul(&w) - Vector::from_vec(public.target.clone().unwrap());
         let kappa = 4.0 * errors.norm_squared() / 300.0;
@@ -503,7 +503,7 @@ mod tests {
         for (epsilon, steps) in [(0.1, 60), (1.0, 60), (2.25, 90), (4.0, 120), (50.0, 120)] {
             let target = Target { epsilon, delta: 1e-6 };
             let defaults = BTreeMap::new();
-            let method = &METHOD;
+            let method = METHOD;
             let plan = example::plan_for(method, &defaults, &shape, &public, target).unwrap();
             assert_eq!((plan.steps, plan.releases[0].count), (steps, steps));
         }
@@ -518,7 +518,7 @@ mod tests {
         assert_eq!(super::profile(&few, 1.0, settings(&[])).alpha, 0.1);
         let plan = |alpha: f64| {
             let given = given(&[("alpha", alpha), ("steps", 7.0)]);
-            example::plan(&METHOD, &given, &shape, &public).unwrap()
+            example::plan(METHOD, &given, &shape, &public).unwrap()
         };
         assert_eq!(plan(0.0), plan(0.05));
     }
@@ -537,10 +537,10 @@ mod tests {
     #[test]
     fn hopeless_plans_are_warned_of_and_a_public_fit_without_residual_is_refused() {
         let (shape, public, _) = example::shifted(5, 9, 20, 1);
-        let plan = example::plan(&METHOD, &given(&[]), &shape, &public).unwrap();
+        let plan = example::plan(METHOD, &given(&[]), &shape, &public).unwrap();
         assert_eq!(plan.warnings.len(), 2, "{:?}", plan.warnings);
         let constant = Dataset { target: Some(vec![0.0; 9]), ..public };
-        let error = example::plan(&METHOD, &given(&[]), &shape, &constant).unwrap_err();
+        let error = example::plan(METHOD, &given(&[]), &shape, &constant).unwrap_err();
         assert!(error.what().contains("without any residual"), "{error}");
     }
 

@@ -75,7 +75,7 @@ settings! {
 }
 
 /// The method of this module.
-pub static METHOD: Method = Method { spec: &SPEC, plan };
+pub const METHOD: &Method = &Method { spec: &SPEC, plan };
 
 fn plan(settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
     let settings = ProfiledLogisticSettings::of(settings)?;
@@ -301,7 +301,7 @@ mod tests {
     #[test]
     fn a_single_class_and_too_many_features_for_the_classes_are_refused() {
         let (shape, mut public, _) = example::three_classes(4, 60, 60, 3);
-        let plan = |public: &Dataset| example::plan(&METHOD, &BTreeMap::new(), &shape, public);
+        let plan = |public: &Dataset| example::plan(METHOD, &BTreeMap::new(), &shape, public);
         assert_eq!(plan(&public).unwrap().releases[0].query.size, 12);
         public.classes.as_mut().unwrap().of.fill(1);
         assert!(plan(&public).unwrap_err().what().contains("one class"));

@@ -69,13 +69,13 @@ settings! {
 }
 
 /// For labels that are numbers.
-pub static NUMBERS: Method = Method {
+pub const NUMBERS: &Method = &Method {
     spec: &REGRESSION,
     plan: |settings, problem, _| plan(RecordLoss::Score(ScoreLoss::Squared), settings, problem),
 };
 
 /// For labels that are classes.
-pub static CLASSES: Method = Method {
+pub const CLASSES: &Method = &Method {
     spec: &CLASSIFICATION,
     plan: |settings, problem, _| {
         two_classes(&problem.public)?;

@@ -121,7 +121,7 @@ settings! {
 }
 
 /// Algorithm 1 of the paper: the model moves along with the weights.
-pub static SINGLE_STAGE: Method = Method {
+pub const SINGLE_STAGE: &Method = &Method {
     spec: &SPEC,
     plan: |given, problem, target| {
         let settings = FrankWolfeSettings::of(given)?;
@@ -131,7 +131,7 @@ pub static SINGLE_STAGE: Method = Method {
 };
 
 /// Algorithm 2 of the paper: the model is fitted afterwards.
-pub static TWO_STAGE: Method = Method {
+pub const TWO_STAGE: &Method = &Method {
     spec: &TWO_STAGE_SPEC,
     plan: |given, problem, target| {
         let settings = TwoStageSettings::of(given)?;
@@ -413,7 +413,7 @@ mod tests {
         (shape.dimension, shape.private_records) = (1, n);
         let given = [("lambda".to_owned(), Value::Number(radius))].into();
         let objective = Objective::SingleStage;
-        let plan = example::plan(&SINGLE_STAGE, &given, &shape, &public).unwrap();
+        let plan = example::plan(SINGLE_STAGE, &given, &shape, &public).unwrap();
         assert_eq!(plan.releases[0].query.kind, QueryKind::Selection(Rule::Exponential));
         let range = plan.releases[0].query.sensitivity;
         let square = largest_square_of(&public.clone().into()).unwrap();

@@ -87,7 +87,7 @@ settings! {
 }
 
 /// Algorithm 3 of the paper.
-pub static METHOD: Method = Method { spec: &SPEC, plan };
+pub const METHOD: &Method = &Method { spec: &SPEC, plan };
 
 fn plan(settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
     let given = settings;
@@ -291,7 +291,7 @@ mod tests {
                 ("mode".to_owned(), Value::Text(mode.to_owned())),
                 ("temperature".to_owned(), Value::Number(0.03)),
             ];
-            let plan = example::plan(&METHOD, &given.into(), &shape, &public).unwrap();
+            let plan = example::plan(METHOD, &given.into(), &shape, &public).unwrap();
             assert_eq!(plan.releases[0].query.kind, QueryKind::Gaussian);
             let l2_sensitivity = plan.releases[0].query.sensitivity;
             let moved = Vector::from_vec(moved).norm();

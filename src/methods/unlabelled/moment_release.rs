@@ -97,7 +97,7 @@ settings! {
 }
 
 /// The method of this module.
-pub static METHOD: Method = Method { spec: &SPEC, plan };
+pub const METHOD: &Method = &Method { spec: &SPEC, plan };
 
 fn plan(settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
     let settings = MomentReleaseSettings::of(settings)?;
@@ -348,7 +348,7 @@ mod tests {
     fn the_plan_announces_one_release_and_counts_batches_as_steps() {
         let (shape, public, _) = example::shifted(4, 50, 100, 4);
         let settings = settings(&[("iterations", 50.0)]);
-        let plan = example::plan(&METHOD, &settings, &shape, &public).unwrap();
+        let plan = example::plan(METHOD, &settings, &shape, &public).unwrap();
         let [release] = plan.releases.as_slice() else { panic!("{:?}", plan.releases) };
         assert_eq!(release.query.kind, QueryKind::Gaussian);
         let (l2_sensitivity, coordinates) = (release.query.sensitivity, release.query.size);
@@ -356,7 +356,7 @@ mod tests {
         assert_eq!((coordinates, release.count, plan.steps), (10, 1, 11));
         assert!(plan.warnings.is_empty());
         let (shape, public, _) = example::shifted(40, 2000, 20, 4);
-        let plan = example::plan(&METHOD, &settings, &shape, &public).unwrap();
+        let plan = example::plan(METHOD, &settings, &shape, &public).unwrap();
         assert_eq!(plan.warnings.len(), 1);
     }
 
@@ -364,7 +364,7 @@ mod tests {
     fn the_smaller_form_is_released_unless_another_is_asked_for() {
         let numbers = |dimension, choices: &[(&str, &str)]| {
             let (shape, public, _) = example::shifted(dimension, 50, 100, 4);
-            let plan = example::plan(&METHOD, &chosen(choices), &shape, &public).unwrap();
+            let plan = example::plan(METHOD, &chosen(choices), &shape, &public).unwrap();
             assert_eq!(plan.releases[0].query.kind, QueryKind::Gaussian);
             plan.releases[0].query.size
         };
@@ -375,7 +375,7 @@ mod tests {
         assert_eq!(numbers(8, &[("goal", "joint")]), 36);
         let (shape, public, _) = example::shifted(8, 50, 100, 4);
         let both = chosen(&[("form", "kernel"), ("goal", "joint")]);
-        let error = example::plan(&METHOD, &both, &shape, &public).unwrap_err();
+        let error = example::plan(METHOD, &both, &shape, &public).unwrap_err();
         assert!(error.cure_text().unwrap().contains("dense"), "{error}");
     }
 }

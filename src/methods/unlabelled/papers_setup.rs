@@ -123,7 +123,7 @@ fn assert_norms(means: &[(f64, f64)], bounds: &[f64]) {
 
 #[test]
 fn two_stage_frank_wolfe_reaches_the_goals_by_itself() {
-    let means = means(&super::frank_wolfe::TWO_STAGE, &[], ALL);
+    let means = means(super::frank_wolfe::TWO_STAGE, &[], ALL);
     assert_norms(&means, &[0.17, 0.10, 0.062, 0.065, 0.043, 0.028]);
 }
 
@@ -133,9 +133,9 @@ fn two_stage_frank_wolfe_reaches_the_goals_by_itself() {
 fn the_printed_algorithms_give_what_an_independent_program_gives() {
     let printed = words(&[("mode", "as_printed")]);
     let methods: [(&'static Method, [f64; 2]); 3] = [
-        (&super::frank_wolfe::SINGLE_STAGE, [0.374, 0.152]),
-        (&super::frank_wolfe::TWO_STAGE, [0.372, 0.104]),
-        (&super::mirror_descent::METHOD, [0.371, 0.243]),
+        (super::frank_wolfe::SINGLE_STAGE, [0.374, 0.152]),
+        (super::frank_wolfe::TWO_STAGE, [0.372, 0.104]),
+        (super::mirror_descent::METHOD, [0.371, 0.243]),
     ];
     for (method, replicas) in methods {
         let means = means(method, &printed, CORNERS);
@@ -150,11 +150,11 @@ fn a_printed_mode_refuses_what_it_has_its_own_answer_to() {
     let setup = Setup::new(1000, 3, 0);
     let target = Target { epsilon: 1.0, delta: DELTA };
     let methods: [(&'static Method, &'static str, &str); 5] = [
-        (&super::frank_wolfe::SINGLE_STAGE, "returned", "average"),
-        (&super::frank_wolfe::SINGLE_STAGE, "schedule", "classic"),
-        (&super::frank_wolfe::SINGLE_STAGE, "model_step", "frank_wolfe"),
-        (&super::frank_wolfe::TWO_STAGE, "returned", "best"),
-        (&super::mirror_descent::METHOD, "returned", "last"),
+        (super::frank_wolfe::SINGLE_STAGE, "returned", "average"),
+        (super::frank_wolfe::SINGLE_STAGE, "schedule", "classic"),
+        (super::frank_wolfe::SINGLE_STAGE, "model_step", "frank_wolfe"),
+        (super::frank_wolfe::TWO_STAGE, "returned", "best"),
+        (super::mirror_descent::METHOD, "returned", "last"),
     ];
     for (method, key, word) in methods {
         let plan = |mode: &str| {
@@ -170,22 +170,22 @@ fn a_printed_mode_refuses_what_it_has_its_own_answer_to() {
 
 #[test]
 fn single_stage_frank_wolfe_reaches_the_goals_and_mirror_descent_lower_ones() {
-    let single = means(&super::frank_wolfe::SINGLE_STAGE, &[], ALL);
+    let single = means(super::frank_wolfe::SINGLE_STAGE, &[], ALL);
     // The goals, with some tolerance for few seeds.
     assert_norms(&single, &[0.15, 0.085, 0.032, 0.042, 0.019, 0.012].map(|bound| 1.25 * bound));
-    let mirror = means(&super::mirror_descent::METHOD, &[], CORNERS);
+    let mirror = means(super::mirror_descent::METHOD, &[], CORNERS);
     assert_norms(&mirror, &[0.025, 0.0035]);
 }
 
 #[test]
 fn moment_release_reaches_the_goals_and_its_joint_form_comes_close_to_the_oracle() {
     let radius = ("lambda", Value::Number(1.0));
-    let matched = means(&super::moment_release::METHOD, std::slice::from_ref(&radius), ALL);
+    let matched = means(super::moment_release::METHOD, std::slice::from_ref(&radius), ALL);
     // The goals, with some tolerance for few seeds.
     assert_norms(&matched, &[0.0125, 0.005, 0.0027, 0.0028, 0.0015, 0.0011].map(|it| 1.1 * it));
     let mut given = words(&[("goal", "joint")]);
     given.push(radius);
-    let joint = means(&super::moment_release::METHOD, &given, ALL);
+    let joint = means(super::moment_release::METHOD, &given, ALL);
     for ((_, error), bound) in joint.iter().zip([6.5, 3.4, 3.2, 3.4, 3.3, 3.3]) {
         assert!(*error * 1e4 <= bound, "{error} {bound}");
     }
@@ -196,7 +196,7 @@ fn without_noise_frank_wolfe_follows_the_moment_closely() {
     let setup = Setup::new(8000, 10, 0);
     let target = Target { epsilon: 1.0, delta: DELTA };
     let given = [("rounds", Value::Number(1000.0)), ("temperature", Value::Number(200.0))];
-    let (norm, _) = setup.run(&super::frank_wolfe::TWO_STAGE, &given, target, false, 0);
+    let (norm, _) = setup.run(super::frank_wolfe::TWO_STAGE, &given, target, false, 0);
     assert!(norm <= 0.0025, "{norm}");
 }
 
@@ -235,7 +235,7 @@ fn with_200_features_the_kernel_form_keeps_close_to_the_moment() {
     let setup = Setup::new(8000, 200, 0);
     let target = Target { epsilon: 16.0, delta: DELTA };
     let given = [("lambda", Value::Number(1.0))];
-    let (norm, _) = setup.run(&super::moment_release::METHOD, &given, target, true, 1);
+    let (norm, _) = setup.run(super::moment_release::METHOD, &given, target, true, 1);
     assert!(norm <= 0.008, "{norm}");
 }
 
@@ -245,7 +245,7 @@ fn the_best_iterate_is_chosen_at_the_price_of_four_rounds() {
     let target = Target { epsilon: 4.0, delta: DELTA };
     let mut given = words(&[("returned", "best")]);
     given.push(("rounds", Value::Number(30.0)));
-    let method = &super::frank_wolfe::TWO_STAGE;
+    let method = super::frank_wolfe::TWO_STAGE;
     let settings = given.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
     let plan = example::plan_for(method, &settings, &setup.shape, &setup.public, target).unwrap();
     let noise = plan.calibrate(target).unwrap();

@@ -77,9 +77,9 @@ static CLASSIFICATION: Spec = Spec {
 };
 
 /// For labels that are numbers.
-pub static NUMBERS: Method = Method { spec: &REGRESSION, plan };
+pub const NUMBERS: &Method = &Method { spec: &REGRESSION, plan };
 /// For labels that are classes.
-pub static CLASSES: Method = Method { spec: &CLASSIFICATION, plan };
+pub const CLASSES: &Method = &Method { spec: &CLASSIFICATION, plan };
 
 fn plan(settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
     let settings = PublicShapeSettings::of(settings)?;
