@@ -19,7 +19,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use halflight::data::{Bounded, Bounds, Dataset, Persons};
-use halflight::methods::labelled::profiled::{Profile, ProfiledRecords, RecordLoss, ScoreLoss};
+use halflight::methods::labelled::profiled::Profile;
+use halflight::methods::labelled::records::{LabelledRecords, RecordLoss, ScoreLoss};
 use halflight::numeric::{Matrix, Vector, fused, parallel};
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
@@ -72,11 +73,11 @@ fn main() {
             counts.extend((records % each > 0).then_some(records % each));
             let persons = Some(Arc::new(Persons::of_counts(counts)));
             let data = Dataset { persons, ..(*data).clone() };
-            ProfiledRecords::labelled(Arc::new(data), labels.clone())
+            LabelledRecords::labelled(Arc::new(data), labels.clone())
         });
         let signs = (0..records).map(|i| if i % 3 == 0 { -1.0 } else { 1.0 }).collect();
-        let classes = ProfiledRecords::labelled(Arc::clone(&data), signs);
-        let data = ProfiledRecords::labelled(data, labels.clone());
+        let classes = LabelledRecords::labelled(Arc::clone(&data), signs);
+        let data = LabelledRecords::labelled(data, labels.clone());
         let features_of = &data.data().features;
         let profile = Profile {
             loss: RecordLoss::Score(ScoreLoss::Squared),

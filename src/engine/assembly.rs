@@ -38,7 +38,7 @@ use std::sync::{Arc, Mutex};
 
 /// A plan with its noise: everything that is known before private records are prepared.
 pub struct Proposal {
-    pub method: &'static dyn Method,
+    pub method: &'static Method,
     pub problem: Problem,
     pub prepared: Prepared,
     pub calibrated: Calibrated,
@@ -110,7 +110,7 @@ const LEAST_PUBLIC: f64 = 0.05;
 struct Parts<'a> {
     private: &'a Loaded,
     publics: Vec<&'a Loaded>,
-    method: &'static dyn Method,
+    method: &'static Method,
     /// Whether the public records lack the label of the private ones.
     foreign: bool,
 }

@@ -95,9 +95,7 @@ impl Measured {
         };
         Some(Self { error: wrong as f64 / truth.len() as f64, further })
     }
-}
 
-impl Measured {
     /// Right answers in %, of classes.
     pub fn right_in_percent(&self) -> f64 {
         100.0 * (1.0 - self.error)
@@ -122,20 +120,14 @@ impl FurtherScores {
 
     /// Name and value of each, for display.
     pub fn rows(&self) -> Vec<(&'static str, String)> {
-        let mut rows = Vec::new();
-        if let Some(error) = self.mean_absolute_error {
-            rows.push((ABSOLUTE, compact(error)));
-        }
-        if let Some(share) = self.balanced_accuracy {
-            rows.push((BALANCED, format!("{:.1} %", 100.0 * share)));
-        }
-        if let Some(auc) = self.auc {
-            rows.push((AUC, format!("{auc:.3}")));
-        }
-        if self.one_class {
-            rows.push((AUC, "none, as all records are of one class".to_owned()));
-        }
-        rows
+        let none = || "none, as all records are of one class".to_owned();
+        let rows = [
+            self.mean_absolute_error.map(|error| (ABSOLUTE, compact(error))),
+            self.balanced_accuracy.map(|share| (BALANCED, format!("{:.1} %", 100.0 * share))),
+            self.auc.map(|auc| (AUC, format!("{auc:.3}"))),
+            self.one_class.then(|| (AUC, none())),
+        ];
+        rows.into_iter().flatten().collect()
     }
 
     /// All of it: `balanced accuracy 77.5 %, AUC 0.812`.

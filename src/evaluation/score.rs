@@ -10,7 +10,7 @@ use crate::numeric::Vector;
 use crate::numeric::projection::onto_simplex;
 
 /// A released number with an interval that contains the truth 95 times out of 100.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Score {
     /// The estimate.
@@ -27,7 +27,7 @@ impl Score {
         (self.low..=self.high).contains(&truth)
     }
 
-    fn map(self, change: impl Fn(f64) -> f64) -> Self {
+    pub(super) fn map(self, change: impl Fn(f64) -> f64) -> Self {
         Self { value: change(self.value), low: change(self.low), high: change(self.high) }
     }
 
@@ -49,7 +49,7 @@ pub struct ClassScore {
 }
 
 /// Everything released about a model on held-out private records.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scored {
     /// Held-out rows.
@@ -118,8 +118,7 @@ impl ReleasedCounts<'_> {
     /// of usable rows.
     fn cells(&self) -> impl Iterator<Item = (usize, usize, usize, bool)> {
         let tally = self.tally;
-        let model = if matches!(tally.kind, Kind::Classes { binned: true, .. }) { BINS } else { 2 };
-        let public = if tally.compared { 2 } else { 1 };
+        let (model, public) = tally.outcomes();
         let cells = tally.numbers() - usize::from(tally.counts_gaps());
         (0..cells).map(move |cell| {
             (cell, cell / (model * public), cell / public % model, cell % public == 1)
@@ -192,20 +191,9 @@ impl Scored {
         Self { error, classes: Vec::new(), balanced_accuracy, auc, ..self.alone() }
     }
 
-    fn nothing(tally: &Tally, error: Score) -> Self {
-        Self {
-            records: tally.rows,
-            elsewhere: None,
-            usable: None,
-            loss: None,
-            largest_error: None,
-            error,
-            public_alone: None,
-            difference: None,
-            classes: Vec::new(),
-            balanced_accuracy: None,
-            auc: None,
-        }
+    /// The error alone.
+    fn of_error(tally: &Tally, error: Score) -> Self {
+        Self { records: tally.rows, error, ..Self::default() }
     }
 
     fn of_numbers(
@@ -261,7 +249,7 @@ impl Scored {
             largest_error,
             public_alone: public_alone.map(units),
             difference: difference.map(|it: Score| it.map(|it| size * it)),
-            ..Self::nothing(tally, units(error))
+            ..Self::of_error(tally, units(error))
         }
     }
 
@@ -275,10 +263,8 @@ impl Scored {
         let rows = tally.rows as f64;
         if let [wrong] = released {
             let law = Law::of(tally.laplace, scale, &[1.0]);
-            return Self::nothing(
-                tally,
-                interval::share(*wrong, tally.rows, &law, interval::outside(tally.models)),
-            );
+            let tail = interval::outside(tally.models);
+            return Self::of_error(tally, interval::share(*wrong, tally.rows, &law, tail));
         }
         let missing = (rows - released.iter().sum::<f64>()) / released.len() as f64;
         let counts = released.iter().map(|count| count + missing).collect();
@@ -289,7 +275,7 @@ impl Scored {
         };
         let usable = cells.factors(|_, _, _| true);
         let wrong = cells.factors(|class, outcome, _| wrong_in(class, outcome));
-        let mut scored = Self::nothing(tally, cells.share(&wrong, &usable));
+        let mut scored = Self::of_error(tally, cells.share(&wrong, &usable));
         let counted = tally.counts_gaps().then(|| cells.sum(&usable).clamp(0.0, rows));
         scored.usable = counted.filter(|_| tally.expects_gaps);
         if tally.compared {

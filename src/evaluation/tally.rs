@@ -126,7 +126,7 @@ impl Tally {
     }
 
     /// For one class: the possible outcomes of the model and of public data alone.
-    fn outcomes(&self) -> (usize, usize) {
+    pub(super) fn outcomes(&self) -> (usize, usize) {
         let model = if matches!(self.kind, Kind::Classes { binned: true, .. }) { BINS } else { 2 };
         (model, if self.compared { 2 } else { 1 })
     }

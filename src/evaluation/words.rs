@@ -17,10 +17,6 @@ fn decimals(score: &Score) -> usize {
     if half > 0.0 { (1.0 - half.log10().floor()).clamp(0.0, 6.0) as usize } else { 3 }
 }
 
-fn scaled(score: &Score, factor: f64) -> Score {
-    Score { value: factor * score.value, low: factor * score.low, high: factor * score.high }
-}
-
 /// A score in words, such as `22.5 % (17.1 to 28.4)`.
 fn told(score: &Score, unit: &str) -> String {
     let digits = decimals(score).min(if unit.is_empty() { 6 } else { 1 });
@@ -29,7 +25,7 @@ fn told(score: &Score, unit: &str) -> String {
 }
 
 fn percent(share: &Score) -> String {
-    told(&scaled(share, 100.0), " %")
+    told(&share.map(|it| 100.0 * it), " %")
 }
 
 impl Scored {
@@ -51,7 +47,7 @@ impl Scored {
     /// The error of the model in a few letters: `22.5 % (17–28)`.
     pub fn brief(&self) -> String {
         let (factor, unit) = if self.loss.is_some() { (1.0, "") } else { (100.0, " %") };
-        let Score { value, low, high } = scaled(&self.error, factor);
+        let Score { value, low, high } = self.error.map(|it| factor * it);
         let fine = decimals(&Score { value, low, high }).min(if unit.is_empty() { 6 } else { 1 });
         let coarse = fine.saturating_sub(1);
         format!("{value:.fine$}{unit} ({low:.coarse$}–{high:.coarse$})")
@@ -131,7 +127,7 @@ impl Scored {
             |more_word: &'static str, less: &'static str| if more { more_word } else { less };
         let (size, what) = match self.loss {
             None => {
-                let points = told(&scaled(&gap, 100.0), " percentage points");
+                let points = told(&gap.map(|it| 100.0 * it), " percentage points");
                 return format!("{points} {} wrong answers", word("more", "fewer"));
             }
             Some(Loss::Absolute) => (public.value, "error"),
@@ -140,7 +136,7 @@ impl Scored {
         if size <= 0.0 {
             return format!("{} {} {what}", told(&gap, ""), word("more", "less"));
         }
-        let mut share = scaled(&gap, 100.0 / size);
+        let mut share = gap.map(|it| 100.0 / size * it);
         if !more {
             // No share is below 0 or above 100.
             share.value = share.value.min(100.0);

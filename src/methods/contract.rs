@@ -21,22 +21,27 @@ pub const MOST_FEATURES: usize = 3_000;
 pub type Start = Box<dyn FnOnce(Private<Bounded>, &Calibrated) -> Result<Box<dyn Run>> + Send>;
 
 /// An adaptation method: what is known of it before any data, and what it computes.
-pub trait Method: Sync {
+#[derive(Debug)]
+pub struct Method {
     /// Name, needs, settings and other facts of the method.
-    fn spec(&self) -> &'static Spec;
-
+    pub(crate) spec: &'static Spec,
     /// Every release that a run will make, and how it starts. Private data are not available here.
-    /// `settings` and `problem` fit the spec; `target` may decide how often to query the data, or
-    /// which noise a paper prints. Slow work belongs in the start, because a plan is made for every
-    /// preview.
+    /// The settings and the problem fit the spec; the target may decide how often to query the
+    /// data, or which noise a paper prints. Slow work belongs in the start, because a plan is made
+    /// for every preview.
     ///
     /// Where persons are protected, it adds up persons, each as the mean of their records (see
     /// [`crate::data::persons`]): it uses `most_records` of the problem and the shares of the records.
     /// The audit tries every method on persons.
-    fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)>;
+    pub(crate) plan: fn(&Settings, Problem, Target) -> Result<(Plan, Start)>,
 }
 
-impl dyn Method {
+impl Method {
+    /// Name, needs, settings and other facts of the method.
+    pub fn spec(&self) -> &'static Spec {
+        self.spec
+    }
+
     /// Checks the problem and plans.
     pub fn prepare(
         &self,
@@ -44,11 +49,10 @@ impl dyn Method {
         problem: Problem,
         target: Target,
     ) -> Result<Prepared> {
-        let spec = self.spec();
-        problem.check(spec)?;
-        check_width(spec, problem.shape.dimension)?;
-        let expected = problem.expected(spec);
-        let (plan, start) = self.plan(settings, problem, target)?;
+        problem.check(self.spec)?;
+        check_width(self.spec, problem.shape.dimension)?;
+        let expected = problem.expected(self.spec);
+        let (plan, start) = (self.plan)(settings, problem, target)?;
         Ok(Prepared { plan, expected, start })
     }
 }
@@ -189,11 +193,10 @@ mod tests {
     use crate::example::{self, TARGET};
     use crate::numeric::Vector;
     use crate::privacy::openings::OpenSpender;
-    use crate::smallest::OneStep;
     use std::collections::BTreeMap;
 
     fn prepared(public: &Dataset, shape: &crate::ProblemShape) -> Prepared {
-        let method: &dyn Method = &OneStep;
+        let method = crate::smallest::METHOD;
         let settings = method.spec().check(&BTreeMap::new()).unwrap();
         method.prepare(&settings, example::problem(shape, public), TARGET).unwrap()
     }

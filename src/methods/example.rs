@@ -21,7 +21,7 @@ pub fn problem(shape: &ProblemShape, public: &Dataset) -> Problem {
 
 /// The plan of a method at [`TARGET`].
 pub fn plan(
-    method: &'static dyn Method,
+    method: &'static Method,
     given: &BTreeMap<String, Value>,
     shape: &ProblemShape,
     public: &Dataset,
@@ -30,7 +30,7 @@ pub fn plan(
 }
 
 pub fn plan_for(
-    method: &'static dyn Method,
+    method: &'static Method,
     given: &BTreeMap<String, Value>,
     shape: &ProblemShape,
     public: &Dataset,

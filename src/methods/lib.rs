@@ -11,6 +11,7 @@
 //! | [`spec`] | settings: a struct and its form in forms and files, in one declaration |
 //! | [`plan`] | the symbolic list of releases and their calibration |
 //! | [`problem`] | the input of a method |
+//! | `prelude` | what the file of a method needs |
 //! | `measure` | the measures of a step, and who may see them |
 //! | [`sources`] | one weight for all records of a public dataset |
 //! | `mode` | noise from the accountant, or from a paper |
@@ -22,8 +23,8 @@
 //!
 //! # A method in one file
 //!
-//! A new method needs a [`Spec`] with its settings and what differs from [`Spec::DEFAULT`], the two
-//! functions of [`Method`], a [`Run`] with `step` and `model`, and one line in `registry`.
+//! A new method needs a [`Spec`] with its settings and what differs from [`Spec::DEFAULT`], a function
+//! that plans, a [`Run`] with `step` and `model`, and one line in `registry`.
 //!
 //! * Settings are read from the struct that the declaration generates.
 //! * Each planned release is a [`Release`](crate::privacy::Release). It states how far one record
@@ -56,6 +57,7 @@ pub mod labelled;
 mod measure;
 mod mode;
 pub mod plan;
+mod prelude;
 pub mod problem;
 pub mod public_predictor;
 mod registry;

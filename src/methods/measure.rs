@@ -1,5 +1,7 @@
 //! The measures of a step: numbers with their standing.
 
+use serde::{Deserialize, Serialize};
+
 use crate::privacy::{CuratorOnly, Released};
 
 /// A number of a step, with its standing.
@@ -11,81 +13,93 @@ pub struct Measure {
     pub value: MeasureStanding,
 }
 
-/// The series that screens and files know.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Series {
+/// Makes the enum and the name in plain words of each series.
+macro_rules! series {
+    ($($(#[$doc:meta])* $series:ident = $words:literal,)+) => {
+        /// The series that screens and files know.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Series { $($(#[$doc])* $series),+ }
+
+        impl Series {
+            /// Name of the series in plain words.
+            pub fn words(self) -> &'static str {
+                match self { $(Self::$series => $words),+ }
+            }
+        }
+    };
+}
+
+series! {
     /// The objective that the method minimises, as far as the method knows it from noisy values and
     /// public data.
-    Objective,
+    Objective = "objective",
     /// The whole objective computed without noise.
-    ExactObjective,
+    ExactObjective = "exact objective",
     /// Mean loss of the public training records.
-    PublicLoss,
+    PublicLoss = "public loss",
     /// Mean loss of the private training records.
-    PrivateLoss,
+    PrivateLoss = "private loss",
     /// Root mean squared error on public records held out of training, in label units.
-    PublicError,
+    PublicError = "public error",
     /// Root mean squared error on private records held out of training, in label units.
-    PrivateError,
+    PrivateError = "private error",
     /// Distance from a stationary point, as the method estimates it.
-    StationarityGap,
+    StationarityGap = "stationarity gap",
     /// Distance from a stationary point, computed without noise.
-    ExactStationarityGap,
+    ExactStationarityGap = "exact stationarity gap",
     /// Distance of the model alone from a stationary point, at the current weights.
-    ModelGap,
+    ModelGap = "stationarity gap of the model",
     /// The gain of the best choice of a round, relative to its expected loss from noise.
-    SelectionSignal,
+    SelectionSignal = "signal to noise of the choice",
     /// Spectral norm of the weighted moment difference M(q), against the released moment.
-    MomentDiscrepancy,
+    MomentDiscrepancy = "moment discrepancy",
     /// Spectral norm of the weighted moment difference M(q), against the exact moment.
-    ExactMomentDiscrepancy,
+    ExactMomentDiscrepancy = "exact moment discrepancy",
     /// Effective number of public records: (Σq)²/Σq².
-    EffectiveSample,
+    EffectiveSample = "effective sample",
     /// Share of the total weight on public records.
-    PublicWeight,
+    PublicWeight = "public weight",
     /// Right answers on public records held out of training, in %.
-    PublicAccuracy,
+    PublicAccuracy = "public accuracy in %",
     /// Right answers on private records held out of training, in %.
-    PrivateAccuracy,
+    PrivateAccuracy = "private accuracy in %",
     /// Mean absolute error on public records held out of training, in label units.
-    PublicAbsoluteError,
+    PublicAbsoluteError = "public mean absolute error",
     /// Mean absolute error on private records held out of training, in label units.
-    PrivateAbsoluteError,
+    PrivateAbsoluteError = "private mean absolute error",
     /// Mean over the classes of the right answers on public records held out of training, in %.
-    PublicBalancedAccuracy,
+    PublicBalancedAccuracy = "public balanced accuracy in %",
     /// Mean over the classes of the right answers on private records held out of training, in %.
-    PrivateBalancedAccuracy,
+    PrivateBalancedAccuracy = "private balanced accuracy in %",
     /// How well scores order public records of two classes held out of training, from 0 to 1.
-    PublicAuc,
+    PublicAuc = "public AUC",
     /// How well scores order private records of two classes held out of training, from 0 to 1.
-    PrivateAuc,
+    PrivateAuc = "private AUC",
     /// Mean loss on public records held out of training.
-    HoldoutLoss,
+    HoldoutLoss = "public hold-out loss",
     /// Share of the private records whose gradient is longer than the clip norm.
-    ClipFraction,
+    ClipFraction = "share of clipped gradients",
     /// Median norm of the private records' gradients.
-    GradientMedian,
+    GradientMedian = "median gradient norm",
     /// The length that nine of ten gradients of private records do not exceed.
-    GradientTail,
+    GradientTail = "90 % quantile of gradient norms",
     /// Share of the public gradients' energy inside the anchor subspace.
-    SubspaceEnergy,
+    SubspaceEnergy = "public energy in the subspace",
     /// Share of the private gradients' energy inside the anchor subspace.
-    ExactSubspaceEnergy,
+    ExactSubspaceEnergy = "exact energy in the subspace",
     /// How far a correction of the level moves the answer for a typical record.
-    LevelCorrection,
+    LevelCorrection = "correction of the level",
     /// How far a correction of the base's scale moves the answer for a typical record.
-    ScaleCorrection,
+    ScaleCorrection = "correction of the scale",
     /// How far a turn towards another public predictor moves the answer for a typical record.
-    OtherCorrection,
+    OtherCorrection = "turn to another predictor",
     /// How far corrected effects of single columns in the public trees move a typical answer.
-    EffectsCorrection,
+    EffectsCorrection = "correction of effects",
     /// How far a linear function of the columns moves the answer for a typical record.
-    ColumnsCorrection,
+    ColumnsCorrection = "correction by columns",
     /// How far a correction of a public tree's cells moves the answer for a typical record.
-    CellsCorrection,
+    CellsCorrection = "correction by cells",
 }
 
 impl Series {
@@ -100,46 +114,6 @@ impl Series {
     /// Further exact scores next to the private error: mean absolute error, balanced accuracy, AUC.
     pub const BESIDE_PRIVATE: [Self; 3] =
         [Self::PrivateAbsoluteError, Self::PrivateBalancedAccuracy, Self::PrivateAuc];
-
-    /// Name of the series in plain words.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Objective => "objective",
-            Self::ExactObjective => "exact objective",
-            Self::PublicLoss => "public loss",
-            Self::PrivateLoss => "private loss",
-            Self::PublicError => "public error",
-            Self::PrivateError => "private error",
-            Self::StationarityGap => "stationarity gap",
-            Self::ExactStationarityGap => "exact stationarity gap",
-            Self::ModelGap => "stationarity gap of the model",
-            Self::SelectionSignal => "signal to noise of the choice",
-            Self::MomentDiscrepancy => "moment discrepancy",
-            Self::ExactMomentDiscrepancy => "exact moment discrepancy",
-            Self::EffectiveSample => "effective sample",
-            Self::PublicWeight => "public weight",
-            Self::PublicAccuracy => "public accuracy in %",
-            Self::PrivateAccuracy => "private accuracy in %",
-            Self::PublicAbsoluteError => "public mean absolute error",
-            Self::PrivateAbsoluteError => "private mean absolute error",
-            Self::PublicBalancedAccuracy => "public balanced accuracy in %",
-            Self::PrivateBalancedAccuracy => "private balanced accuracy in %",
-            Self::PublicAuc => "public AUC",
-            Self::PrivateAuc => "private AUC",
-            Self::HoldoutLoss => "public hold-out loss",
-            Self::ClipFraction => "share of clipped gradients",
-            Self::GradientMedian => "median gradient norm",
-            Self::GradientTail => "90 % quantile of gradient norms",
-            Self::SubspaceEnergy => "public energy in the subspace",
-            Self::ExactSubspaceEnergy => "exact energy in the subspace",
-            Self::LevelCorrection => "correction of the level",
-            Self::ScaleCorrection => "correction of the scale",
-            Self::OtherCorrection => "turn to another predictor",
-            Self::EffectsCorrection => "correction of effects",
-            Self::ColumnsCorrection => "correction by columns",
-            Self::CellsCorrection => "correction by cells",
-        }
-    }
 }
 
 impl Measure {

@@ -72,6 +72,11 @@ impl ExplainedEnergy {
 }
 
 impl Plan {
+    /// A plan of these releases, without warnings.
+    pub(crate) fn new(releases: Vec<PlannedRelease>, steps: u64, signal: f64) -> Self {
+        Self { releases, steps, signal, warnings: Vec::new(), explained: None }
+    }
+
     /// The noise with which all releases together meet `target`. A plan may release nothing.
     pub fn calibrate(&self, target: Target) -> Result<Calibrated> {
         if self.releases.is_empty() {

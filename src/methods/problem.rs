@@ -111,7 +111,7 @@ impl Problem {
             None => own.or(Some(public.len())),
         };
         let Some(labels) = labels else {
-            let task = words(task.unwrap_or_default());
+            let task = task.unwrap_or_default();
             return Err(Error::failed(format!("it has no label column for a {task}"))
                 .at(place)
                 .cure("choose the column to predict"));
@@ -158,13 +158,6 @@ impl ProblemShape {
                 .cure("declare a positive bound"));
         }
         Ok(())
-    }
-}
-
-fn words(task: Task) -> &'static str {
-    match task {
-        Task::Regression => "regression",
-        Task::Classification => "classification",
     }
 }
 

@@ -128,39 +128,30 @@ impl EarlierModel {
     /// Refuses a model of something else.
     fn check(&self, wanted: &Preparation) -> Result<()> {
         let own = &self.preparation;
-        let refused = |what: String, cure: &str| {
-            Err(Error::usage(what).at(self.place.clone()).cure(cure.to_owned()))
+        let (what, cure) = if own.task() != wanted.task() {
+            let what = format!(
+                "the public predictor is a model for a {}, and the plan is a {}",
+                own.task(),
+                wanted.task()
+            );
+            (what, "name a model of the same task in `public_predictor: model(…)`")
+        } else if own.class_names() != wanted.class_names() {
+            let what = format!(
+                "the public predictor knows the classes {}, and the plan has {}",
+                own.class_names().join(", "),
+                wanted.class_names().join(", ")
+            );
+            (what, "name a model of the same classes in `public_predictor: model(…)`")
+        } else if own.needed_columns().contains(&wanted.label_name()) {
+            let what = format!(
+                "the public predictor needs column '{}', which the plan is to predict",
+                wanted.label_name()
+            );
+            (what, "name a model that predicts the label from other columns")
+        } else {
+            return Ok(());
         };
-        if own.task() != wanted.task() {
-            return refused(
-                format!(
-                    "the public predictor is a model for a {}, and the plan is a {}",
-                    own.task(),
-                    wanted.task()
-                ),
-                "name a model of the same task in `public_predictor: model(…)`",
-            );
-        }
-        if own.class_names() != wanted.class_names() {
-            return refused(
-                format!(
-                    "the public predictor knows the classes {}, and the plan has {}",
-                    own.class_names().join(", "),
-                    wanted.class_names().join(", ")
-                ),
-                "name a model of the same classes in `public_predictor: model(…)`",
-            );
-        }
-        if own.needed_columns().contains(&wanted.label_name()) {
-            return refused(
-                format!(
-                    "the public predictor needs column '{}', which the plan is to predict",
-                    wanted.label_name()
-                ),
-                "name a model that predicts the label from other columns",
-            );
-        }
-        Ok(())
+        Err(Error::usage(what).at(self.place.clone()).cure(cure))
     }
 }
 

@@ -13,24 +13,24 @@ use crate::error::{Error, Result};
 use crate::privacy::ledger::Grant;
 
 /// All methods, in the order of the Plan screen.
-pub fn methods() -> &'static [&'static dyn Method] {
+pub fn methods() -> &'static [&'static Method] {
     &[
         public_shape::NUMBERS,
         public_shape::CLASSES,
-        &profiled_cnvx_adap::ProfiledCnvxAdap,
-        &moment_release::MomentRelease,
+        profiled_cnvx_adap::METHOD,
+        moment_release::METHOD,
         frank_wolfe::SINGLE_STAGE,
         frank_wolfe::TWO_STAGE,
-        &mirror_descent::MirrorDescent,
-        &profiled_logistic::ProfiledLogistic,
-        &cnvx_adap::CnvxAdap,
-        &ncnvx_adap::NcnvxAdap,
+        mirror_descent::METHOD,
+        profiled_logistic::METHOD,
+        cnvx_adap::METHOD,
+        ncnvx_adap::METHOD,
         target_only::NUMBERS,
         target_only::CLASSES,
-        &dp_sgd::DpSgd,
-        &pillar::Pillar,
-        &gep::Gep,
-        &pretraining::Pretraining,
+        dp_sgd::METHOD,
+        pillar::METHOD,
+        gep::METHOD,
+        pretraining::METHOD,
         public_only::NUMBERS,
         public_only::CLASSES,
     ]
@@ -52,7 +52,7 @@ pub fn name_in(grant: &Grant) -> String {
 }
 
 /// The method called `id`.
-pub fn method(id: &str) -> Result<&'static dyn Method> {
+pub fn method(id: &str) -> Result<&'static Method> {
     methods().iter().copied().find(|method| method.spec().id == id).ok_or_else(|| {
         let known: Vec<_> = methods().iter().map(|method| method.spec().id).collect();
         Error::usage(format!("there is no method '{id}'")).cure(hint_or_all(

@@ -1,26 +1,12 @@
 //! One noisy gradient step: the smallest complete method.
 
-use super::spec::{Setting, real, settings};
-use super::{Method, Plan, Problem, ProblemShape, Run, Settings, Spec, Start, Step};
-use crate::data::{Bounded, Task};
-use crate::error::Result;
-use crate::model::Model;
-use crate::numeric::Vector;
-use crate::numeric::columns::ExampleColumns;
-use crate::numeric::rounding::summation_error;
+use crate::prelude::*;
 use crate::privacy::openings::{OpenPrivate, OpenReleased};
-use crate::privacy::{
-    Adjacency, Allotment, Gaussian, Private, Reach, Release, Released, Spender, Target, Watch,
-};
 
 settings! {
     struct OneStepSettings {
-        rate: f64 = Setting {
-            name: "rate",
-            unit: "",
-            help: "How far the model goes along the released slope.",
-            kind: real(0.0, 10.0, 1.0),
-        },
+        rate: f64 = real(0.0, 10.0, 1.0).named("rate", "")
+            .help("How far the model goes along the released slope."),
     }
 }
 
@@ -35,36 +21,25 @@ static SPEC: Spec = Spec {
     ..Spec::DEFAULT
 };
 
-pub struct OneStep;
+pub const METHOD: &Method = &Method { spec: &SPEC, plan };
 
-impl Method for OneStep {
-    fn spec(&self) -> &'static Spec {
-        &SPEC
-    }
-
-    fn plan(&self, settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
-        let OneStepSettings { rate } = OneStepSettings::of(settings)?;
-        let ProblemShape { dimension, private_records, bounds, .. } = problem.shape;
-        // The longest gradient of one record; records are clipped to these bounds before they come
-        // here.
-        let longest = bounds.label * bounds.feature_norm;
-        let rounding = 1.0 + private_records as f64 * summation_error(private_records + 16);
-        let sensitivity = 2.0 * longest / private_records as f64 * rounding;
-        let slope = Release::new("slope", Gaussian { sensitivity, numbers: dimension });
-        let what = format!("the mean of labels times features, {dimension} numbers once");
-        let share = Allotment::Share(1.0);
-        let plan = Plan {
-            releases: vec![slope.announced(what, 1, share, Adjacency::ReplaceOne)],
-            steps: 1,
-            signal: longest,
-            warnings: Vec::new(),
-            explained: None,
-        };
-        let start: Start = Box::new(move |private, _noise| {
-            Ok(Box::new(OneStepRun { rate, slope, longest, private, model: None }))
-        });
-        Ok((plan, start))
-    }
+fn plan(settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
+    let OneStepSettings { rate } = OneStepSettings::of(settings)?;
+    let ProblemShape { dimension, private_records, bounds, .. } = problem.shape;
+    // The longest gradient of one record; records are clipped to these bounds before they come
+    // here.
+    let longest = bounds.label * bounds.feature_norm;
+    let rounding = 1.0 + private_records as f64 * summation_error(private_records + 16);
+    let sensitivity = 2.0 * longest / private_records as f64 * rounding;
+    let slope = Release::new("slope", Gaussian { sensitivity, numbers: dimension });
+    let what = format!("the mean of labels times features, {dimension} numbers once");
+    let share = Allotment::Share(1.0);
+    let announced = slope.announced(what, 1, share, Adjacency::ReplaceOne);
+    let plan = Plan::new(vec![announced], 1, longest);
+    let start: Start = Box::new(move |private, _noise| {
+        Ok(Box::new(OneStepRun { rate, slope, longest, private, model: None }))
+    });
+    Ok((plan, start))
 }
 
 struct OneStepRun {

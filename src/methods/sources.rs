@@ -5,11 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::spec::{FieldKind, Setting, SettingKind, Value};
-use crate::data::PublicRecords;
-use crate::error::{Error, Result};
+use super::spec::{FieldKind, Setting, Value};
 use crate::plot::number::{compact, percent};
-use crate::privacy::Released;
+use crate::prelude::*;
 
 /// The most public datasets with a chosen weight.
 const MOST: usize = 8;
@@ -143,21 +141,18 @@ impl SourceWeights {
 }
 
 /// The setting of the methods that weight public records.
-pub const SOURCE_WEIGHTS: Setting<SourceWeights> = Setting {
-    name: "source weights",
-    unit: "share of largest",
-    help: "Whether all records of a public dataset have the same weight. none: every record has its \
-           own. learned: the weight of a dataset falls with the mean loss of its records. Numbers: \
-           these weights, in the order of the plan's public data; they must be chosen without \
-           looking at the private data.",
-    kind: SettingKind {
-        field: FieldKind::SourceWeights,
-        read: |value| match value {
-            Value::Text(text) => SourceWeights::parse(text),
-            _ => None,
-        },
-    },
-};
+pub const SOURCE_WEIGHTS: Setting<SourceWeights> =
+    Setting::new(FieldKind::SourceWeights, |value| match value {
+        Value::Text(text) => SourceWeights::parse(text),
+        _ => None,
+    })
+    .named("source weights", "share of largest")
+    .help(
+        "Whether all records of a public dataset have the same weight. none: every record has its \
+         own. learned: the weight of a dataset falls with the mean loss of its records. Numbers: \
+         these weights, in the order of the plan's public data; they must be chosen without \
+         looking at the private data.",
+    );
 
 #[cfg(test)]
 mod tests {

@@ -326,44 +326,64 @@ impl Settings {
 
     /// Whether a key has its default value.
     pub(crate) fn is_default(&self, spec: &Spec, key: &str) -> bool {
-        let field = spec.fields.iter().find(|field| field.key == key);
-        self.0.get(key) == field.map(|field| field.kind.default_value()).as_ref()
+        self.0.get(key) == spec.field(key).map(|field| field.kind.default_value()).as_ref()
     }
 
     /// The value of one setting. Fails on the settings of another method.
-    pub(crate) fn read<T>(&self, key: &str, setting: &Setting<T>) -> Result<T> {
-        self.0.get(key).and_then(setting.kind.read).ok_or_else(|| {
+    pub(crate) fn read<T>(&self, setting: &Setting<T>) -> Result<T> {
+        let key = setting.field.key;
+        self.0.get(key).and_then(setting.read).ok_or_else(|| {
             Error::failed(format!("these settings are of a method that has no '{key}'"))
         })
     }
 }
 
-/// A hyperparameter without its key, which [`settings!`] takes from the name of the member. `T`
+/// A hyperparameter and how it is read. [`settings!`] takes the key from the name of the member. `T`
 /// is what the method gets.
 #[derive(Debug)]
 pub struct Setting<T> {
-    /// Name of the setting in forms.
-    pub name: &'static str,
-    /// Unit of the values; empty if they have none.
-    pub unit: &'static str,
-    /// Effect of the setting, in a sentence or two.
-    pub help: &'static str,
-    /// The allowed values.
-    pub kind: SettingKind<T>,
+    pub(crate) field: Field,
+    read: fn(&Value) -> Option<T>,
 }
 
 impl<T> Setting<T> {
-    pub(crate) const fn field(&self, key: &'static str) -> Field {
-        let Self { name, unit, help, .. } = *self;
-        Field { key, name, unit, help, kind: self.kind.field }
+    /// A setting without a name.
+    pub(crate) const fn new(kind: FieldKind, read: fn(&Value) -> Option<T>) -> Self {
+        Self { field: Field { key: "", name: "", unit: "", help: "", kind }, read }
+    }
+
+    /// With the name in forms, and the unit of the values; empty if they have none.
+    pub const fn named(mut self, name: &'static str, unit: &'static str) -> Self {
+        (self.field.name, self.field.unit) = (name, unit);
+        self
+    }
+
+    /// With the effect of the setting, in a sentence or two.
+    pub const fn help(mut self, help: &'static str) -> Self {
+        self.field.help = help;
+        self
+    }
+
+    /// With the name, the unit and the help of another one.
+    pub const fn like(self, other: &Self) -> Self {
+        self.named(other.field.name, other.field.unit).help(other.field.help)
+    }
+
+    /// With the name in session files.
+    pub(crate) const fn keyed(mut self, key: &'static str) -> Self {
+        self.field.key = key;
+        self
     }
 }
 
-/// The allowed values in a session file, and how they are read.
-#[derive(Debug)]
-pub struct SettingKind<T> {
-    pub(crate) field: FieldKind,
-    pub(crate) read: fn(&Value) -> Option<T>,
+impl Setting<f64> {
+    /// With another default.
+    pub const fn by_default(mut self, default: f64) -> Self {
+        if let FieldKind::Real { min, max, .. } = self.field.kind {
+            self.field.kind = FieldKind::Real { min, max, default };
+        }
+        self
+    }
 }
 
 fn number(value: &Value) -> Option<f64> {
@@ -371,32 +391,32 @@ fn number(value: &Value) -> Option<f64> {
 }
 
 /// Any number in a range.
-pub const fn real(min: f64, max: f64, default: f64) -> SettingKind<f64> {
-    SettingKind { field: FieldKind::Real { min, max, default }, read: number }
+pub const fn real(min: f64, max: f64, default: f64) -> Setting<f64> {
+    Setting::new(FieldKind::Real { min, max, default }, number)
 }
 
 /// A whole number in a range.
-pub const fn whole(min: u64, max: u64, default: u64) -> SettingKind<u64> {
+pub const fn whole(min: u64, max: u64, default: u64) -> Setting<u64> {
     let read = |value: &Value| number(value).map(|number| number as u64);
-    SettingKind { field: FieldKind::Whole { min, max, default }, read }
+    Setting::new(FieldKind::Whole { min, max, default }, read)
 }
 
 /// `None` lets the method choose, and is 0 in session files.
-pub const fn automatic(max: f64) -> SettingKind<Option<f64>> {
+pub const fn automatic(max: f64) -> Setting<Option<f64>> {
     let read = |value: &Value| number(value).map(|number| (number > 0.0).then_some(number));
-    SettingKind { field: FieldKind::Automatic { whole: false, max }, read }
+    Setting::new(FieldKind::Automatic { whole: false, max }, read)
 }
 
 /// A whole number, where `None` lets the method choose, and is 0 in session files.
-pub const fn automatic_whole(max: f64) -> SettingKind<Option<u64>> {
+pub const fn automatic_whole(max: f64) -> Setting<Option<u64>> {
     let read = |value: &Value| number(value).map(|number| (number > 0.0).then_some(number as u64));
-    SettingKind { field: FieldKind::Automatic { whole: true, max }, read }
+    Setting::new(FieldKind::Automatic { whole: true, max }, read)
 }
 
 /// Yes or no.
-pub const fn flag(default: bool) -> SettingKind<bool> {
+pub const fn flag(default: bool) -> Setting<bool> {
     let read = |value: &Value| if let Value::Flag(flag) = value { Some(*flag) } else { None };
-    SettingKind { field: FieldKind::Flag { default }, read }
+    Setting::new(FieldKind::Flag { default }, read)
 }
 
 /// Makes a choice: an enum whose variants are the words of session files.
@@ -411,19 +431,14 @@ macro_rules! choices {
 
         impl $name {
             /// The setting that chooses among them.
-            pub const fn or(default: Self) -> $crate::spec::SettingKind<Self> {
+            pub const fn or(default: Self) -> $crate::spec::Setting<Self> {
                 let options = &[$($word),+];
                 let default = match default { $(Self::$variant => $word),+ };
-                $crate::spec::SettingKind {
-                    field: $crate::spec::FieldKind::Choice { options, default },
-                    read: |value| match value {
-                        $crate::spec::Value::Text(word) => match word.as_str() {
-                            $($word => Some(Self::$variant),)+
-                            _ => None,
-                        },
-                        _ => None,
-                    },
-                }
+                let kind = $crate::spec::FieldKind::Choice { options, default };
+                $crate::spec::Setting::new(kind, |value| match value {
+                    $($crate::spec::Value::Text(word) if word == $word => Some(Self::$variant),)+
+                    _ => None,
+                })
             }
         }
     };
@@ -434,24 +449,27 @@ pub(crate) use choices;
 macro_rules! settings {
     (
         $(#[$meta:meta])*
-        $vis:vis struct $name:ident { $($key:ident: $kind:ty = $setting:expr),* $(,)? }
+        $vis:vis struct $name:ident {
+            $($(#[$of:meta])* $key:ident: $kind:ty = $setting:expr),* $(,)?
+        }
     ) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq)]
-        $vis struct $name { $(pub $key: $kind),* }
+        #[allow(dead_code)] // several methods list settings that a struct of their own reads
+        $vis struct $name { $($(#[$of])* pub $key: $kind),* }
 
         #[allow(non_upper_case_globals)] // named like the members that they describe
         impl $name {
-            $(const $key: $crate::spec::Setting<$kind> = $setting;)*
+            $(pub const $key: $crate::spec::Setting<$kind> = $setting.keyed(stringify!($key));)*
 
             /// All of them, as the method's spec lists them.
             pub const FIELDS: &'static [$crate::spec::Field] =
-                &[$(Self::$key.field(stringify!($key))),*];
+                &[$(Self::$key.field),*];
 
             /// Reads checked settings.
             #[allow(dead_code)] // of two with the same members, one reads both
             pub fn of(settings: &$crate::spec::Settings) -> $crate::error::Result<Self> {
-                Ok(Self { $($key: settings.read(stringify!($key), &Self::$key)?),* })
+                Ok(Self { $($key: settings.read(&Self::$key)?),* })
             }
         }
     };
@@ -468,10 +486,10 @@ mod tests {
 
     settings! {
         struct TestSettings {
-            steps: u64 = Setting { name: "steps", unit: "", help: "", kind: whole(1, 10, 3) },
-            mode: TestMode = Setting { name: "mode", unit: "", help: "", kind: TestMode::or(TestMode::A) },
-            rate: Option<f64> = Setting { name: "rate", unit: "", help: "", kind: automatic(2.0) },
-            average: bool = Setting { name: "average", unit: "", help: "", kind: flag(true) },
+            steps: u64 = whole(1, 10, 3),
+            mode: TestMode = TestMode::or(TestMode::A),
+            rate: Option<f64> = automatic(2.0),
+            average: bool = flag(true),
         }
     }
 

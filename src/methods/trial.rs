@@ -5,13 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::data::{Bounded, Dataset, PublicRecords};
-use crate::error::{Error, Result};
 use crate::evaluation::{Measured, Scoring};
-use crate::model::Model;
+use crate::prelude::*;
 use crate::privacy::openings::{OpenSpender, OpenWatch};
-use crate::privacy::{Calibrated, Private, Spender, Target, Watch};
-use crate::{MeasureStanding, Prepared, Problem, ProblemShape, Series, Step, Value};
+use crate::{MeasureStanding, Prepared, Value};
 
 /// A method and the data on which it is tried.
 #[derive(Debug, Clone)]

@@ -1,7 +1,6 @@
 //! Vectors of single records, as a mechanism clips and adds them up.
 
 use crate::Gradients;
-use crate::rows::RowGradients;
 
 /// Vectors of single records that need not be formed: clipping needs only their norms and weighted
 /// sums.
@@ -14,16 +13,6 @@ pub trait Contributions {
 }
 
 impl Contributions for Gradients {
-    fn squared_norms(&self) -> Vec<f64> {
-        self.squared_norms()
-    }
-
-    fn add_weighted(&self, factors: &[f64], sum: &mut [f64]) {
-        self.add_weighted_sum(factors, sum);
-    }
-}
-
-impl Contributions for RowGradients<'_> {
     fn squared_norms(&self) -> Vec<f64> {
         self.squared_norms()
     }

@@ -7,7 +7,7 @@
 //! instead of D·C. With more than a few positions this is more, so its gradients are written out.
 //!
 //! Every operation on per-example gradients that ranking and training need is here. All of them
-//! agree with [`Gradients::rows`]. What is written out is kept in doubles for training; a ranking,
+//! agree with [`Gradients::columns`]. What is written out is kept in doubles for training; a ranking,
 //! which reads large batches again and again, keeps it in single precision.
 
 use std::borrow::Cow;
@@ -85,7 +85,7 @@ impl<T: Many> Gradients<T> {
         let width: usize = self.layers.iter().map(Contribution::numbers).sum();
         symmetric_by_panels(count, threads_for(count * count * width), |first, rows, part| {
             for layer in &self.layers {
-                layer.add_inner_products(layer, (0, rows), (first, part.len() / rows), part);
+                layer.add_gram(rows, (first, part.len() / rows), part);
             }
         })
     }
@@ -101,20 +101,6 @@ impl<T: Many> Gradients<T> {
             .then(|| leading_of(&times, examples, count))
             .flatten();
         unformed.or_else(|| leading(&self.gram(), count))
-    }
-
-    /// ⟨gᵢ, hⱼ⟩ with every gradient of another batch of the same model.
-    pub fn cross_gram(&self, other: &Self) -> Matrix {
-        let (rows, columns) = (self.examples(), other.examples());
-        let mut gram = Matrix::zeros(rows, columns);
-        let width: usize = self.layers.iter().map(Contribution::numbers).sum();
-        let parts = parts_of_columns(rows * columns * width, columns);
-        for_columns(gram.as_mut_slice(), rows, parts, |first, part| {
-            for (layer, others) in self.layers.iter().zip(&other.layers) {
-                layer.add_inner_products(others, (0, rows), (first, part.len() / rows), part);
-            }
-        });
-        gram
     }
 
     /// Σ cᵢgᵢ
@@ -191,11 +177,6 @@ impl<T: Many> Gradients<T> {
         columns
     }
 
-    /// Every gradient written out, one per row: m × p.
-    pub fn rows(&self) -> Matrix {
-        self.columns().transpose()
-    }
-
     /// The room of what is written out, for another batch.
     pub fn room(self) -> Vec<Vec<T>> {
         let formed = self.layers.into_iter().filter_map(|layer| match layer {
@@ -213,16 +194,6 @@ impl<T: Many> Gradients<T> {
 }
 
 impl Gradients {
-    /// Every gradient times its factor: clipping, for instance.
-    pub fn scale(&mut self, factors: &[f64]) {
-        for layer in &mut self.layers {
-            let (Contribution::Outer { deltas: scaled, .. } | Contribution::Formed(scaled)) = layer;
-            for (mut column, factor) in scaled.column_iter_mut().zip(factors) {
-                column *= *factor;
-            }
-        }
-    }
-
     /// The gradients with respect to the biases and the whole last layer, as if everything else
     /// were constant; `architecture` is that of the model.
     pub fn fine(&self, architecture: &Architecture) -> Self {
@@ -269,16 +240,15 @@ fn outer_sums(inputs: &Matrix, weighted: &Matrix) -> Matrix {
     product(&whole(inputs), &transposed(weighted.as_slice(), height, count))
 }
 
-/// leftᵀ·right of some columns of each, added to `part`.
+/// Products of some columns of a matrix with others, added to `part`.
 fn add_products<T: Many>(
-    left: &DMatrix<T>,
-    right: &DMatrix<T>,
+    matrix: &DMatrix<T>,
     rows: (usize, usize),
     columns: (usize, usize),
     part: &mut [f64],
 ) {
-    let height = left.nrows();
-    let (left, right) = (some(left, rows), some(right, columns));
+    let height = matrix.nrows();
+    let (left, right) = (some(matrix, rows), some(matrix, columns));
     let left = transposed(&left, height, rows.1);
     multiply(part, &left, &plain(&right, height, columns.1), 1.0);
 }
@@ -367,45 +337,31 @@ impl<T: Many> Contribution<T> {
         }
     }
 
-    fn add_inner_products(
-        &self,
-        other: &Self,
-        rows: (usize, usize),
-        columns: (usize, usize),
-        part: &mut [f64],
-    ) {
-        match (self, other) {
-            (
-                Self::Outer { inputs, deltas, biases },
-                Self::Outer { inputs: others, deltas: their, .. },
-            ) => {
-                // (δᵢ·δⱼ)(aᵢ·aⱼ + 1), some rows at a time: both factors stay in the cache.
-                let width = part.len() / rows.1.max(1);
-                let constant = f64::from(u8::from(*biases));
-                let (mut products, mut slopes) = (Vec::new(), Vec::new());
-                for first in (0..rows.1).step_by(TILE) {
-                    let height = TILE.min(rows.1 - first);
-                    let some = (rows.0 + first, height);
-                    products.clear();
-                    products.resize(height * width, constant);
-                    slopes.clear();
-                    slopes.resize(height * width, 0.0);
-                    add_products(inputs, others, some, columns, &mut products);
-                    add_products(deltas, their, some, columns, &mut slopes);
-                    let factors = products.chunks_exact(height).zip(slopes.chunks_exact(height));
-                    for (column, (products, slopes)) in part.chunks_exact_mut(rows.1).zip(factors) {
-                        let column = column[first..].iter_mut();
-                        for ((entry, product), slope) in column.zip(products).zip(slopes) {
-                            *entry += product * slope;
-                        }
-                    }
+    /// Adds the inner products of the first `rows` examples with these `columns`.
+    fn add_gram(&self, rows: usize, columns: (usize, usize), part: &mut [f64]) {
+        let (inputs, deltas, biases) = match self {
+            Self::Formed(formed) => return add_products(formed, (0, rows), columns, part),
+            Self::Outer { inputs, deltas, biases } => (inputs, deltas, biases),
+        };
+        // (δᵢ·δⱼ)(aᵢ·aⱼ + 1), some rows at a time: both factors stay in the cache.
+        let width = part.len() / rows.max(1);
+        let constant = f64::from(u8::from(*biases));
+        let (mut products, mut slopes) = (Vec::new(), Vec::new());
+        for first in (0..rows).step_by(TILE) {
+            let height = TILE.min(rows - first);
+            products.clear();
+            products.resize(height * width, constant);
+            slopes.clear();
+            slopes.resize(height * width, 0.0);
+            add_products(inputs, (first, height), columns, &mut products);
+            add_products(deltas, (first, height), columns, &mut slopes);
+            let factors = products.chunks_exact(height).zip(slopes.chunks_exact(height));
+            for (column, (products, slopes)) in part.chunks_exact_mut(rows).zip(factors) {
+                let column = column[first..].iter_mut();
+                for ((entry, product), slope) in column.zip(products).zip(slopes) {
+                    *entry += product * slope;
                 }
             }
-            (Self::Formed(formed), Self::Formed(others)) => {
-                add_products(formed, others, rows, columns, part);
-            }
-            // Batches of different models have no common parameters.
-            _ => part.fill(f64::NAN),
         }
     }
 

@@ -84,11 +84,15 @@ pub struct ClassAnswers {
 
 impl ClassAnswers {
     /// The answers from a column of scores for each record.
-    fn of(scores: &Matrix, classes: Vec<u32>) -> Self {
-        let ahead = || scores.row(1) - scores.row(0);
-        let order = (scores.nrows() == 2).then(|| ahead().iter().copied().collect());
-        Self { classes, order }
+    fn of(scores: &Matrix) -> Self {
+        let order = (scores.nrows() == 2).then(|| ahead(scores).collect());
+        Self { classes: Classifier::classes_of(scores), order }
     }
+}
+
+/// How much the second of two classes is favoured.
+fn ahead(scores: &Matrix) -> impl Iterator<Item = f64> {
+    scores.column_iter().map(|scores| scores[1] - scores[0])
 }
 
 /// One array of a model, as in its file.
@@ -98,6 +102,17 @@ pub struct Tensor {
     pub shape: Vec<usize>,
     /// The last index of `shape` runs fastest.
     pub values: Vec<f64>,
+}
+
+impl Tensor {
+    fn new(name: impl Into<Cow<'static, str>>, shape: Vec<usize>, values: Vec<f64>) -> Self {
+        Self { name: name.into(), shape, values }
+    }
+
+    /// An array with one index.
+    fn of_numbers(name: impl Into<Cow<'static, str>>, values: Vec<f64>) -> Self {
+        Self::new(name, vec![values.len()], values)
+    }
 }
 
 impl Model {
@@ -119,13 +134,26 @@ impl Model {
     }
 
     fn numbers_of(&self, features: &Matrix) -> Option<Vec<f64>> {
+        (self.meaning() == ScoreMeaning::Number).then(|| self.raw_scores(features).data.into())
+    }
+
+    fn meaning(&self) -> ScoreMeaning {
         match self {
-            Self::Linear(model) => Some(model.predict(features)),
-            Self::Shape(shape) => match shape.answer {
-                ScoreMeaning::Number => Some(shape.answers(features).as_slice().to_vec()),
-                ScoreMeaning::TwoClasses | ScoreMeaning::Classes(_) => None,
-            },
-            Self::Logistic(_) | Self::Network(_) | Self::Classifier(_) => None,
+            Self::Linear(_) => ScoreMeaning::Number,
+            Self::Logistic(_) | Self::Network(_) => ScoreMeaning::TwoClasses,
+            Self::Classifier(model) => ScoreMeaning::Classes(model.architecture().outputs()),
+            Self::Shape(shape) => shape.answer,
+        }
+    }
+
+    /// Scores with this meaning, one column per record.
+    fn raw_scores(&self, features: &Matrix) -> Matrix {
+        let row = |scores: Vec<f64>| Matrix::from_vec(1, features.ncols(), scores);
+        match self {
+            Self::Linear(model) | Self::Logistic(model) => row(model.predict(features)),
+            Self::Network(network) => row(network.predict(features)),
+            Self::Classifier(classifier) => classifier.scores(features),
+            Self::Shape(shape) => shape.answers(features),
         }
     }
 
@@ -146,57 +174,32 @@ impl Model {
     }
 
     fn class_answers_of(&self, features: &Matrix) -> Option<ClassAnswers> {
-        let scores = match self {
-            Self::Linear(_) => return None,
-            Self::Logistic(model) => model.predict(features),
-            Self::Network(network) => network.predict(features),
-            Self::Classifier(classifier) => {
-                let scores = classifier.scores(features);
-                return Some(ClassAnswers::of(&scores, Classifier::classes_of(&scores)));
+        match self.meaning() {
+            ScoreMeaning::Number => None,
+            ScoreMeaning::TwoClasses => {
+                let scores: Vec<f64> = self.raw_scores(features).data.into();
+                let classes = scores.iter().map(|score| u32::from(*score > 0.0)).collect();
+                Some(ClassAnswers { classes, order: Some(scores) })
             }
-            Self::Shape(shape) => match shape.answer {
-                ScoreMeaning::Number => return None,
-                ScoreMeaning::TwoClasses => shape.answers(features).as_slice().to_vec(),
-                ScoreMeaning::Classes(_) => {
-                    let scores = shape.answers(features);
-                    let classes = scores.column_iter().map(|scores| scores.imax() as u32).collect();
-                    return Some(ClassAnswers::of(&scores, classes));
-                }
-            },
-        };
-        let classes = scores.iter().map(|score| u32::from(*score > 0.0)).collect();
-        Some(ClassAnswers { classes, order: Some(scores) })
+            ScoreMeaning::Classes(_) => Some(ClassAnswers::of(&self.raw_scores(features))),
+        }
     }
 
     /// Numbers from which the answer follows, one column per record: the predicted label, how much
     /// the second of two classes is favoured, or a number for every class.
     pub fn scores(&self, features: &Matrix) -> Matrix {
-        let row = |scores: Vec<f64>| Matrix::from_vec(1, features.ncols(), scores);
-        match self {
-            Self::Linear(model) | Self::Logistic(model) => row(model.predict(features)),
-            Self::Network(network) => row(network.predict(features)),
-            Self::Classifier(classifier) => {
-                let scores = classifier.scores(features);
-                if scores.nrows() == 2 {
-                    return Matrix::from_fn(1, scores.ncols(), |_, at| {
-                        scores[(1, at)] - scores[(0, at)]
-                    });
-                }
-                scores
-            }
-            Self::Shape(shape) => shape.answers(features),
+        let scores = self.raw_scores(features);
+        match self.meaning() {
+            ScoreMeaning::Classes(2) => Matrix::from_iterator(1, scores.ncols(), ahead(&scores)),
+            _ => scores,
         }
     }
 
     /// How many [`Self::scores`] a record has.
     pub fn score_count(&self) -> usize {
-        match self {
-            Self::Linear(_) | Self::Logistic(_) | Self::Network(_) => 1,
-            Self::Classifier(classifier) => match classifier.architecture().outputs() {
-                2 => 1,
-                classes => classes,
-            },
-            Self::Shape(shape) => shape.answer.outputs(),
+        match self.meaning() {
+            ScoreMeaning::Classes(2) => 1,
+            meaning => meaning.outputs(),
         }
     }
 
@@ -211,24 +214,20 @@ impl Model {
     }
 
     fn probabilities_of(&self, features: &Matrix) -> Option<Matrix> {
-        let scores = match self {
-            Self::Linear(_) => return None,
-            Self::Logistic(model) => model.predict(features),
-            Self::Network(network) => network.predict(features),
-            Self::Classifier(classifier) if classifier.architecture().tells_margins() => {
-                return None;
+        match self.meaning() {
+            ScoreMeaning::Number => None,
+            ScoreMeaning::TwoClasses => {
+                let scores = self.raw_scores(features);
+                // d log(1 + e^(−s)) / ds = −P(first class).
+                Some(Matrix::from_fn(2, scores.len(), |class, at| {
+                    -logistic::slope(if class == 0 { scores[at] } else { -scores[at] })
+                }))
             }
-            Self::Classifier(classifier) => return Some(softmax(classifier.scores(features))),
-            Self::Shape(shape) => match shape.answer {
-                ScoreMeaning::Number => return None,
-                ScoreMeaning::TwoClasses => shape.answers(features).as_slice().to_vec(),
-                ScoreMeaning::Classes(_) => return Some(softmax(shape.answers(features))),
-            },
-        };
-        // d log(1 + e^(−s)) / ds = −P(first class).
-        let row =
-            |class: usize, score: f64| -logistic::slope(if class == 0 { score } else { -score });
-        Some(Matrix::from_fn(2, scores.len(), |class, at| row(class, scores[at])))
+            ScoreMeaning::Classes(_) => {
+                let without = self.architecture().is_some_and(Architecture::tells_margins);
+                (!without).then(|| softmax(self.raw_scores(features)))
+            }
+        }
     }
 
     /// The number of features of an example.
@@ -285,23 +284,14 @@ impl Model {
 
     pub fn tensors(&self) -> Vec<Tensor> {
         match self {
-            Self::Linear(model) | Self::Logistic(model) => vec![Tensor {
-                name: "weights".into(),
-                shape: vec![model.weights.len()],
-                values: model.weights.clone(),
-            }],
-            Self::Network(network) => vec![
-                Tensor {
-                    name: "hidden".into(),
-                    shape: vec![network.units(), network.inputs],
-                    values: network.hidden().to_vec(),
-                },
-                Tensor {
-                    name: "output".into(),
-                    shape: vec![network.units()],
-                    values: network.output().to_vec(),
-                },
-            ],
+            Self::Linear(model) | Self::Logistic(model) => {
+                vec![Tensor::of_numbers("weights", model.weights.clone())]
+            }
+            Self::Network(network) => {
+                let shape = vec![network.units(), network.inputs];
+                let hidden = Tensor::new("hidden", shape, network.hidden().to_vec());
+                vec![hidden, Tensor::of_numbers("output", network.output().to_vec())]
+            }
             Self::Classifier(classifier) => classifier.tensors(),
             Self::Shape(shape) => shape.tensors(),
         }

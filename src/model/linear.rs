@@ -11,10 +11,6 @@ pub struct LinearModel {
 }
 
 impl LinearModel {
-    pub fn zero(dimension: usize) -> Self {
-        Self { weights: vec![0.0; dimension] }
-    }
-
     /// One prediction per example.
     pub fn predict(&self, features: &impl ExampleColumns) -> Vec<f64> {
         let weights = Vector::from_column_slice(&self.weights);

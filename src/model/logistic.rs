@@ -1,6 +1,5 @@
 //! The logistic loss log(1 + e^(−s·y)) of a score s and a sign y = ±1.
 
-use super::LinearModel;
 use crate::numeric::columns::{ExampleColumns, score_of, view};
 use crate::numeric::damping::damped;
 use crate::numeric::exponential::{exp, ln_1p};
@@ -80,12 +79,6 @@ pub fn ridge_solution(features: &impl ExampleColumns, signs: &[f64], ridge: f64)
         (w, current) = (next, reached);
     }
     w.iter().all(|w| w.is_finite()).then_some(w)
-}
-
-/// Mean loss of a linear score.
-pub fn mean_loss(model: &LinearModel, features: &impl ExampleColumns, signs: &[f64]) -> f64 {
-    let scores = model.predict(features).into_iter();
-    scores.zip(signs).map(|(score, y)| loss(score * y)).sum::<f64>() / signs.len() as f64
 }
 
 #[cfg(test)]

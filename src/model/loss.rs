@@ -7,8 +7,6 @@ use crate::numeric::exponential::{exp, exponentials};
 pub enum ExampleLabels<'a> {
     /// Softmax cross-entropy over all outputs.
     Classes(&'a [u32]),
-    /// Every class against the rest: the mean of the outputs' logistic losses.
-    OneAgainstRest(&'a [u32]),
     /// Every class against the rest: the mean of the outputs' hinge losses max(0, ζ − y·score)/ζ, y
     /// = ±1. A single output separates class 0 from the others.
     Hinge(&'a [u32], f64),
@@ -19,9 +17,7 @@ pub enum ExampleLabels<'a> {
 impl<'a> ExampleLabels<'a> {
     pub fn len(&self) -> usize {
         match self {
-            Self::Classes(classes) | Self::OneAgainstRest(classes) | Self::Hinge(classes, _) => {
-                classes.len()
-            }
+            Self::Classes(classes) | Self::Hinge(classes, _) => classes.len(),
             Self::Numbers(numbers) => numbers.len(),
         }
     }
@@ -35,7 +31,6 @@ impl<'a> ExampleLabels<'a> {
         let range = first..first + count;
         match self {
             Self::Classes(classes) => ExampleLabels::Classes(&classes[range]),
-            Self::OneAgainstRest(classes) => ExampleLabels::OneAgainstRest(&classes[range]),
             Self::Hinge(classes, margin) => ExampleLabels::Hinge(&classes[range], *margin),
             Self::Numbers(numbers) => ExampleLabels::Numbers(&numbers[range]),
         }
@@ -58,33 +53,12 @@ impl<'a> ExampleLabels<'a> {
                 let examples = scores.chunks_exact_mut(outputs).zip(*classes).zip(own);
                 examples.map(|((scores, class), own)| settle(scores, *class, own)).collect()
             }
-            Self::OneAgainstRest(classes) => examples
-                .zip(*classes)
-                .map(|(scores, class)| {
-                    one_against_rest(scores, *class, super::logistic::loss_and_slope)
-                })
-                .collect(),
-            Self::Hinge(classes, zeta) => examples
-                .zip(*classes)
-                .map(|(scores, class)| {
-                    one_against_rest(scores, *class, |margin| {
-                        let short = 1.0 - margin / zeta;
-                        if short > 0.0 { (short, -1.0 / zeta) } else { (0.0, 0.0) }
-                    })
-                })
-                .collect(),
-            Self::Numbers(numbers) => examples
-                .zip(*numbers)
-                .map(|(scores, number)| {
-                    let mut loss = 0.0;
-                    for score in scores {
-                        let error = *score - number;
-                        loss += error * error;
-                        *score = 2.0 * error;
-                    }
-                    loss
-                })
-                .collect(),
+            Self::Hinge(classes, zeta) => {
+                examples.zip(*classes).map(|(scores, class)| hinge(scores, *class, *zeta)).collect()
+            }
+            Self::Numbers(numbers) => {
+                examples.zip(*numbers).map(|(scores, number)| squared(scores, *number)).collect()
+            }
         }
     }
 }
@@ -119,15 +93,25 @@ fn settle(scores: &mut [f64], class: u32, own: f64) -> f64 {
     sum.ln() - own
 }
 
-/// `of` gives the loss of a margin and its slope.
-fn one_against_rest(scores: &mut [f64], class: u32, of: impl Fn(f64) -> (f64, f64)) -> f64 {
+fn hinge(scores: &mut [f64], class: u32, zeta: f64) -> f64 {
     let share = 1.0 / scores.len() as f64;
     let mut loss = 0.0;
     for (index, score) in scores.iter_mut().enumerate() {
         let sign = if index == class as usize { 1.0 } else { -1.0 };
-        let (value, slope) = of(sign * *score);
+        let short = 1.0 - sign * *score / zeta;
+        let (value, slope) = if short > 0.0 { (short, -1.0 / zeta) } else { (0.0, 0.0) };
         loss += share * value;
         *score = share * sign * slope;
+    }
+    loss
+}
+
+fn squared(scores: &mut [f64], number: f64) -> f64 {
+    let mut loss = 0.0;
+    for score in scores {
+        let error = *score - number;
+        loss += error * error;
+        *score = 2.0 * error;
     }
     loss
 }
@@ -154,11 +138,7 @@ mod tests {
 
     #[test]
     fn extreme_scores_give_finite_losses_and_slopes() {
-        for labels in [
-            ExampleLabels::Classes(&[1]),
-            ExampleLabels::OneAgainstRest(&[1]),
-            ExampleLabels::Hinge(&[1], 1.0),
-        ] {
+        for labels in [ExampleLabels::Classes(&[1]), ExampleLabels::Hinge(&[1], 1.0)] {
             let mut scores = [1e4, -1e4, 0.0];
             let losses = labels.differentiate(&mut scores);
             assert!(losses[0].is_finite() && losses[0] > 5e3, "{losses:?}");

@@ -6,6 +6,7 @@
 
 use super::architecture::Architecture;
 use super::classifier::Classifier;
+use super::contributions::Contributions;
 use super::layer::{FEW, Layer};
 use super::loss::ExampleLabels;
 use crate::numeric::rows::{add_products, add_weighted};
@@ -69,9 +70,9 @@ impl<'a> RowLayer<'a> {
     }
 }
 
-impl RowGradients<'_> {
+impl Contributions for RowGradients<'_> {
     /// ‖gᵢ‖²
-    pub fn squared_norms(&self) -> Vec<f64> {
+    fn squared_norms(&self) -> Vec<f64> {
         let (square, constant) = (self.scale * self.scale, f64::from(u8::from(self.biased)));
         let slopes = self.deltas.chunks_exact(self.outputs);
         let norm = |(row, slopes): (&&[f32], &[f64])| {
@@ -82,7 +83,7 @@ impl RowGradients<'_> {
     }
 
     /// Adds Σ cᵢgᵢ to `sum`. A gradient whose coefficient is 0 is left out, whatever it is.
-    pub fn add_weighted_sum(&self, coefficients: &[f64], sum: &mut [f64]) {
+    fn add_weighted(&self, coefficients: &[f64], sum: &mut [f64]) {
         let outputs = self.outputs;
         let (mut rows, mut weights) = (Vec::new(), Vec::with_capacity(self.deltas.len()));
         let slopes = self.deltas.chunks_exact(outputs);
@@ -142,7 +143,7 @@ mod tests {
                         }
                         let coefficients = [0.3, 0.0, 1.0, 0.2, 0.1, 0.9, 0.7];
                         let mut sum = vec![0.0; model.parameters().len()];
-                        found.add_weighted_sum(&coefficients, &mut sum);
+                        found.add_weighted(&coefficients, &mut sum);
                         let wanted = wanted.weighted_sum(&coefficients);
                         for (a, b) in sum.iter().zip(&wanted) {
                             assert!((a - b).abs() < 1e-13, "{a} {b}");
@@ -161,7 +162,7 @@ mod tests {
         let sum = |rows: &[&[f32]], factors: &[f64]| {
             let gradients = layer.gradients(rows, model.labels(&[0, 1][..rows.len()]));
             let mut sum = vec![0.0; 8];
-            gradients.add_weighted_sum(factors, &mut sum);
+            gradients.add_weighted(factors, &mut sum);
             (gradients.squared_norms(), sum)
         };
         let (norms, both) = sum(&[&good, &bad], &[1.0, 0.0]);

@@ -223,6 +223,14 @@ impl Block {
     }
 }
 
+/// Shortens every record to this norm.
+pub fn shorten(records: &mut Matrix, norm: f64) {
+    for mut record in records.column_iter_mut() {
+        let shrink = shrink_factor(record.norm(), norm);
+        record *= shrink;
+    }
+}
+
 /// For every node of the tree, its index among those of this depth; [`LEAF`] elsewhere.
 pub fn slots(tree: &Tree, depth: usize) -> Vec<u32> {
     let mut next = 0;
@@ -255,7 +263,9 @@ impl Shape {
 
     /// Features and base of records.
     pub fn see(&self, features: &Matrix) -> Seen {
-        self.see_with(features, &self.scores(features))
+        let mut seen = self.see_blocks(features, &self.scores(features));
+        shorten(&mut seen.features, 1.0);
+        seen
     }
 
     /// Features and base, one part of the records after the other: not all of them are doubles at
@@ -269,16 +279,6 @@ impl Shape {
             part.features
         })?;
         Ok(Seen { features: seen, base: Matrix::from_vec(self.answer.outputs(), count, base) })
-    }
-
-    /// Features and base from given scores, from predictors that had not seen the records.
-    pub fn see_with(&self, features: &Matrix, scores: &[Matrix]) -> Seen {
-        let mut seen = self.see_blocks(features, scores);
-        for mut record in seen.features.column_iter_mut() {
-            let shrink = shrink_factor(record.norm(), 1.0);
-            record *= shrink;
-        }
-        seen
     }
 
     /// Features and base from given scores, without a bound on the features of a whole record.

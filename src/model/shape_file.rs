@@ -13,12 +13,12 @@ use super::trees::{Forest, LEAF, Tree};
 use crate::numeric::Matrix;
 
 /// The numbers of the sources of a block in files.
-const CONSTANT: f64 = 0.0;
-const SCORES: f64 = 1.0;
-const COLUMNS: f64 = 2.0;
-const DIRECTIONS: f64 = 3.0;
-const EFFECTS: f64 = 4.0;
-const CELLS: f64 = 5.0;
+const CONSTANT: usize = 0;
+const SCORES: usize = 1;
+const COLUMNS: usize = 2;
+const DIRECTIONS: usize = 3;
+const EFFECTS: usize = 4;
+const CELLS: usize = 5;
 
 /// No shape has more predictors or blocks.
 const MOST_PARTS: usize = 64;
@@ -37,21 +37,15 @@ impl Shape {
         put(&mut file, "answer".into(), vec![answer as f64]);
         put(&mut file, "inputs".into(), vec![self.inputs as f64]);
         put(&mut file, "base".into(), self.base.clone());
-        file.push(Tensor {
-            name: "correction".into(),
-            shape: vec![self.correction.len() / outputs, outputs],
-            values: self.correction.clone(),
-        });
+        let shape = vec![self.correction.len() / outputs, outputs];
+        file.push(Tensor::new("correction", shape, self.correction.clone()));
         for (at, predictor) in self.predictors.iter().enumerate() {
             let name = format!("predictor.{at}");
             match predictor {
                 Predictor::Linear { weights, radius } => {
                     put(&mut file, format!("{name}.radius").into(), vec![*radius]);
-                    file.push(Tensor {
-                        name: format!("{name}.linear").into(),
-                        shape: vec![outputs, self.inputs + 1],
-                        values: weights.clone(),
-                    });
+                    let shape = vec![outputs, self.inputs + 1];
+                    file.push(Tensor::new(format!("{name}.linear"), shape, weights.clone()));
                 }
                 Predictor::Forest(forest) => {
                     put_forest(&mut file, &format!("{name}.forest"), forest);
@@ -139,7 +133,19 @@ impl Shape {
 }
 
 fn put(file: &mut Vec<Tensor>, name: Cow<'static, str>, values: Vec<f64>) {
-    file.push(Tensor { name, shape: vec![values.len()], values });
+    file.push(Tensor::of_numbers(name, values));
+}
+
+/// Numbers of nodes or slots in files, where none is −1.
+fn signed(numbers: &[u32]) -> Vec<f64> {
+    let one = |number: &u32| if *number == LEAF { -1.0 } else { f64::from(*number) };
+    numbers.iter().map(one).collect()
+}
+
+/// Numbers of nodes or slots from files.
+fn unsigned(numbers: Vec<f64>) -> Option<Vec<u32>> {
+    let one = |x: f64| if x == -1.0 { Some(LEAF) } else { whole(x).map(|x| x as u32) };
+    numbers.into_iter().map(one).collect()
 }
 
 /// A number without sign or fraction.
@@ -149,7 +155,6 @@ fn whole(number: f64) -> Option<usize> {
 
 fn put_forest(file: &mut Vec<Tensor>, name: &str, forest: &Forest) {
     let mut put = |part: &str, values: Vec<f64>| put(file, format!("{name}.{part}").into(), values);
-    let node = |number: &u32| if *number == LEAF { -1.0 } else { f64::from(*number) };
     let all =
         |of: &dyn Fn(&Tree) -> Vec<f64>| -> Vec<f64> { forest.trees.iter().flat_map(of).collect() };
     let mut roots = Vec::new();
@@ -160,10 +165,10 @@ fn put_forest(file: &mut Vec<Tensor>, name: &str, forest: &Forest) {
     }
     put("base", forest.base.clone());
     put("roots", roots);
-    put("feature", all(&|tree| tree.feature.iter().map(node).collect()));
+    put("feature", all(&|tree| signed(&tree.feature)));
     put("threshold", all(&|tree| tree.threshold.clone()));
-    put("left", all(&|tree| tree.left.iter().map(node).collect()));
-    put("right", all(&|tree| tree.right.iter().map(node).collect()));
+    put("left", all(&|tree| signed(&tree.left)));
+    put("right", all(&|tree| signed(&tree.right)));
     put("value", all(&|tree| tree.values.clone()));
 }
 
@@ -173,13 +178,9 @@ fn get_forest(
     may_be_empty: bool,
 ) -> Option<Forest> {
     let part = |part: &str| vector(&format!("{name}.{part}"));
-    let numbers = |part: Vec<f64>| -> Option<Vec<u32>> {
-        let node = |x: f64| if x == -1.0 { Some(LEAF) } else { whole(x).map(|x| x as u32) };
-        part.into_iter().map(node).collect()
-    };
     let (base, threshold, values) = (part("base")?, part("threshold")?, part("value")?);
     let (feature, left, right) =
-        (numbers(part("feature")?)?, numbers(part("left")?)?, numbers(part("right")?)?);
+        (unsigned(part("feature")?)?, unsigned(part("left")?)?, unsigned(part("right")?)?);
     let mut roots = part("roots")?.into_iter().map(whole).collect::<Option<Vec<_>>>()?;
     if roots.is_empty() && !may_be_empty {
         return None;
@@ -209,7 +210,7 @@ fn put_block(file: &mut Vec<Tensor>, name: &str, block: &Block) {
         BlockSource::Cells { .. } => CELLS,
     };
     let named = |part: &str| Cow::Owned(format!("{name}.{part}"));
-    put(file, named("kind"), vec![kind]);
+    put(file, named("kind"), vec![kind as f64]);
     put(file, named("centre"), block.centre.clone());
     put(file, named("width"), block.width.clone());
     put(file, named("limit"), vec![block.limit]);
@@ -217,11 +218,11 @@ fn put_block(file: &mut Vec<Tensor>, name: &str, block: &Block) {
     match &block.source {
         BlockSource::Constant | BlockSource::Columns(None) => {}
         BlockSource::Scores(mixture) => put(file, named("mixture"), mixture.clone()),
-        BlockSource::Columns(Some(rows)) => file.push(Tensor {
-            name: named("directions"),
-            shape: vec![rows.nrows(), rows.ncols()],
-            values: rows.transpose().as_slice().to_vec(),
-        }),
+        BlockSource::Columns(Some(rows)) => {
+            let shape = vec![rows.nrows(), rows.ncols()];
+            let values = rows.transpose().as_slice().to_vec();
+            file.push(Tensor::new(named("directions"), shape, values));
+        }
         BlockSource::Effects { predictor, groups } => {
             put(file, named("predictor"), vec![*predictor as f64]);
             put(file, named("groups"), groups.iter().map(|group| f64::from(*group)).collect());
@@ -229,8 +230,7 @@ fn put_block(file: &mut Vec<Tensor>, name: &str, block: &Block) {
         BlockSource::Cells { tree, slots } => {
             let one = Forest { base: vec![0.0], trees: vec![tree.clone()] };
             put_forest(file, &format!("{name}.tree"), &one);
-            let slot = |slot: &u32| if *slot == LEAF { -1.0 } else { f64::from(*slot) };
-            put(file, named("slots"), slots.iter().map(slot).collect());
+            put(file, named("slots"), signed(slots));
         }
     }
 }
@@ -242,35 +242,27 @@ fn get_block(
 ) -> Option<Block> {
     let part = |part: &str| vector(&format!("{name}.{part}"));
     let one = |name: &str| part(name)?.first().copied();
-    let kind = one("kind")?;
     let centre = part("centre")?;
-    let source = if kind == CONSTANT {
-        BlockSource::Constant
-    } else if kind == SCORES {
-        BlockSource::Scores(part("mixture")?)
-    } else if kind == COLUMNS {
-        BlockSource::Columns(None)
-    } else if kind == DIRECTIONS {
-        let rows = part("directions")?;
-        let whole = rows.len() == centre.len() * inputs;
-        BlockSource::Columns(Some(
-            whole.then(|| Matrix::from_row_slice(centre.len(), inputs, &rows))?,
-        ))
-    } else if kind == EFFECTS {
-        let groups = part("groups")?.into_iter().map(|x| whole(x).map(|x| x as u32));
-        BlockSource::Effects {
-            predictor: whole(one("predictor")?)?,
-            groups: groups.collect::<Option<_>>()?,
+    let source = match whole(one("kind")?)? {
+        CONSTANT => BlockSource::Constant,
+        SCORES => BlockSource::Scores(part("mixture")?),
+        COLUMNS => BlockSource::Columns(None),
+        DIRECTIONS => {
+            let rows = part("directions")?;
+            let fits = rows.len() == centre.len() * inputs;
+            let rows = fits.then(|| Matrix::from_row_slice(centre.len(), inputs, &rows))?;
+            BlockSource::Columns(Some(rows))
         }
-    } else if kind == CELLS {
-        let tree = get_forest(vector, &format!("{name}.tree"), false)?.trees.pop()?;
-        let slot = |x: f64| if x == -1.0 { Some(LEAF) } else { whole(x).map(|x| x as u32) };
-        BlockSource::Cells {
-            tree,
-            slots: part("slots")?.into_iter().map(slot).collect::<Option<_>>()?,
+        EFFECTS => {
+            let groups = part("groups")?.into_iter().map(|x| whole(x).map(|x| x as u32));
+            let groups = groups.collect::<Option<_>>()?;
+            BlockSource::Effects { predictor: whole(one("predictor")?)?, groups }
         }
-    } else {
-        return None;
+        CELLS => {
+            let tree = get_forest(vector, &format!("{name}.tree"), false)?.trees.pop()?;
+            BlockSource::Cells { tree, slots: unsigned(part("slots")?)? }
+        }
+        _ => return None,
     };
     Some(Block {
         source,

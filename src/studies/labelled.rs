@@ -23,11 +23,11 @@ use crate::data::{
 };
 use crate::error::{Error, Result};
 use crate::evaluation::Measured;
+use crate::kernel_mean_matching::{KernelMeans, Limits};
 use crate::methods::Value;
-use crate::methods::baselines::kernel_mean_matching::{KernelMeans, Limits};
 use crate::methods::baselines::minimum_discrepancy::minimum_discrepancy;
 use crate::methods::baselines::reference::{DEFAULT_RIDGE, source_only};
-use crate::methods::labelled::weighted::learner::signs;
+use crate::methods::labelled::records::signs;
 use crate::methods::unlabelled::moment::bounded_moment;
 use crate::model::{Model, logistic};
 use crate::numeric::columns::ExampleColumns;

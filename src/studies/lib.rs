@@ -8,6 +8,7 @@
 //! | [`commands`] | the command line |
 //! | [`correction`] | public shape, private correction, compared with the alternatives |
 //! | [`predictor`] | methods with and without a public predictor |
+//! | `kernel_mean_matching` | weights that match means in a kernel's space |
 //! | [`labelled`] | labelled adaptation on real datasets |
 //! | [`persons`] | the cost of protecting whole persons |
 //! | [`ranking`] | rankings of image sets: their order, certainty and privacy |
@@ -38,6 +39,7 @@ pub mod commands;
 pub mod correction;
 pub mod discrepancy;
 pub mod grid;
+mod kernel_mean_matching;
 pub mod labelled;
 pub mod persons;
 pub mod predictor;

@@ -33,7 +33,7 @@ const STEPS: u64 = 6;
 /// A method with its settings, and public data in both roles.
 pub struct Subject {
     pub name: String,
-    method: &'static dyn Method,
+    method: &'static Method,
     settings: Settings,
     problem: Problem,
     /// The target of the plan.

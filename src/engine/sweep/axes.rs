@@ -110,7 +110,7 @@ fn varied(base: &PlanDefinition, values: &[(String, String)]) -> Result<PlanDefi
     Ok(plan)
 }
 
-fn set(plan: &mut PlanDefinition, method: &dyn Method, key: &str, text: &str) -> Result<()> {
+fn set(plan: &mut PlanDefinition, method: &Method, key: &str, text: &str) -> Result<()> {
     let wrong = |range: &str| {
         Error::usage(format!("'{text}' is not a value of {key}")).cure(format!("give {range}"))
     };

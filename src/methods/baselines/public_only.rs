@@ -5,13 +5,9 @@
 //! pays for itself.
 
 use super::reference::{DEFAULT_RIDGE, reference};
-use crate::data::{PublicRecords, Task};
-use crate::error::{Error, Result};
 use crate::labelled::public_shape::{self, public_model};
-use crate::model::Model;
+use crate::prelude::*;
 use crate::privacy::openings::OpenReleased;
-use crate::privacy::{Released, Spender, Target, Watch};
-use crate::{MOST_FEATURES, Method, Plan, Problem, Run, Settings, Spec, Start, Step};
 
 static REGRESSION: Spec = Spec {
     id: "public_only",
@@ -41,13 +37,10 @@ static CLASSIFICATION: Spec = Spec {
     ..REGRESSION
 };
 
-/// One of two methods: for numbers, or for classes.
-pub struct PublicOnly(&'static Spec);
-
 /// For labels that are numbers.
-pub const NUMBERS: &PublicOnly = &PublicOnly(&REGRESSION);
+pub const NUMBERS: &Method = &Method { spec: &REGRESSION, plan };
 /// For labels that are classes.
-pub const CLASSES: &PublicOnly = &PublicOnly(&CLASSIFICATION);
+pub const CLASSES: &Method = &Method { spec: &CLASSIFICATION, plan };
 
 /// The id of the method for a task.
 pub fn id_for(task: Task) -> &'static str {
@@ -72,35 +65,22 @@ pub fn linear(public: &PublicRecords) -> Result<Model> {
     public.once("linear model", DEFAULT_RIDGE, reference)
 }
 
-impl Method for PublicOnly {
-    fn spec(&self) -> &'static Spec {
-        self.0
+fn plan(_: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
+    let public = &problem.public;
+    if public.dimension() <= public_shape::MOST_FEATURES {
+        public.fit_into_memory()?;
     }
-
-    fn plan(&self, _: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
-        let public = &problem.public;
-        if public.dimension() <= public_shape::MOST_FEATURES {
-            public.fit_into_memory()?;
-        }
-        if public.len().min(public.dimension()) > MOST_FEATURES {
-            let (records, features) = (public.len(), public.dimension());
-            return Err(Error::usage(format!(
-                "the public data have {records} records of {features} features, and '{}' takes \
-                 {MOST_FEATURES} of one or of the other at most",
-                self.0.name
-            ))
-            .cure("select fewer columns"));
-        }
-        let plan = Plan {
-            releases: Vec::new(),
-            steps: 1,
-            signal: 1.0,
-            warnings: Vec::new(),
-            explained: None,
-        };
-        let start: Start = Box::new(|_, _| Ok(Box::new(PublicRun { problem, model: None })));
-        Ok((plan, start))
+    if public.len().min(public.dimension()) > MOST_FEATURES {
+        let (records, features) = (public.len(), public.dimension());
+        return Err(Error::usage(format!(
+            "the public data have {records} records of {features} features, and '{}' takes \
+             {MOST_FEATURES} of one or of the other at most",
+            REGRESSION.name
+        ))
+        .cure("select fewer columns"));
     }
+    let start: Start = Box::new(|_, _| Ok(Box::new(PublicRun { problem, model: None })));
+    Ok((Plan::new(Vec::new(), 1, 1.0), start))
 }
 
 struct PublicRun {

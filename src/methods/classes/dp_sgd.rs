@@ -7,18 +7,13 @@
 
 use super::sampled::design::{self, Design};
 use super::sampled::fields::{
-    AVERAGE, BATCH, CHANNELS, CLIP, HEIGHT, LEARNING_RATE, MOMENTUM, NetworkChoice, Sum, UNITS,
-    model, part, plan, steps,
+    CLIP, NetworkChoice, NetworkSettings, StepSettings, Sum, plan_of_sum, steps,
 };
 use super::sampled::step_length::StepLengths;
 use super::sampled::training::{ClippedSums, SampledTraining};
 use super::sampled::{SampledLoss, SampledObjective, TrainedParameters};
-use crate::data::{Bounded, Task};
-use crate::error::{Error, Result};
 use crate::model::Architecture;
-use crate::privacy::{Calibrated, Private, Target};
-use crate::spec::{Setting, settings, whole};
-use crate::{Method, Plan, Problem, ProblemShape, Run, Settings, Spec, Start};
+use crate::prelude::*;
 
 static SPEC: Spec = Spec {
     id: "dp_sgd",
@@ -40,48 +35,40 @@ static SPEC: Spec = Spec {
 
 settings! {
     struct DpSgdSettings {
-        model: NetworkChoice = model(NetworkChoice::Softmax),
-        units: u64 = UNITS,
-        channels: u64 = CHANNELS,
-        height: Option<u64> = HEIGHT,
-        projection: u64 = Setting {
-            name: "random projection",
-            unit: "features",
-            help: "Features are projected at random (from the public seed) to this many before \
-                   anything is learned; 0 leaves them as they are.",
-            kind: whole(0, 100_000, 0),
-        },
+        model: NetworkChoice = NetworkSettings::model,
+        units: u64 = NetworkSettings::units,
+        channels: u64 = NetworkSettings::channels,
+        height: Option<u64> = NetworkSettings::height,
+        projection: u64 = whole(0, 100_000, 0).named("random projection", "features").help(
+            "Features are projected at random (from the public seed) to this many before \
+             anything is learned; 0 leaves them as they are.",
+        ),
         steps: u64 = steps(100_000, 400),
-        batch: Option<u64> = BATCH,
+        batch: Option<u64> = StepSettings::batch,
         clip: f64 = CLIP,
-        learning_rate: Option<f64> = LEARNING_RATE,
-        momentum: f64 = MOMENTUM,
-        average: f64 = AVERAGE,
+        learning_rate: Option<f64> = StepSettings::learning_rate,
+        momentum: f64 = StepSettings::momentum,
+        average: f64 = StepSettings::average,
     }
 }
 
 /// DP-SGD on private records alone.
-pub struct DpSgd;
+pub const METHOD: &Method = &Method { spec: &SPEC, plan };
 
-impl Method for DpSgd {
-    fn spec(&self) -> &'static Spec {
-        &SPEC
-    }
-
-    fn plan(&self, settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
-        let settings = DpSgdSettings::of(settings)?;
-        let shape = &problem.shape;
-        let inputs = projected(shape, settings.projection as usize)?;
-        let network = design::network(shape, part!(settings, Chosen), inputs)?;
-        let course = part!(settings, Course);
-        let (plan, sum) = plan(shape, course, settings.clip, design::planned(&network))?;
-        let start: Start = Box::new(move |private, noise| {
-            let design = design(&problem, network)?;
-            let pace = StepLengths::of(design.model.architecture());
-            train(&problem, &private, design, pace, sum, noise)
-        });
-        Ok((plan, start))
-    }
+fn plan(given: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
+    let settings = DpSgdSettings::of(given)?;
+    let shape = &problem.shape;
+    let inputs = projected(shape, settings.projection as usize)?;
+    let network = design::network(shape, NetworkSettings::of(given)?, inputs)?;
+    let course = StepSettings::of(given)?;
+    let (mut plan, sum) = plan_of_sum(shape, course, settings.clip, network.parameters())?;
+    plan.warnings = design::remarks(&network);
+    let start: Start = Box::new(move |private, noise| {
+        let design = design(&problem, network)?;
+        let pace = StepLengths::of(design.model.architecture());
+        train(&problem, &private, design, pace, sum, noise)
+    });
+    Ok((plan, start))
 }
 
 /// Features after the random projection.
@@ -156,15 +143,16 @@ mod tests {
     /// The steps of DP-SGD written out: no clipping, no noise, samples from the same seed.
     fn plain_descent(
         (public, private): (&Dataset, &Dataset),
-        settings: &DpSgdSettings,
+        given: &Settings,
         noise: &Calibrated,
         shape: &ProblemShape,
         seed: u64,
     ) -> Classifier {
-        let chosen = part!(settings, Chosen);
+        let settings = DpSgdSettings::of(given).unwrap();
+        let chosen = NetworkSettings::of(given).unwrap();
         let network = design::network(shape, chosen, shape.dimension).unwrap();
-        let planned = design::planned(&network);
-        let (_, sum) = plan(shape, part!(settings, Course), settings.clip, planned).unwrap();
+        let course = StepSettings::of(given).unwrap();
+        let (_, sum) = plan_of_sum(shape, course, settings.clip, network.parameters()).unwrap();
         let problem = Problem { seed, ..example::problem(shape, public) };
         let design = design(&problem, network).unwrap();
         let records = Examples::new(Bounded::from(private.clone()).shared(), 2).unwrap();
@@ -186,7 +174,7 @@ mod tests {
             let members = members.into_inner().unwrap();
             // Blank examples fill the batch to a multiple of eight, as in the run.
             let width = members.len().next_multiple_of(8);
-            let mut batch = crate::numeric::Matrix::zeros(features.nrows(), width);
+            let mut batch = Matrix::zeros(features.nrows(), width);
             let mut classes = vec![u32::MAX; width];
             for (to, from) in members.iter().enumerate() {
                 batch.set_column(to, &features.column(*from));
@@ -223,7 +211,7 @@ mod tests {
                 ..Trial::new(SPEC.id, &public, &private, RehearsalNoise::None(example::TARGET), 5)
             };
             let ours = rehearsal.run().unwrap();
-            let settings = DpSgdSettings::of(&SPEC.check(&rehearsal.settings).unwrap()).unwrap();
+            let settings = SPEC.check(&rehearsal.settings).unwrap();
             let plain = plain_descent((&public, &private), &settings, &ours.calibrated, &shape, 5);
             if model == "softmax" {
                 // Ours scores in single precision.
@@ -296,7 +284,7 @@ mod tests {
         let (shape, public, _) = example::two_classes(6, 60, 400, 2);
         let pairs = [("clip", 0.7), ("batch", 40.0), ("steps", 20.0)];
         let settings = given(&pairs, "softmax");
-        let plan = example::plan(&DpSgd, &settings, &shape, &public).unwrap();
+        let plan = example::plan(METHOD, &settings, &shape, &public).unwrap();
         let [release] = plan.releases.as_slice() else { panic!() };
         let QueryKind::SampledSum { rate } = release.query.kind else { panic!() };
         let l2_sensitivity = release.query.sensitivity;
@@ -309,7 +297,7 @@ mod tests {
         let (shape, public, _) = example::two_classes(6, 60, 400, 2);
         let refusal = |pairs: &[(&str, f64)], model: &str| {
             let settings = given(pairs, model);
-            example::plan(&DpSgd, &settings, &shape, &public).unwrap_err().to_string()
+            example::plan(METHOD, &settings, &shape, &public).unwrap_err().to_string()
         };
         let error = refusal(&[("batch", 401.0)], "softmax");
         assert!(error.contains("401") && error.contains("400 private"), "{error}");
@@ -321,9 +309,9 @@ mod tests {
         assert!(error.contains("6 features") && error.contains("5×1"), "{error}");
         let none = ProblemShape { classes: vec!["one".to_owned()], ..shape.clone() };
         let settings = given(&[], "softmax");
-        assert!(example::plan(&DpSgd, &settings, &none, &public).is_err());
+        assert!(example::plan(METHOD, &settings, &none, &public).is_err());
         let wide = ProblemShape { dimension: 7, ..shape.clone() };
-        let error = example::plan(&DpSgd, &settings, &wide, &public).unwrap_err();
+        let error = example::plan(METHOD, &settings, &wide, &public).unwrap_err();
         assert!(error.to_string().contains("6 features where the plan has 60 of 7"), "{error}");
     }
 }

@@ -26,29 +26,18 @@
 //! that no sum cancels numbers far larger than its result.
 
 use super::dp_sgd;
-use super::sampled::design::{self, ANCHORS, Design, PlannedDesign, generator};
-use super::sampled::fields::{
-    AVERAGE, BATCH, CHANNELS, HEIGHT, LEARNING_RATE, MOMENTUM, NetworkChoice, StepSettings, UNITS,
-    batch, model, part, steps,
-};
+use super::sampled::design::{self, ANCHORS, Design, generator};
+use super::sampled::fields::{NetworkChoice, NetworkSettings, StepSettings, batch, steps};
 use super::sampled::step_length::StepLengths;
 use super::sampled::training::{ClippingEffect, GradientSource, SampledTraining, seen};
 use super::sampled::{Examples, SampledObjective, rounding};
-use crate::data::{PublicData, Task};
-use crate::error::{Error, Result};
-use crate::faults::{Fault, planted};
-use crate::model::{Classifier, Gradients};
+use crate::model::Gradients;
 use crate::numeric::product::{inner_products, plain, product};
 use crate::numeric::projection::shrink_factor;
-use crate::numeric::rounding::summation_error;
-use crate::numeric::{Matrix, Vector, symmetric};
-use crate::plan::GRADIENT;
+use crate::numeric::symmetric;
+use crate::prelude::*;
+use crate::privacy::Contributions;
 use crate::privacy::openings::{OpenPrivate, OpenReleased};
-use crate::privacy::{
-    Adjacency, Allotment, Contributions, Private, Release, Released, SampledSum, Spender, Target,
-};
-use crate::spec::{Setting, automatic_whole, choices, real, settings, whole};
-use crate::{Method, Mode, Plan, Problem, ProblemShape, Series, Settings, Spec, Start};
 use rand::RngExt;
 
 /// The default number of directions and anchors.
@@ -91,138 +80,119 @@ static SPEC: Spec = Spec {
 
 settings! {
     struct GepSettings {
-        mode: Mode = Setting {
-            name: "mode",
-            unit: "",
-            help: "rigorous: noise from the accountant, on samples. as_printed: noise and steps of \
-                   the paper, on all records, for reproduction; the certificate states what the \
-                   accountant proves for that noise.",
-            kind: Mode::or(Mode::Rigorous),
-        },
-        model: NetworkChoice = model(NetworkChoice::Softmax),
-        units: u64 = UNITS,
-        channels: u64 = CHANNELS,
-        height: Option<u64> = HEIGHT,
-        basis: Option<u64> = Setting {
-            name: "basis dimension k",
-            unit: "directions",
-            help: "Of the anchor subspace. More keep more of the gradients and cost more noise. \
-                   Automatic takes 100, or as many as public records and parameters allow.",
-            kind: automatic_whole(2000.0),
-        },
-        anchors: Option<u64> = Setting {
-            name: "anchors",
-            unit: "records",
-            help: "Public records whose gradients span the anchor subspace; at least as many as \
-                   directions. Automatic takes 400, or all if there are fewer.",
-            kind: automatic_whole(10_000.0),
-        },
-        anchor_labels: AnchorLabels = Setting {
-            name: "anchor labels",
-            unit: "",
-            help: "Labels of the public records there: drawn at random, or their own where they \
-                   have the private classes.",
-            kind: AnchorLabels::or(AnchorLabels::Random),
-        },
-        refresh: u64 = Setting {
-            name: "refresh",
-            unit: "steps",
-            help: "The subspace is computed again after so many steps.",
-            kind: whole(1, 1000, 1),
-        },
-        clip_embedding: f64 = Setting {
-            name: "clip S₁",
-            unit: "norm of embedding",
-            help: "What a gradient says inside the subspace is clipped to this norm.",
-            kind: real(1e-6, 1e6, 0.5),
-        },
-        clip_residual: f64 = Setting {
-            name: "clip S₂",
-            unit: "norm of residual",
-            help: "What it says outside is clipped to this norm; 0 leaves it out.",
-            kind: real(0.0, 1e6, 0.25),
-        },
-        share: f64 = Setting {
-            name: "share of S₁",
-            unit: "share of budget",
-            help: "Part of the budget for the embedding; the rest is for the residual.",
-            kind: real(0.01, 0.99, 0.5),
-        },
+        mode: Mode = Mode::or(Mode::Rigorous).named("mode", "").help(
+            "rigorous: noise from the accountant, on samples. as_printed: noise and steps of the \
+             paper, on all records, for reproduction; the certificate states what the accountant \
+             proves for that noise.",
+        ),
+        model: NetworkChoice = NetworkSettings::model,
+        units: u64 = NetworkSettings::units,
+        channels: u64 = NetworkSettings::channels,
+        height: Option<u64> = NetworkSettings::height,
+        basis: Option<u64> = automatic_whole(2000.0).named("basis dimension k", "directions").help(
+            "Of the anchor subspace. More keep more of the gradients and cost more noise. \
+             Automatic takes 100, or as many as public records and parameters allow.",
+        ),
+        anchors: Option<u64> = automatic_whole(10_000.0).named("anchors", "records").help(
+            "Public records whose gradients span the anchor subspace; at least as many as \
+             directions. Automatic takes 400, or all if there are fewer.",
+        ),
+        anchor_labels: AnchorLabels = AnchorLabels::or(AnchorLabels::Random)
+            .named("anchor labels", "")
+            .help(
+                "Labels of the public records there: drawn at random, or their own where they \
+                 have the private classes.",
+            ),
+        refresh: u64 = whole(1, 1000, 1).named("refresh", "steps")
+            .help("The subspace is computed again after so many steps."),
+        clip_embedding: f64 = real(1e-6, 1e6, 0.5).named("clip S₁", "norm of embedding")
+            .help("What a gradient says inside the subspace is clipped to this norm."),
+        clip_residual: f64 = real(0.0, 1e6, 0.25).named("clip S₂", "norm of residual")
+            .help("What it says outside is clipped to this norm; 0 leaves it out."),
+        share: f64 = real(0.01, 0.99, 0.5).named("share of S₁", "share of budget")
+            .help("Part of the budget for the embedding; the rest is for the residual."),
         steps: u64 = steps(100_000, 30),
-        batch: Option<u64> = BATCH,
-        learning_rate: Option<f64> = LEARNING_RATE,
-        momentum: f64 = MOMENTUM,
-        average: f64 = AVERAGE,
+        batch: Option<u64> = StepSettings::batch,
+        learning_rate: Option<f64> = StepSettings::learning_rate,
+        momentum: f64 = StepSettings::momentum,
+        average: f64 = StepSettings::average,
     }
 }
 
 /// DP-SGD with gradients split along and across the span of public ones.
-pub struct Gep;
+pub const METHOD: &Method = &Method { spec: &SPEC, plan };
 
-impl Method for Gep {
-    fn spec(&self) -> &'static Spec {
-        &SPEC
+fn plan(settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
+    let given = settings;
+    let (mut settings, mut course) = (GepSettings::of(given)?, StepSettings::of(given)?);
+    let shape = &problem.shape;
+    let printed = settings.mode == Mode::AsPrinted;
+    if printed {
+        settings.print(given)?;
+        (course.average, course.batch) = (0.0, Some(shape.private_records as u64));
     }
-
-    fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
-        let given = settings;
-        let mut settings = GepSettings::of(given)?;
-        let shape = &problem.shape;
-        let mut noise = Allotment::Share(1.0);
-        if settings.mode == Mode::AsPrinted {
-            settings.print(given, shape)?;
-            noise = Allotment::AsPrinted(printed_noise(target, settings.steps));
-        }
-        let labels = settings.anchor_labels;
-        check_labels(labels, shape, &problem.public)?;
-        let network = design::network(shape, part!(settings, Chosen), shape.dimension)?;
-        let sizes = sizes(shape, network.parameters(), settings.anchors, settings.basis)?;
-        let split =
-            ContributionSplit::new(settings.clip_embedding, settings.clip_residual, settings.share)
-                .of_sizes(sizes.directions, network.parameters());
-        let course = part!(settings, Course);
-        let planned = design::planned(&network);
-        let (plan, release) = plan(shape, course, noise, sizes.directions, split, planned)?;
-        let start: Start = Box::new(move |private, noise| {
-            let design = dp_sgd::design(&problem, network)?;
-            let trained = design.model.parameters().len();
-            let source = Embedded {
-                release,
-                objective: design.objective,
-                anchors: anchors(&problem, &design, labels, sizes.anchors)?,
-                split,
-                directions: sizes.directions,
-                refresh: settings.refresh,
-                batch: batch(&problem.shape, course.batch)? as f64,
-                drawn: 0,
-                basis: Anchor::default(),
-            };
-            let length = noise.scale(&release)? * split.noise_length(sizes.directions, trained);
-            let pace = StepLengths::of(design.model.architecture());
-            let motion = pace.motion(course, length / source.batch, trained);
-            Ok(Box::new(SampledTraining::new(
-                &problem,
-                &private,
-                design,
-                Box::new(source),
-                motion,
-            )?))
-        });
-        Ok((plan, start))
-    }
+    let labels = settings.anchor_labels;
+    check_labels(labels, shape, &problem.public)?;
+    let network = design::network(shape, NetworkSettings::of(given)?, shape.dimension)?;
+    let parameters = network.parameters();
+    let Sizes { directions, anchors } = sizes(shape, parameters, settings.anchors, settings.basis)?;
+    let split =
+        ContributionSplit::new(settings.clip_embedding, settings.clip_residual, settings.share)
+            .of_sizes(directions, parameters);
+    let (batch, n) = (batch(shape, course.batch)?, shape.private_records);
+    let residual = if split.residual > 0.0 { parameters } else { 0 };
+    let release = Release::new(
+        GRADIENT,
+        SampledSum {
+            sensitivity: 1.0 + split.rounding(n, directions, parameters),
+            numbers: directions + residual,
+            rate: batch as f64 / n as f64,
+        },
+    );
+    let (noise, records) = if printed {
+        let noise = Allotment::AsPrinted(printed_noise(target, course.steps));
+        (noise, "all records".to_owned())
+    } else {
+        (Allotment::Share(1.0), format!("one Poisson sample of about {batch} records"))
+    };
+    let what = format!(
+        "the sum of clipped gradient embeddings ({directions} numbers) and residuals \
+         ({residual} numbers) over {records}, in each step"
+    );
+    let announced = release.announced(what, course.steps, noise, Adjacency::ZeroOut);
+    let mut plan = Plan::new(vec![announced], course.steps, batch as f64);
+    plan.warnings = design::remarks(&network);
+    let start: Start = Box::new(move |private, noise| {
+        let design = dp_sgd::design(&problem, network)?;
+        let source = Embedded {
+            release,
+            objective: design.objective,
+            anchors: anchor_records(&problem, &design, labels, anchors)?,
+            split,
+            directions,
+            refresh: settings.refresh,
+            batch: batch as f64,
+            drawn: 0,
+            basis: Anchor::default(),
+        };
+        let length = noise.scale(&release)? * split.noise_length(directions, parameters);
+        let pace = StepLengths::of(design.model.architecture());
+        let motion = pace.motion(course, length / source.batch, parameters);
+        Ok(Box::new(SampledTraining::new(&problem, &private, design, Box::new(source), motion)?))
+    });
+    Ok((plan, start))
 }
 
 impl GepSettings {
     /// Takes the values that the paper fixes, and refuses others.
-    fn print(&mut self, given: &Settings, shape: &ProblemShape) -> Result<()> {
+    fn print(&mut self, given: &Settings) -> Result<()> {
         let own = ["refresh", "share", "batch", "momentum", "average"];
         self.mode.fixes(&SPEC, given, &own)?;
         if self.clip_residual == 0.0 {
             return Err(Error::usage("as_printed releases residuals, and clip S₂ is 0")
                 .cure("give a clip S₂ above 0, or choose mode: \"rigorous\""));
         }
-        (self.share, self.average) = (0.5, 0.0);
-        self.batch = Some(shape.private_records as u64);
+        self.share = 0.5;
         Ok(())
     }
 }
@@ -289,7 +259,7 @@ fn check_labels(labels: AnchorLabels, shape: &ProblemShape, public: &PublicData)
     .cure("take random labels, or public records with the private classes"))
 }
 
-fn anchors(
+fn anchor_records(
     problem: &Problem,
     design: &Design,
     labels: AnchorLabels,
@@ -311,45 +281,6 @@ fn anchors(
     };
     let classes = at.iter().map(class).collect();
     seen(design, records.select(&at).of_classes(classes))
-}
-
-fn plan(
-    shape: &ProblemShape,
-    course: StepSettings,
-    noise: Allotment,
-    directions: usize,
-    split: ContributionSplit,
-    design: PlannedDesign,
-) -> Result<(Plan, Release<SampledSum>)> {
-    let parameters = design.trained;
-    let (batch, n) = (batch(shape, course.batch)?, shape.private_records);
-    let steps = course.steps;
-    let residual = if split.residual > 0.0 { parameters } else { 0 };
-    let release = Release::new(
-        GRADIENT,
-        SampledSum {
-            sensitivity: 1.0 + split.rounding(n, directions, parameters),
-            numbers: directions + residual,
-            rate: batch as f64 / n as f64,
-        },
-    );
-    let records = if matches!(noise, Allotment::AsPrinted(_)) {
-        "all records".to_owned()
-    } else {
-        format!("one Poisson sample of about {batch} records")
-    };
-    let what = format!(
-        "the sum of clipped gradient embeddings ({directions} numbers) and residuals \
-         ({residual} numbers) over {records}, in each step"
-    );
-    let plan = Plan {
-        releases: vec![release.announced(what, steps, noise, Adjacency::ZeroOut)],
-        steps,
-        signal: batch as f64,
-        warnings: design.remarks,
-        explained: None,
-    };
-    Ok((plan, release))
 }
 
 /// How a record's contribution of length 1 is divided.
@@ -490,7 +421,7 @@ impl Contributions for Embeddings<'_> {
 }
 
 /// An anchor subspace.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct Anchor {
     /// V, with columns of zeros where the public gradients have too few directions.
     basis: Matrix,
@@ -498,13 +429,6 @@ struct Anchor {
     combinations: Matrix,
     /// Share of the public gradients' energy in the subspace.
     energy: f64,
-}
-
-impl Default for Anchor {
-    fn default() -> Self {
-        let empty = Matrix::zeros(0, 0);
-        Self { basis: empty.clone(), combinations: empty, energy: 0.0 }
-    }
 }
 
 impl Anchor {
@@ -743,11 +667,11 @@ mod tests {
         ] {
             let mut given = given.clone();
             given.insert(key.to_owned(), Value::Number(number));
-            let error = example::plan(&Gep, &given, &shape, &public).unwrap_err();
+            let error = example::plan(METHOD, &given, &shape, &public).unwrap_err();
             let key = if key == "clip_residual" { "clip S₂" } else { key };
             assert!(error.what().contains(key), "{error}");
             given.remove("mode");
-            example::plan(&Gep, &given, &shape, &public).unwrap();
+            example::plan(METHOD, &given, &shape, &public).unwrap();
         }
     }
 
@@ -829,7 +753,7 @@ mod tests {
     fn the_plan_announces_vectors_of_length_one() {
         let (shape, public, _) = example::two_classes(6, 60, 400, 2);
         let given = settings(&[("basis", 5.0), ("batch", 40.0), ("steps", 20.0)]);
-        let plan = example::plan(&Gep, &given, &shape, &public).unwrap();
+        let plan = example::plan(METHOD, &given, &shape, &public).unwrap();
         let [release] = plan.releases.as_slice() else { panic!() };
         let QueryKind::SampledSum { rate } = release.query.kind else { panic!() };
         let l2_sensitivity = release.query.sensitivity;
@@ -860,7 +784,7 @@ mod tests {
         theirs.extend(settings(&[("clip", 0.3)]));
         let noise = RehearsalNoise::None(example::TARGET);
         let parameters = |done: crate::trial::Tried| match done.model {
-            crate::model::Model::Classifier(model) => Vector::from_column_slice(model.parameters()),
+            Model::Classifier(model) => Vector::from_column_slice(model.parameters()),
             _ => panic!("another model"),
         };
         let gep = rehearse("gep", ours.clone(), noise);
@@ -902,7 +826,7 @@ mod tests {
         let refusal = |pairs: &[(&str, f64)], labels: &str, public: &Dataset| {
             let mut given = settings(pairs);
             given.insert("anchor_labels".to_owned(), Value::Text(labels.to_owned()));
-            example::plan(&Gep, &given, &shape, public).unwrap_err().to_string()
+            example::plan(METHOD, &given, &shape, public).unwrap_err().to_string()
         };
         let error = refusal(&[("basis", 13.0)], "random", &public);
         assert!(error.contains("13 directions") && error.contains("12 numbers"), "{error}");

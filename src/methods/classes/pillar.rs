@@ -11,21 +11,15 @@
 //! the public ones as given and drawn independently of them.
 
 use super::dp_sgd::train;
-use super::sampled::design::{self, Design, PlannedDesign};
-use super::sampled::fields::{AVERAGE, BATCH, CLIP, LEARNING_RATE, MOMENTUM, part, plan, steps};
+use super::sampled::design::{self, Design};
+use super::sampled::fields::{CLIP, StepSettings, plan_of_sum, steps};
 use super::sampled::step_length::StepLengths;
 use super::sampled::{SampledLoss, SampledObjective, TrainedParameters};
-use crate::data::{PublicData, Task};
-use crate::error::{Error, Result};
+use crate::model::Architecture;
 use crate::model::layer::{Dense, Layer};
-use crate::model::{Architecture, Classifier};
 use crate::numeric::principal::Principal;
-use crate::numeric::{Matrix, Vector};
-use crate::privacy::Target;
-use crate::spec::{Setting, automatic_whole, choices, flag, real, settings};
-use crate::{
-    ExplainedEnergy, Method, Plan, Problem, ProblemShape, Separation, Settings, Spec, Start,
-};
+use crate::prelude::*;
+use crate::{ExplainedEnergy, Separation};
 
 /// The default number of directions.
 const USUAL_COMPONENTS: usize = 40;
@@ -62,94 +56,72 @@ static SPEC: Spec = Spec {
 
 settings! {
     struct PillarSettings {
-        components: Option<u64> = Setting {
-            name: "components k",
-            unit: "directions",
-            help: "Principal directions of the public records that are kept. Fewer need less \
-                   noise and say less; the smaller n·ε, the fewer. Automatic takes 40, or all if \
-                   there are fewer.",
-            kind: automatic_whole(1e5),
-        },
-        centre: bool = Setting {
-            name: "centre",
-            unit: "",
-            help: "Subtract the public mean first. Without it the first direction is mostly the \
-                   mean.",
-            kind: flag(true),
-        },
-        loss: LossKind = Setting {
-            name: "loss",
-            unit: "",
-            help: "Multinomial logistic loss, or hinge losses of every class against the rest.",
-            kind: LossKind::or(LossKind::Logistic),
-        },
-        margin: f64 = Setting {
-            name: "margin ζ",
-            unit: "score",
-            help: "Of the hinge loss: nothing is lost on scores beyond it.",
-            kind: real(1e-3, 10.0, 0.5),
-        },
+        components: Option<u64> = automatic_whole(1e5).named("components k", "directions").help(
+            "Principal directions of the public records that are kept. Fewer need less noise and \
+             say less; the smaller n·ε, the fewer. Automatic takes 40, or all if there are \
+             fewer.",
+        ),
+        centre: bool = flag(true).named("centre", "").help(
+            "Subtract the public mean first. Without it the first direction is mostly the mean.",
+        ),
+        loss: LossKind = LossKind::or(LossKind::Logistic).named("loss", "")
+            .help("Multinomial logistic loss, or hinge losses of every class against the rest."),
+        margin: f64 = real(1e-3, 10.0, 0.5).named("margin ζ", "score")
+            .help("Of the hinge loss: nothing is lost on scores beyond it."),
         steps: u64 = steps(100_000, 400),
-        batch: Option<u64> = BATCH,
+        batch: Option<u64> = StepSettings::batch,
         clip: f64 = CLIP,
-        learning_rate: Option<f64> = LEARNING_RATE,
-        momentum: f64 = MOMENTUM,
-        average: f64 = AVERAGE,
+        learning_rate: Option<f64> = StepSettings::learning_rate,
+        momentum: f64 = StepSettings::momentum,
+        average: f64 = StepSettings::average,
     }
 }
 
 /// Private logistic regression in the directions that public records span.
-pub struct Pillar;
+pub const METHOD: &Method = &Method { spec: &SPEC, plan };
 
-impl Method for Pillar {
-    fn spec(&self) -> &'static Spec {
-        &SPEC
-    }
-
-    fn plan(&self, settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
-        let settings = PillarSettings::of(settings)?;
-        let shape = &problem.shape;
-        let components = components(shape, settings.components)?;
-        let loss = match settings.loss {
-            LossKind::Logistic => SampledLoss::CrossEntropy,
-            LossKind::Hinge => SampledLoss::Hinge(settings.margin),
+fn plan(given: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
+    let settings = PillarSettings::of(given)?;
+    let shape = &problem.shape;
+    let components = components(shape, settings.components)?;
+    let loss = match settings.loss {
+        LossKind::Logistic => SampledLoss::CrossEntropy,
+        LossKind::Hinge => SampledLoss::Hinge(settings.margin),
+    };
+    let head = head(components, shape, loss)?;
+    let centred = f64::from(u8::from(settings.centre));
+    let (shares, separation) =
+        problem.public.once("what components hold", centred, |public, centred| {
+            let shares = directions(public, 0, centred > 0.0)?.1.shares();
+            Ok((shares, Separation::of(public, centred > 0.0)?))
+        })?;
+    let explained = ExplainedEnergy { chosen: components, shares, separation };
+    let course = StepSettings::of(given)?;
+    let (mut plan, sum) = plan_of_sum(shape, course, settings.clip, head.parameters())?;
+    plan.warnings.push(explained.words());
+    let separation = explained.separation.as_ref();
+    plan.warnings.extend(separation.map(|it| it.words(components, explained.gap(components))));
+    plan.explained = Some(explained);
+    let start: Start = Box::new(move |private, noise| {
+        let factor = match loss {
+            SampledLoss::CrossEntropy => 1.0,
+            SampledLoss::Hinge(margin) => {
+                HINGE_RATE * margin * margin * problem.shape.classes.len() as f64
+            }
         };
-        let head = head(components, shape, loss)?;
-        let centred = f64::from(u8::from(settings.centre));
-        let (shares, separation) =
-            problem.public.once("what components hold", centred, |public, centred| {
-                let shares = directions(public, 0, centred > 0.0)?.1.shares();
-                Ok((shares, Separation::of(public, centred > 0.0)?))
-            })?;
-        let explained = ExplainedEnergy { chosen: components, shares, separation };
-        let design = PlannedDesign { trained: head.parameters(), remarks: Vec::new() };
-        let course = part!(settings, Course);
-        let (mut plan, sum) = plan(shape, course, settings.clip, design)?;
-        plan.warnings.push(explained.words());
-        let separation = explained.separation.as_ref();
-        plan.warnings.extend(separation.map(|it| it.words(components, explained.gap(components))));
-        plan.explained = Some(explained);
-        let start: Start = Box::new(move |private, noise| {
-            let factor = match loss {
-                SampledLoss::CrossEntropy => 1.0,
-                SampledLoss::Hinge(margin) => {
-                    HINGE_RATE * margin * margin * problem.shape.classes.len() as f64
-                }
-            };
-            let pace = StepLengths::of(&head).times(factor);
-            let (mean, principal) = directions(&problem.public, components, settings.centre)?;
-            // If public records do not vary enough, the last directions are empty.
-            let directions = principal.directions.resize_horizontally(components, 0.0);
-            let design = Design {
-                scale: 1.0,
-                frozen: Some(projection(&directions, &mean)?),
-                model: design::first(head, 0)?,
-                objective: SampledObjective { loss, trained: TrainedParameters::Everything },
-            };
-            train(&problem, &private, design, pace, sum, noise)
-        });
-        Ok((plan, start))
-    }
+        let pace = StepLengths::of(&head).times(factor);
+        let (mean, principal) = directions(&problem.public, components, settings.centre)?;
+        // If public records do not vary enough, the last directions are empty.
+        let directions = principal.directions.resize_horizontally(components, 0.0);
+        let design = Design {
+            scale: 1.0,
+            frozen: Some(projection(&directions, &mean)?),
+            model: design::first(head, 0)?,
+            objective: SampledObjective { loss, trained: TrainedParameters::Everything },
+        };
+        train(&problem, &private, design, pace, sum, noise)
+    });
+    Ok((plan, start))
 }
 
 fn components(shape: &ProblemShape, wanted: Option<u64>) -> Result<usize> {
@@ -288,14 +260,14 @@ mod tests {
     fn the_plan_tells_what_is_kept_and_refuses_more_components_than_there_are() {
         let (shape, public, _) = example::two_classes(6, 60, 400, 2);
         let plan = |shape: &ProblemShape, public: &Dataset, count: f64| {
-            example::plan(&Pillar, &given(&[("components", count)]), shape, public)
+            example::plan(METHOD, &given(&[("components", count)]), shape, public)
         };
         let found = plan(&shape, &public, 3.0).unwrap();
         assert!(found.warnings[0].contains("3 components keep"), "{:?}", found.warnings);
         let explained = found.explained.unwrap();
         assert_eq!((explained.chosen, explained.shares.len()), (3, 6));
         assert!((explained.shares[5] - 1.0).abs() < 1e-12);
-        assert_eq!(found.releases[0].adjacency, crate::privacy::Adjacency::ZeroOut);
+        assert_eq!(found.releases[0].adjacency, Adjacency::ZeroOut);
         let error = plan(&shape, &public, 7.0).unwrap_err().to_string();
         assert!(error.contains("7 components") && error.contains("6 features"), "{error}");
         let few = Dataset {

@@ -10,22 +10,17 @@
 use rand::seq::SliceRandom;
 
 use super::dp_sgd::train;
-use super::sampled::design::{self, Design, PUBLIC_BATCHES, PlannedDesign, generator, remarks};
+use super::sampled::design::{self, Design, PUBLIC_BATCHES, generator};
 use super::sampled::fields::{
-    AVERAGE, BATCH, CHANNELS, CLIP, HEIGHT, LEARNING_RATE, MOMENTUM, NetworkChoice,
-    NetworkSettings, UNITS, model, part, plan, steps,
+    CLIP, NetworkChoice, NetworkSettings, StepSettings, plan_of_sum, steps,
 };
 use super::sampled::step_length::StepLengths;
 use super::sampled::training::seen;
 use super::sampled::{Examples, SampledLoss, SampledObjective, TrainedParameters};
-use crate::data::{Classes, PublicData, PublicRecords, Task};
-use crate::error::{Error, Result};
+use crate::data::Classes;
+use crate::model::Architecture;
 use crate::model::layer::Layer;
-use crate::model::{Architecture, Classifier};
-use crate::numeric::Vector;
-use crate::privacy::Target;
-use crate::spec::{Setting, choices, real, settings, whole};
-use crate::{Method, Plan, Problem, ProblemShape, Settings, Spec, Start};
+use crate::prelude::*;
 
 const PUBLIC_BATCH: usize = 64;
 const PUBLIC_MOMENTUM: f64 = 0.9;
@@ -60,79 +55,74 @@ static SPEC: Spec = Spec {
 
 settings! {
     struct PretrainingSettings {
-        model: NetworkChoice = model(NetworkChoice::HiddenLayer),
-        units: u64 = UNITS,
-        channels: u64 = CHANNELS,
-        height: Option<u64> = HEIGHT,
-        epochs: u64 = Setting {
-            name: "public epochs",
-            unit: "passes",
-            help: "Passes over the public records, without noise.",
-            kind: whole(1, 1000, 20),
-        },
-        public_rate: f64 = Setting {
-            name: "public learning rate",
-            unit: "",
-            help: "Of the passes over the public records, with a momentum of 0.9.",
-            kind: real(1e-6, 100.0, 0.02),
-        },
-        trained: TrainedPart = Setting {
-            name: "trained layers",
-            unit: "",
-            help: "What private records change: all layers, the last alone, or the biases of all \
-                   together with the last.",
-            kind: TrainedPart::or(TrainedPart::Last),
-        },
+        model: NetworkChoice =
+            NetworkChoice::or(NetworkChoice::HiddenLayer).like(&NetworkSettings::model),
+        units: u64 = NetworkSettings::units,
+        channels: u64 = NetworkSettings::channels,
+        height: Option<u64> = NetworkSettings::height,
+        epochs: u64 = whole(1, 1000, 20).named("public epochs", "passes")
+            .help("Passes over the public records, without noise."),
+        public_rate: f64 = real(1e-6, 100.0, 0.02).named("public learning rate", "")
+            .help("Of the passes over the public records, with a momentum of 0.9."),
+        trained: TrainedPart = TrainedPart::or(TrainedPart::Last).named("trained layers", "").help(
+            "What private records change: all layers, the last alone, or the biases of all \
+             together with the last.",
+        ),
         steps: u64 = steps(100_000, 200),
-        batch: Option<u64> = BATCH,
+        batch: Option<u64> = StepSettings::batch,
         clip: f64 = CLIP,
-        learning_rate: Option<f64> = LEARNING_RATE,
-        momentum: f64 = MOMENTUM,
-        average: f64 = AVERAGE,
+        learning_rate: Option<f64> = StepSettings::learning_rate,
+        momentum: f64 = StepSettings::momentum,
+        average: f64 = StepSettings::average,
     }
 }
 
 /// A network trained on public records, then by DP-SGD on private ones.
-pub struct Pretraining;
+pub const METHOD: &Method = &Method { spec: &SPEC, plan };
 
-impl Method for Pretraining {
-    fn spec(&self) -> &'static Spec {
-        &SPEC
+fn plan(given: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
+    let settings = PretrainingSettings::of(given)?;
+    let chosen = NetworkSettings::of(given)?;
+    let shape = &problem.shape;
+    if shape.start.is_none() {
+        public_classes(&problem.public)?;
     }
-
-    fn plan(&self, settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
-        let settings = PretrainingSettings::of(settings)?;
-        let shape = &problem.shape;
-        if shape.start.is_none() {
-            public_classes(&problem.public)?;
-        }
-        let network = network(shape, part!(settings, Chosen))?;
-        let course = part!(settings, Course);
-        let design = planned(&network, settings.trained);
-        let (plan, sum) = plan(shape, course, settings.clip, design)?;
-        let start: Start = Box::new(move |private, noise| {
-            let Problem { shape, public, .. } = &problem;
-            let (known, classes, scale) = if let Some(start) = &shape.start {
-                let scale = design::scale(public, start.model.architecture());
-                (without_scale(&start.model, scale)?, &start.classes, scale)
-            } else {
-                let known = pretrained(&problem, settings)?;
-                let scale = design::scale(public, known.architecture());
-                (known, &public_classes(public)?.names, scale)
-            };
-            let model =
-                if *classes == shape.classes { known } else { with_new_head(&known, network)? };
-            let design = freeze(model, settings.trained, scale)?;
-            let pace = pace(&design, public)?;
-            train(&problem, &private, design, pace, sum, noise)
-        });
-        Ok((plan, start))
-    }
+    let network = network(shape, chosen)?;
+    let course = StepSettings::of(given)?;
+    let (mut plan, sum) = plan_of_sum(shape, course, settings.clip, settings.trained.of(&network))?;
+    plan.warnings = design::remarks(&network);
+    let start: Start = Box::new(move |private, noise| {
+        let Problem { shape, public, .. } = &problem;
+        let (known, classes, scale) = if let Some(start) = &shape.start {
+            let scale = design::scale(public, start.model.architecture());
+            (without_scale(&start.model, scale)?, &start.classes, scale)
+        } else {
+            let known = pretrained(&problem, settings, chosen)?;
+            let scale = design::scale(public, known.architecture());
+            (known, &public_classes(public)?.names, scale)
+        };
+        let model = if *classes == shape.classes { known } else { with_new_head(&known, network)? };
+        let design = freeze(model, settings.trained, scale)?;
+        let pace = pace(&design, public)?;
+        train(&problem, &private, design, pace, sum, noise)
+    });
+    Ok((plan, start))
 }
 
 choices! {
     /// The part of a network that private records change.
     pub enum TrainedPart { Last = "last", Biases = "biases", All = "all" }
+}
+
+impl TrainedPart {
+    /// The number of trained parameters.
+    fn of(self, network: &Architecture) -> usize {
+        match self {
+            Self::All => network.parameters(),
+            Self::Last => network.layers().last().map_or(0, Layer::parameters),
+            Self::Biases => network.fine_positions().len(),
+        }
+    }
 }
 
 fn public_classes(public: &PublicData) -> Result<&Classes> {
@@ -186,22 +176,17 @@ fn without_scale(model: &Classifier, scale: f64) -> Result<Classifier> {
     Ok(model)
 }
 
-fn planned(network: &Architecture, part: TrainedPart) -> PlannedDesign {
-    let trained = match part {
-        TrainedPart::All => network.parameters(),
-        TrainedPart::Last => network.layers().last().map_or(0, Layer::parameters),
-        TrainedPart::Biases => network.fine_positions().len(),
-    };
-    PlannedDesign { trained, remarks: remarks(network) }
-}
-
 /// The design after training on the public records.
-fn pretrained(problem: &Problem, settings: PretrainingSettings) -> Result<Classifier> {
+fn pretrained(
+    problem: &Problem,
+    settings: PretrainingSettings,
+    chosen: NetworkSettings,
+) -> Result<Classifier> {
     let Problem { shape, public, seed, .. } = problem;
     let names = public_classes(public)?.names.clone();
     let records = Examples::new(public.shared(), names.len())?;
     let public_shape = ProblemShape { classes: names, ..shape.clone() };
-    let network = design::network(&public_shape, part!(settings, Chosen), shape.dimension)?;
+    let network = design::network(&public_shape, chosen, shape.dimension)?;
     let design = Design {
         scale: design::scale(public, &network),
         frozen: None,
@@ -320,16 +305,18 @@ mod tests {
             let done = run(&public, &private, settings.clone());
             assert!(right(&done.model, &private) > 1050, "{trained} {model}");
             let Model::Classifier(tuned) = &done.model else { panic!() };
-            let settings = PretrainingSettings::of(&SPEC.check(&settings).unwrap()).unwrap();
+            let checked = SPEC.check(&settings).unwrap();
+            let settings = PretrainingSettings::of(&checked).unwrap();
+            let chosen = NetworkSettings::of(&checked).unwrap();
             let problem = Problem { seed: 1, ..example::problem(&shape, &public) };
-            let known = pretrained(&problem, settings).unwrap();
+            let known = pretrained(&problem, settings, chosen).unwrap();
             let scale = design::scale(&problem.public, known.architecture());
             let design = freeze(known, TrainedPart::All, scale).unwrap();
             let known = design.whole(design.model.parameters().to_vec()).unwrap();
             let moved = known.parameters().iter().zip(tuned.parameters());
             let moved = moved.filter(|(before, after)| before != after).count();
-            let network = network(&shape, part!(settings, Chosen)).unwrap();
-            let numbers = planned(&network, settings.trained).trained;
+            let network = network(&shape, chosen).unwrap();
+            let numbers = settings.trained.of(&network);
             assert_eq!(moved, numbers, "{trained} {model}");
         }
     }
@@ -337,10 +324,11 @@ mod tests {
     #[test]
     fn a_model_of_an_earlier_run_is_where_training_starts() {
         let (shape, public, private) = example::two_classes(6, 600, 1500, 2);
-        let settings = SPEC.check(&given("last", "hidden_layer")).unwrap();
-        let settings = PretrainingSettings::of(&settings).unwrap();
+        let checked = SPEC.check(&given("last", "hidden_layer")).unwrap();
+        let settings = PretrainingSettings::of(&checked).unwrap();
+        let chosen = NetworkSettings::of(&checked).unwrap();
         let problem = Problem { seed: 1, ..example::problem(&shape, &public) };
-        let known = pretrained(&problem, settings).unwrap();
+        let known = pretrained(&problem, settings, chosen).unwrap();
         let scale = design::scale(&problem.public, known.architecture());
         let known = freeze(known, TrainedPart::All, scale).unwrap();
         let known = known.whole(known.model.parameters().to_vec()).unwrap();
@@ -357,10 +345,10 @@ mod tests {
             let prepared = method(SPEC.id).unwrap().prepare(&settings, problem, target).unwrap();
             let noise = prepared.plan().calibrate(target).unwrap();
             let same = shape.start.as_ref().unwrap().classes == shape.classes;
-            let private = crate::privacy::Private::new(private.clone().into());
+            let private = Private::new(private.clone().into());
             let mut run = prepared.start(private, &noise).unwrap();
-            let mut spender = crate::privacy::Spender::rehearsal(&noise, 1);
-            run.step(&mut spender, &crate::privacy::Watch::sealed()).unwrap();
+            let mut spender = Spender::rehearsal(&noise, 1);
+            run.step(&mut spender, &Watch::sealed()).unwrap();
             let Model::Classifier(tuned) = run.finish().unwrap().into_inner() else { panic!() };
             // After one tiny step everything but the new head is unchanged.
             let moved = known.parameters().iter().zip(tuned.parameters());
@@ -369,7 +357,7 @@ mod tests {
         }
         let start = StartingModel { model: known, classes: shape.classes.clone() };
         let wide = ProblemShape { dimension: 7, start: Some(start), ..shape };
-        let error = network(&wide, part!(settings, Chosen)).unwrap_err().to_string();
+        let error = network(&wide, chosen).unwrap_err().to_string();
         assert!(error.contains("takes 6 features") && error.contains("records have 7"), "{error}");
     }
 
@@ -386,7 +374,7 @@ mod tests {
         }
         let unlabelled = Dataset { classes: None, ..public };
         let (shape, ..) = example::two_classes(6, 600, 1500, 2);
-        let error = example::plan(&Pretraining, &BTreeMap::new(), &shape, &unlabelled).unwrap_err();
+        let error = example::plan(METHOD, &BTreeMap::new(), &shape, &unlabelled).unwrap_err();
         assert!(error.to_string().contains("no classes to pre-train on"), "{error}");
     }
 }

@@ -13,11 +13,8 @@
 //! The separators are differences of the ridge solutions of one class against the rest, which are
 //! known in closed form in principal coordinates. Everything here comes from public records.
 
-use crate::data::PublicData;
-use crate::error::{Error, Result};
-use crate::numeric::columns::ExampleColumns;
 use crate::numeric::principal::Principal;
-use crate::numeric::{Matrix, Vector};
+use crate::prelude::*;
 
 /// The most records that are looked at, so that a plan need not wait.
 const MOST_RECORDS: usize = 1000;

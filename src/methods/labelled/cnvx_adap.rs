@@ -16,22 +16,18 @@
 //! [`super::profiled_cnvx_adap`]: [`super::labelled_discrepancy`] has its sensitivity.
 
 use super::penalty::{PenaltyFrom, PenaltySource, RADIUS_FIELD, SHARE_FIELD, SOURCE_FIELD};
+use super::records::LabelledRecords;
 use super::weighted::descent::{Pace, ReturnedModel, WeightedDescent};
-use super::weighted::learner::{LabelledRecords, Largest, Learner};
+use super::weighted::learner::{Largest, Learner};
 use super::weighted::objective::{Caps, Pulls, Weights, into_ball};
 use super::weighted::{
-    AsPublished, MODE_FIELD, SOURCE_SIDE_FIELD, SourceSide, WEIGHTS_SHARE_FIELD, public_share,
+    AsPublished, MODE_FIELD, PUBLIC_SHARE_FIELD, SOURCE_SIDE_FIELD, SourceSide, WEIGHTS_SHARE_FIELD,
 };
 use crate::baselines::reference::{DEFAULT_RIDGE, ridge_solution};
 use crate::classes::sampled::fields::steps;
-use crate::data::Task;
-use crate::error::Result;
-use crate::numeric::Vector;
-use crate::privacy::Target;
+use crate::prelude::*;
 use crate::privacy::openings::OpenPrivate;
 use crate::sources::{SOURCE_WEIGHTS, SourceWeights};
-use crate::spec::{Setting, automatic, real, settings};
-use crate::{MOST_FEATURES, Method, Mode, Plan, Problem, ProblemShape, Settings, Spec, Start};
 
 static SPEC: Spec = Spec {
     id: "cnvx_adap",
@@ -53,71 +49,42 @@ static SPEC: Spec = Spec {
 settings! {
     struct CnvxAdapSettings {
         mode: Mode = MODE_FIELD,
-        alpha: f64 = public_share(0.1),
-        kappa_1: f64 = Setting {
-            name: "κ₁",
-            unit: "squared loss",
-            help: "Price of taking weight from a record: losses above it lose weight.",
-            kind: real(0.0, 100.0, 0.1),
-        },
-        kappa_2: f64 = Setting {
-            name: "κ₂",
-            unit: "squared loss",
-            help: "Price of uneven weights: strength of their Euclidean norm.",
-            kind: real(0.0, 100.0, 0.0),
-        },
-        kappa_inf: f64 = Setting {
-            name: "κ∞",
-            unit: "squared loss",
-            help: "Price of the largest weight.",
-            kind: real(0.0, 100.0, 0.0),
-        },
+        alpha: f64 = PUBLIC_SHARE_FIELD,
+        kappa_1: f64 = real(0.0, 100.0, 0.1).named("κ₁", "squared loss")
+            .help("Price of taking weight from a record: losses above it lose weight."),
+        kappa_2: f64 = real(0.0, 100.0, 0.0).named("κ₂", "squared loss")
+            .help("Price of uneven weights: strength of their Euclidean norm."),
+        kappa_inf: f64 = real(0.0, 100.0, 0.0).named("κ∞", "squared loss")
+            .help("Price of the largest weight."),
         source: SourceSide = SOURCE_SIDE_FIELD,
         penalty_from: PenaltyFrom = SOURCE_FIELD,
-        public_penalty: f64 = Setting {
-            name: "public penalty d̂",
-            unit: "squared loss",
-            help: "Added to the loss of every record of the source, where it is declared. It must be \
-                   known without looking at the private data.",
-            kind: real(0.0, 100.0, 0.0),
-        },
+        public_penalty: f64 = real(0.0, 100.0, 0.0).named("public penalty d̂", "squared loss").help(
+            "Added to the loss of every record of the source, where it is declared. It must be \
+             known without looking at the private data.",
+        ),
         penalty_radius: f64 = RADIUS_FIELD,
         penalty_share: f64 = SHARE_FIELD,
-        lambda: Option<f64> = Setting {
-            name: "radius Λ",
-            unit: "norm of weights",
-            help: "The model's weights stay in the ball of this radius. Noise grows with it. \
-                   automatic takes the norm of the public solution, and twice that in \
-                   as_printed, whose ball has to hold the private solution.",
-            kind: automatic(1e3),
-        },
+        lambda: Option<f64> = automatic(1e3).named("radius Λ", "norm of weights").help(
+            "The model's weights stay in the ball of this radius. Noise grows with it. automatic \
+             takes the norm of the public solution, and twice that in as_printed, whose ball has \
+             to hold the private solution.",
+        ),
         steps: u64 = steps(10_000, 60),
-        step_size: f64 = Setting {
-            name: "step size",
-            unit: "over curvature",
-            help: "Step of the model in rigorous mode, in units of 1/(2r²).",
-            kind: real(1e-4, 2.0, 0.5),
-        },
-        weight_step: f64 = Setting {
-            name: "weight step",
-            unit: "over curvature",
-            help: "Step of the weights in rigorous mode, in units of 1/(2cB).",
-            kind: real(0.0, 2.0, 0.01),
-        },
+        step_size: f64 = real(1e-4, 2.0, 0.5).named("step size", "over curvature")
+            .help("Step of the model in rigorous mode, in units of 1/(2r²)."),
+        weight_step: f64 = real(0.0, 2.0, 0.01).named("weight step", "over curvature")
+            .help("Step of the weights in rigorous mode, in units of 1/(2cB)."),
         weights_share: f64 = WEIGHTS_SHARE_FIELD,
         source_weights: SourceWeights = SOURCE_WEIGHTS,
-        average: f64 = Setting {
-            name: "averaged tail",
-            unit: "share of steps",
-            help: "The model is the mean of this share of the steps, counted from the last. \
-                   The published algorithm averages all.",
-            kind: real(0.0, 1.0, 1.0),
-        },
+        average: f64 = real(0.0, 1.0, 1.0).named("averaged tail", "share of steps").help(
+            "The model is the mean of this share of the steps, counted from the last. The \
+             published algorithm averages all.",
+        ),
     }
 }
 
 /// The method of this module.
-pub struct CnvxAdap;
+pub const METHOD: &Method = &Method { spec: &SPEC, plan };
 
 /// Λ: computed from public data, if it is not given.
 ///
@@ -137,89 +104,77 @@ fn radius(shape: &ProblemShape, centre: &Vector, settings: CnvxAdapSettings) -> 
     (lengths * centre.norm()).max(shape.bounds.label / shape.bounds.feature_norm)
 }
 
-impl Method for CnvxAdap {
-    fn spec(&self) -> &'static Spec {
-        &SPEC
-    }
-
-    fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
-        let given = settings;
-        let settings = CnvxAdapSettings::of(given)?;
-        let CnvxAdapSettings { mode, alpha, steps, .. } = settings;
-        let own = [
-            "step_size",
-            "weight_step",
-            "weights_share",
-            "source_weights",
-            "average",
-            "penalty_from",
-        ];
-        mode.fixes(&SPEC, given, &own)?;
-        let sources = settings.source_weights.sources(&problem.public)?;
-        let shape = &problem.shape;
-        let centre = problem.public.once("ridge solution", DEFAULT_RIDGE, ridge_solution)?;
-        let radius = radius(shape, &centre, settings);
-        let largest = Learner::Squared.largest(shape.bounds, radius);
-        let CnvxAdapSettings { penalty_from, penalty_radius, penalty_share, .. } = settings;
-        let penalty =
-            PenaltySource::of(penalty_from, settings.public_penalty, penalty_radius, penalty_share);
-        let (weights_share, share) = (settings.weights_share, penalty.remaining_share());
-        let better = "profiled_cnvx_adap";
-        let method = AsPublished { mode, alpha, weights_share, share, steps, better };
-        let (mut plan, releases, caps) = method.plan(Learner::Squared, shape, largest, target);
-        let (announced, released_penalty) = penalty.release(shape, &centre)?.unzip();
-        plan.releases.extend(announced);
-        let pulls = Pulls::Convex {
-            total: settings.kappa_1,
-            square: settings.kappa_2,
-            largest: settings.kappa_inf,
+fn plan(settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
+    let given = settings;
+    let settings = CnvxAdapSettings::of(given)?;
+    let CnvxAdapSettings { mode, alpha, steps, .. } = settings;
+    let own =
+        ["step_size", "weight_step", "weights_share", "source_weights", "average", "penalty_from"];
+    mode.fixes(&SPEC, given, &own)?;
+    let sources = settings.source_weights.sources(&problem.public)?;
+    let shape = &problem.shape;
+    let centre = problem.public.once("ridge solution", DEFAULT_RIDGE, ridge_solution)?;
+    let radius = radius(shape, &centre, settings);
+    let largest = Learner::Squared.largest(shape.bounds, radius);
+    let CnvxAdapSettings { penalty_from, penalty_radius, penalty_share, .. } = settings;
+    let penalty =
+        PenaltySource::of(penalty_from, settings.public_penalty, penalty_radius, penalty_share);
+    let (weights_share, share) = (settings.weights_share, penalty.remaining_share());
+    let better = "profiled_cnvx_adap";
+    let method = AsPublished { mode, alpha, weights_share, share, steps, better };
+    let (mut plan, releases, caps) = method.plan(Learner::Squared, shape, largest, target);
+    let (announced, released_penalty) = penalty.release(shape, &centre)?.unzip();
+    plan.releases.extend(announced);
+    let pulls = Pulls {
+        total: settings.kappa_1,
+        square: settings.kappa_2,
+        largest: settings.kappa_inf,
+        sharpness: None,
+    };
+    let start: Start = Box::new(move |private, noise| {
+        let shape = problem.shape.clone();
+        let public = problem.public.shared();
+        let (pace, first) = match mode {
+            Mode::AsPrinted => {
+                let first = Vector::zeros(shape.dimension);
+                let noise = releases.noise(noise)?;
+                let source = settings.source;
+                (printed_pace(largest, pulls, caps, steps, first.len(), noise, source), first)
+            }
+            Mode::Rigorous => {
+                let model = settings.step_size / (2.0 * shape.bounds.feature_norm.powi(2));
+                let weight = settings.weight_step / (2.0 * largest.loss);
+                let pace = Pace {
+                    model,
+                    public: weight / caps.public,
+                    private: weight / caps.private,
+                    beta: 1.0 / model,
+                };
+                let mut first = centre;
+                into_ball(&mut first, largest.radius);
+                (pace, first)
+            }
         };
-        let start: Start = Box::new(move |private, noise| {
-            let shape = problem.shape.clone();
-            let public = problem.public.shared();
-            let (pace, first) = match mode {
-                Mode::AsPrinted => {
-                    let first = Vector::zeros(shape.dimension);
-                    let noise = releases.noise(noise)?;
-                    let source = settings.source;
-                    (printed_pace(largest, pulls, caps, steps, first.len(), noise, source), first)
-                }
-                Mode::Rigorous => {
-                    let model = settings.step_size / (2.0 * shape.bounds.feature_norm.powi(2));
-                    let weight = settings.weight_step / (2.0 * largest.loss);
-                    let pace = Pace {
-                        model,
-                        public: weight / caps.public,
-                        private: weight / caps.private,
-                        beta: 1.0 / model,
-                    };
-                    let mut first = centre;
-                    into_ball(&mut first, largest.radius);
-                    (pace, first)
-                }
-            };
-            Ok(Box::new(WeightedDescent {
-                releases,
-                learner: Learner::Squared,
-                pulls,
-                penalty: penalty.declared(),
-                source: settings.source,
-                released_penalty,
-                largest,
-                pace,
-                steps,
-                returned: ReturnedModel::Tail(settings.average),
-                public: LabelledRecords::of(Learner::Squared, public)?,
-                private: private
-                    .map_usable(|data| LabelledRecords::private(Learner::Squared, data))?,
-                weights: Weights::of_sources(caps, &sources),
-                sources,
-                iterates: vec![first],
-                model: None,
-            }))
-        });
-        Ok((plan, start))
-    }
+        Ok(Box::new(WeightedDescent {
+            releases,
+            learner: Learner::Squared,
+            pulls,
+            penalty: penalty.declared(),
+            source: settings.source,
+            released_penalty,
+            largest,
+            pace,
+            steps,
+            returned: ReturnedModel::Tail(settings.average),
+            public: LabelledRecords::of(Learner::Squared, public)?,
+            private: private.map_usable(|data| LabelledRecords::private(Learner::Squared, data))?,
+            weights: Weights::of_sources(caps, &sources),
+            sources,
+            iterates: vec![first],
+            model: None,
+        }))
+    });
+    Ok((plan, start))
 }
 
 /// The printed step sizes, with those of the weights in units of v. `noise` holds the noise of an
@@ -271,7 +226,7 @@ mod tests {
         let error = |w: &LinearModel| {
             w.mean_squared_error(&private.features, private.target.as_ref().unwrap())
         };
-        let crate::model::Model::Linear(model) = &done.model else { panic!() };
+        let Model::Linear(model) = &done.model else { panic!() };
         let source = error(&ridge_solution(public, DEFAULT_RIDGE).unwrap().into());
         let proven = done.calibrated.guarantee().epsilon;
         (error(model), source, done.series(Series::ExactObjective), proven)
@@ -310,7 +265,7 @@ mod tests {
 
         let caps = Caps::new(alpha, 50, 20);
         let largest = Largest { radius, loss, gradient };
-        let pulls = Pulls::Convex { total: 0.1, square: 0.2, largest: 0.3 };
+        let pulls = Pulls { total: 0.1, square: 0.2, largest: 0.3, sharpness: None };
         let noise = (sigma_1, sigma_2 / caps.private);
         let of = |source| printed_pace(largest, pulls, caps, 7, 4, noise, source);
         let pace = of(SourceSide::Public);
@@ -338,7 +293,7 @@ mod tests {
                     ("mode".to_owned(), Value::Text(mode.to_owned())),
                     (key.to_owned(), Value::Number(0.25)),
                 ]);
-                example::plan(&CnvxAdap, &given, &shape, &public)
+                example::plan(METHOD, &given, &shape, &public)
             };
             plan("rigorous").unwrap();
             assert!(plan("as_printed").unwrap_err().what().contains(key));
@@ -350,7 +305,7 @@ mod tests {
         let (shape, public, private) = example::shifted(4, 300, 200, 3);
         let text = |key: &str, word: &str| (key.to_owned(), Value::Text(word.to_owned()));
         let settings = BTreeMap::from([text("penalty_from", "released")]);
-        let plan = example::plan(&CnvxAdap, &settings, &shape, &public).unwrap();
+        let plan = example::plan(METHOD, &settings, &shape, &public).unwrap();
         let shares: Vec<f64> = plan
             .releases
             .iter()
@@ -367,7 +322,7 @@ mod tests {
         assert!(released.model != declared.model);
         assert!(released.calibrated.guarantee().epsilon <= example::TARGET.epsilon);
         let settings = settings.into_iter().chain([text("mode", "as_printed")]).collect();
-        let error = example::plan(&CnvxAdap, &settings, &shape, &public).unwrap_err();
+        let error = example::plan(METHOD, &settings, &shape, &public).unwrap_err();
         assert!(error.what().contains("penalty_from"), "{error}");
     }
 
@@ -375,7 +330,7 @@ mod tests {
     fn the_ball_is_as_wide_as_the_public_solution_or_twice_that_or_as_wide_as_told() {
         let (shape, mut public, _) = example::shifted(4, 300, 200, 3);
         let norm = ridge_solution(&public, DEFAULT_RIDGE).unwrap().norm();
-        let of = |public: &crate::data::Dataset, mode: &str, lambda: f64| {
+        let of = |public: &Dataset, mode: &str, lambda: f64| {
             let given = BTreeMap::from([
                 ("mode".to_owned(), Value::Text(mode.to_owned())),
                 ("lambda".to_owned(), Value::Number(lambda)),
@@ -397,7 +352,7 @@ mod tests {
         for mode in ["rigorous", "as_printed"] {
             let given = BTreeMap::from([("mode".to_owned(), Value::Text(mode.to_owned()))]);
             let settings = CnvxAdapSettings::of(&SPEC.check(&given).unwrap()).unwrap();
-            let plan = example::plan(&CnvxAdap, &given, &shape, &public).unwrap();
+            let plan = example::plan(METHOD, &given, &shape, &public).unwrap();
             // Features and labels are at most 1; the private records share 1 − α = 0.9.
             let centre = ridge_solution(&public, DEFAULT_RIDGE).unwrap();
             let (error, cap) = (radius(&shape, &centre, settings) + 1.0, 0.9 / 200.0);

@@ -10,15 +10,12 @@
 //! one of n private records moves L_priv(w) by at most B/n for every w at once, and with it the
 //! supremum. The bounds are enforced record by record.
 
-use crate::ProblemShape;
-use crate::data::{Bounds, Dataset};
-use crate::faults::{Fault, planted};
-use crate::numeric::columns::{ExampleColumns, length_of};
+use crate::data::Bounds;
+use crate::numeric::columns::length_of;
 use crate::numeric::least_squares::NormalEquations;
 use crate::numeric::projection::shrink_factor;
-use crate::numeric::rounding::summation_error;
 use crate::numeric::trust_region::maximum;
-use crate::numeric::{Matrix, Vector};
+use crate::prelude::*;
 
 /// The possible error of the eigendecomposition, in units of B.
 const SOLVER_ROUNDING: f64 = 1e-11;

@@ -15,24 +15,18 @@
 use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};
 
+use super::records::{LabelledRecords, several_classes};
 use super::weighted::descent::{Pace, ReturnedModel, WeightedDescent};
-use super::weighted::learner::{LabelledRecords, Largest, Learner, several_classes};
+use super::weighted::learner::{Largest, Learner};
 use super::weighted::objective::{Caps, Pulls, Weights, into_ball};
 use super::weighted::{
-    AsPublished, MODE_FIELD, SOURCE_SIDE_FIELD, SourceSide, WEIGHTS_SHARE_FIELD, public_share,
+    AsPublished, MODE_FIELD, PUBLIC_SHARE_FIELD, SOURCE_SIDE_FIELD, SourceSide, WEIGHTS_SHARE_FIELD,
 };
 use crate::classes::sampled::fields::steps;
-use crate::data::Task;
-use crate::error::{Error, Result};
 use crate::model::{logistic, network, softmax};
-use crate::numeric::Vector;
-use crate::numeric::columns::ExampleColumns;
-use crate::numeric::doubles::Doubles;
-use crate::privacy::Target;
+use crate::prelude::*;
 use crate::privacy::openings::OpenPrivate;
 use crate::sources::{SOURCE_WEIGHTS, SourceWeights};
-use crate::spec::{Setting, choices, real, settings, whole};
-use crate::{MOST_FEATURES, Method, Mode, Plan, Problem, Settings, Spec, Start};
 
 /// Ridge of the public logistic solution that a linear run starts from.
 const RIDGE: f64 = 1e-4;
@@ -67,157 +61,111 @@ static SPEC: Spec = Spec {
 settings! {
     struct NcnvxAdapSettings {
         mode: Mode = MODE_FIELD,
-        model: ModelKind = Setting {
-            name: "model",
-            unit: "",
-            help: "linear: a weighted sum of the features, for each class if there are more than \
-                   two. network: one hidden layer of tanh units, for two classes.",
-            kind: ModelKind::or(ModelKind::Linear),
-        },
-        units: u64 = Setting {
-            name: "hidden units",
-            unit: "",
-            help: "Units of the network's hidden layer. Each adds as many numbers to be noised \
-                   as there are features.",
-            kind: whole(1, 1000, 4),
-        },
-        alpha: f64 = public_share(0.3),
-        lambda_1: f64 = Setting {
-            name: "λ₁",
-            unit: "loss",
-            help: "Price of taking weight from a record.",
-            kind: real(0.0, 100.0, 1.0),
-        },
-        lambda_2: f64 = Setting {
-            name: "λ₂",
-            unit: "loss",
-            help: "Price of uneven weights: strength of their Euclidean norm.",
-            kind: real(0.0, 100.0, 0.0),
-        },
-        lambda_inf: f64 = Setting {
-            name: "λ∞",
-            unit: "loss",
-            help: "Price of the largest weight, smoothed.",
-            kind: real(0.0, 100.0, 0.0),
-        },
-        sharpness: f64 = Setting {
-            name: "sharpness μ",
-            unit: "",
-            help: "How closely the smoothed maximum of the weights follows the true one.",
-            kind: real(1e-3, 1e6, 10.0),
-        },
+        model: ModelKind = ModelKind::or(ModelKind::Linear).named("model", "").help(
+            "linear: a weighted sum of the features, for each class if there are more than two. \
+             network: one hidden layer of tanh units, for two classes.",
+        ),
+        units: u64 = whole(1, 1000, 4).named("hidden units", "").help(
+            "Units of the network's hidden layer. Each adds as many numbers to be noised as \
+             there are features.",
+        ),
+        alpha: f64 = PUBLIC_SHARE_FIELD.by_default(0.3),
+        lambda_1: f64 = real(0.0, 100.0, 1.0).named("λ₁", "loss")
+            .help("Price of taking weight from a record."),
+        lambda_2: f64 = real(0.0, 100.0, 0.0).named("λ₂", "loss")
+            .help("Price of uneven weights: strength of their Euclidean norm."),
+        lambda_inf: f64 = real(0.0, 100.0, 0.0).named("λ∞", "loss")
+            .help("Price of the largest weight, smoothed."),
+        sharpness: f64 = real(1e-3, 1e6, 10.0).named("sharpness μ", "")
+            .help("How closely the smoothed maximum of the weights follows the true one."),
         source: SourceSide = SOURCE_SIDE_FIELD,
-        public_penalty: f64 = Setting {
-            name: "public penalty d̂",
-            unit: "loss",
-            help: "Added to the loss of every record of the source. It must be known without \
-                   looking at the private data.",
-            kind: real(0.0, 100.0, 0.0),
-        },
-        radius: f64 = Setting {
-            name: "radius Λ",
-            unit: "norm of weights",
-            help: "The model's parameters stay in the ball of this radius.",
-            kind: real(1e-3, 1e3, 10.0),
-        },
+        public_penalty: f64 = real(0.0, 100.0, 0.0).named("public penalty d̂", "loss").help(
+            "Added to the loss of every record of the source. It must be known without looking \
+             at the private data.",
+        ),
+        radius: f64 = real(1e-3, 1e3, 10.0).named("radius Λ", "norm of weights")
+            .help("The model's parameters stay in the ball of this radius."),
         steps: u64 = steps(10_000, 60),
-        beta: f64 = Setting {
-            name: "smoothness β̄",
-            unit: "",
-            help: "Scale of the gradient mapping that is watched; as_printed has the paper's.",
-            kind: real(1e-3, 1e6, 1.0),
-        },
-        step_size: f64 = Setting {
-            name: "step size",
-            unit: "over curvature",
-            help: "Step of the model in rigorous mode, in units of 4/r², and of 2/r² with more than \
-                   two classes.",
-            kind: real(1e-4, 10.0, 0.5),
-        },
-        weight_step: f64 = Setting {
-            name: "weight step",
-            unit: "over curvature",
-            help: "Step of the weights in rigorous mode, in units of 1/(2c(B + λ₁)).",
-            kind: real(0.0, 2.0, 0.01),
-        },
+        beta: f64 = real(1e-3, 1e6, 1.0).named("smoothness β̄", "")
+            .help("Scale of the gradient mapping that is watched; as_printed has the paper's."),
+        step_size: f64 = real(1e-4, 10.0, 0.5).named("step size", "over curvature").help(
+            "Step of the model in rigorous mode, in units of 4/r², and of 2/r² with more than \
+             two classes.",
+        ),
+        weight_step: f64 = real(0.0, 2.0, 0.01).named("weight step", "over curvature")
+            .help("Step of the weights in rigorous mode, in units of 1/(2c(B + λ₁))."),
         weights_share: f64 = WEIGHTS_SHARE_FIELD,
         source_weights: SourceWeights = SOURCE_WEIGHTS,
     }
 }
 
 /// The method of this module.
-pub struct NcnvxAdap;
+pub const METHOD: &Method = &Method { spec: &SPEC, plan };
 
-impl Method for NcnvxAdap {
-    fn spec(&self) -> &'static Spec {
-        &SPEC
-    }
-
-    fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
-        let given = settings;
-        let settings = NcnvxAdapSettings::of(given)?;
-        let NcnvxAdapSettings { mode, alpha, steps, .. } = settings;
-        let own = ["model", "beta", "step_size", "weight_step", "weights_share", "source_weights"];
-        mode.fixes(&SPEC, given, &own)?;
-        let sources = settings.source_weights.sources(&problem.public)?;
-        let shape = &problem.shape;
-        let learner = match (several_classes(&problem.public)?, settings.model) {
-            (2, ModelKind::Linear) => Learner::Logistic,
-            (2, ModelKind::Network) => Learner::Network { units: settings.units as usize },
-            (classes, ModelKind::Linear) => Learner::Softmax { classes },
-            (classes, ModelKind::Network) => {
-                return Err(Error::usage(format!(
-                    "the data have {classes} classes, and the network tells two apart"
-                ))
-                .cure("choose model: \"linear\""));
-            }
-        };
-        let largest = learner.largest(shape.bounds, settings.radius);
-        let weights_share = settings.weights_share;
-        let (share, better) = (1.0, "profiled_logistic");
-        let method = AsPublished { mode, alpha, weights_share, share, steps, better };
-        let (plan, releases, caps) = method.plan(learner, shape, largest, target);
-        let pulls = Pulls::Smooth {
-            total: settings.lambda_1,
-            square: settings.lambda_2,
-            largest: settings.lambda_inf,
-            sharpness: settings.sharpness,
-        };
-        let start: Start = Box::new(move |private, _| {
-            let norm = problem.shape.bounds.feature_norm;
-            let seed = problem.seed;
-            let public = LabelledRecords::of(learner, problem.public.shared())?;
-            let first = first(learner, &public, largest.radius, seed)?;
-            Ok(Box::new(WeightedDescent {
-                releases,
-                learner,
-                pulls,
-                penalty: settings.public_penalty,
-                source: settings.source,
-                released_penalty: None,
-                largest,
-                pace: pace(settings, learner, largest, pulls, caps, norm),
-                steps,
-                returned: match (mode, learner) {
-                    (Mode::AsPrinted, _) => {
-                        let mut generator = ChaCha20Rng::seed_from_u64(seed);
-                        generator.set_stream(DRAWN_STEP);
-                        ReturnedModel::Step(generator.random_range(1..=steps))
-                    }
-                    // The mean of two good networks may be a bad one.
-                    (Mode::Rigorous, Learner::Network { .. }) => ReturnedModel::Tail(0.0),
-                    (Mode::Rigorous, _) => ReturnedModel::Tail(0.5),
-                },
-                public,
-                private: private.map_usable(|data| LabelledRecords::private(learner, data))?,
-                weights: Weights::of_sources(caps, &sources),
-                sources,
-                iterates: vec![first],
-                model: None,
-            }))
-        });
-        Ok((plan, start))
-    }
+fn plan(settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
+    let given = settings;
+    let settings = NcnvxAdapSettings::of(given)?;
+    let NcnvxAdapSettings { mode, alpha, steps, .. } = settings;
+    let own = ["model", "beta", "step_size", "weight_step", "weights_share", "source_weights"];
+    mode.fixes(&SPEC, given, &own)?;
+    let sources = settings.source_weights.sources(&problem.public)?;
+    let shape = &problem.shape;
+    let learner = match (several_classes(&problem.public)?, settings.model) {
+        (2, ModelKind::Linear) => Learner::Logistic,
+        (2, ModelKind::Network) => Learner::Network { units: settings.units as usize },
+        (classes, ModelKind::Linear) => Learner::Softmax { classes },
+        (classes, ModelKind::Network) => {
+            return Err(Error::usage(format!(
+                "the data have {classes} classes, and the network tells two apart"
+            ))
+            .cure("choose model: \"linear\""));
+        }
+    };
+    let largest = learner.largest(shape.bounds, settings.radius);
+    let weights_share = settings.weights_share;
+    let (share, better) = (1.0, "profiled_logistic");
+    let method = AsPublished { mode, alpha, weights_share, share, steps, better };
+    let (plan, releases, caps) = method.plan(learner, shape, largest, target);
+    let pulls = Pulls {
+        total: settings.lambda_1,
+        square: settings.lambda_2,
+        largest: settings.lambda_inf,
+        sharpness: Some(settings.sharpness),
+    };
+    let start: Start = Box::new(move |private, _| {
+        let norm = problem.shape.bounds.feature_norm;
+        let seed = problem.seed;
+        let public = LabelledRecords::of(learner, problem.public.shared())?;
+        let first = first(learner, &public, largest.radius, seed)?;
+        Ok(Box::new(WeightedDescent {
+            releases,
+            learner,
+            pulls,
+            penalty: settings.public_penalty,
+            source: settings.source,
+            released_penalty: None,
+            largest,
+            pace: pace(settings, learner, largest, pulls, caps, norm),
+            steps,
+            returned: match (mode, learner) {
+                (Mode::AsPrinted, _) => {
+                    let mut generator = ChaCha20Rng::seed_from_u64(seed);
+                    generator.set_stream(DRAWN_STEP);
+                    ReturnedModel::Step(generator.random_range(1..=steps))
+                }
+                // The mean of two good networks may be a bad one.
+                (Mode::Rigorous, Learner::Network { .. }) => ReturnedModel::Tail(0.0),
+                (Mode::Rigorous, _) => ReturnedModel::Tail(0.5),
+            },
+            public,
+            private: private.map_usable(|data| LabelledRecords::private(learner, data))?,
+            weights: Weights::of_sources(caps, &sources),
+            sources,
+            iterates: vec![first],
+            model: None,
+        }))
+    });
+    Ok((plan, start))
 }
 
 fn pace(
@@ -336,7 +284,7 @@ mod tests {
         (rehearsal.run().unwrap(), public, private)
     }
 
-    fn wrong(model: &crate::model::Model, data: &Dataset) -> f64 {
+    fn wrong(model: &Model, data: &Dataset) -> f64 {
         let classes = model.classes(&data.features).unwrap();
         let truth = &data.classes.as_ref().unwrap().of;
         let wrong = classes.iter().zip(truth).filter(|(one, other)| one != other).count();
@@ -348,9 +296,9 @@ mod tests {
         for model in ["linear", "network"] {
             let noise = RehearsalNoise::None(example::TARGET);
             let (done, public, private) = rehearse(&[("model", model)], noise);
-            let signs = crate::labelled::weighted::learner::signs(&public).unwrap();
+            let signs = crate::labelled::records::signs(&public).unwrap();
             let source = logistic::ridge_solution(&public.features, &signs, RIDGE).unwrap();
-            let source = crate::model::Model::Logistic(source.into());
+            let source = Model::Logistic(source.into());
             let (ours, theirs) = (wrong(&done.model, &private), wrong(&source, &private));
             assert!(ours < theirs, "{model} {ours} {theirs}");
             let objective = done.series(Series::ExactObjective);
@@ -411,7 +359,7 @@ mod tests {
         let (shape, mut public, private) = example::three_classes(4, 300, 300, 3);
         let plan = |public: &Dataset, model: &str| {
             let given = BTreeMap::from([("model".to_owned(), Value::Text(model.to_owned()))]);
-            example::plan(&NcnvxAdap, &given, &shape, public)
+            example::plan(METHOD, &given, &shape, public)
         };
         let numbers = plan(&public, "linear").unwrap().releases[0].query.size;
         assert_eq!(numbers, 12);

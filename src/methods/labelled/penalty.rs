@@ -1,16 +1,10 @@
 //! The penalty d̂ on public records: declared, or released from the data.
 
 use super::labelled_discrepancy::{Risk, discrepancy, largest_loss, sensitivity};
-use crate::ProblemShape;
-use crate::data::{Bounds, Dataset, PublicData};
-use crate::error::{Error, Result};
-use crate::numeric::Vector;
-use crate::numeric::columns::ExampleColumns;
+use crate::data::Bounds;
+use crate::prelude::*;
+use crate::privacy::Laplace;
 use crate::privacy::openings::{OpenPrivate, OpenReleased};
-use crate::privacy::{
-    Adjacency, Allotment, Laplace, PlannedRelease, Private, Reach, Release, Released, Spender,
-};
-use crate::spec::{Setting, choices, real};
 
 const DISCREPANCY: &str = "discrepancy";
 
@@ -29,35 +23,26 @@ choices! {
 }
 
 /// The settings that [`PenaltySource::of`] takes.
-pub(super) const SOURCE_FIELD: Setting<PenaltyFrom> = Setting {
-    name: "penalty from",
-    unit: "",
-    help: "Where the public penalty d̂ comes from: declared (the number given here), or \
-           released (the labelled discrepancy of the data around the public solution, under \
-           Laplace noise, for a share of the budget).",
-    kind: PenaltyFrom::or(PenaltyFrom::Declared),
-};
-pub(super) const PENALTY_FIELD: Setting<f64> = Setting {
-    name: "public penalty d̂",
-    unit: "squared loss",
-    help: "Added to the loss of every public record before it is weighted, where it is \
-           declared: a known discrepancy between public and private data. It must be known \
-           without looking at the private data.",
-    kind: real(0.0, 4.0, 0.0),
-};
-pub(super) const RADIUS_FIELD: Setting<f64> = Setting {
-    name: "discrepancy radius",
-    unit: "norm of weights",
-    help: "A released penalty is the largest difference of losses this close to the public \
-           solution. Far away it is dominated by models that nobody would use.",
-    kind: real(0.0, 100.0, 0.1),
-};
-pub(super) const SHARE_FIELD: Setting<f64> = Setting {
-    name: "discrepancy's share",
-    unit: "share of budget",
-    help: "What a released penalty may cost of the budget.",
-    kind: real(0.001, 0.9, 0.05),
-};
+pub(super) const SOURCE_FIELD: Setting<PenaltyFrom> =
+    PenaltyFrom::or(PenaltyFrom::Declared).named("penalty from", "").help(
+        "Where the public penalty d̂ comes from: declared (the number given here), or released \
+         (the labelled discrepancy of the data around the public solution, under Laplace noise, \
+         for a share of the budget).",
+    );
+pub(super) const PENALTY_FIELD: Setting<f64> =
+    real(0.0, 4.0, 0.0).named("public penalty d̂", "squared loss").help(
+        "Added to the loss of every public record before it is weighted, where it is declared: a \
+         known discrepancy between public and private data. It must be known without looking at \
+         the private data.",
+    );
+pub(super) const RADIUS_FIELD: Setting<f64> =
+    real(0.0, 100.0, 0.1).named("discrepancy radius", "norm of weights").help(
+        "A released penalty is the largest difference of losses this close to the public \
+         solution. Far away it is dominated by models that nobody would use.",
+    );
+pub(super) const SHARE_FIELD: Setting<f64> = real(0.001, 0.9, 0.05)
+    .named("discrepancy's share", "share of budget")
+    .help("What a released penalty may cost of the budget.");
 
 impl PenaltySource {
     pub(super) fn of(from: PenaltyFrom, declared: f64, radius: f64, share: f64) -> Self {
@@ -126,7 +111,9 @@ impl ReleasedPenalty {
         data: fn(&R) -> &Dataset<F>,
     ) -> Result<Released<f64>> {
         let Self { release, centre, radius, bounds } = self;
-        let Some(theirs) = Risk::of(public) else { return Err(unlabelled()) };
+        let theirs = Risk::of(public).ok_or_else(|| {
+            Error::failed("the labelled discrepancy needs labels").cure("choose the label column")
+        })?;
         let largest = largest_loss(bounds, &centre, radius);
         let query = |records: &R| {
             let ours = Risk::bounded(data(records), bounds);
@@ -138,8 +125,4 @@ impl ReleasedPenalty {
         // A penalty cannot be negative, nor larger than any loss.
         Ok(noisy.map(|noisy| noisy.first().map_or(0.0, |d| d.clamp(0.0, largest))))
     }
-}
-
-fn unlabelled() -> Error {
-    Error::failed("the labelled discrepancy needs labels").cure("choose the label column")
 }

@@ -12,23 +12,19 @@ use std::sync::Arc;
 use super::penalty::{
     PENALTY_FIELD, PenaltyFrom, PenaltySource, RADIUS_FIELD, SHARE_FIELD, SOURCE_FIELD,
 };
+use super::profiled::Profile;
 use super::profiled::batches::{BATCH, Batches};
 use super::profiled::descent::{Motion, ProfiledDescent, ProfiledRun};
 use super::profiled::public_side::PublicSide;
-use super::profiled::{Profile, ProfiledRecords, RecordLoss, ScoreLoss};
+use super::records::{LabelledRecords, RecordLoss, ScoreLoss};
 use crate::baselines::reference::{DEFAULT_RIDGE, ridge_solution};
-use crate::classes::sampled::fields::AVERAGE;
-use crate::data::{PublicData, PublicRecords, Task};
-use crate::error::{Error, Result};
+use crate::classes::sampled::fields::StepSettings;
 use crate::model::LinearModel;
 use crate::numeric::positive::{cholesky, trace_of_inverse};
 use crate::numeric::symmetric::weighted_outer_sum;
-use crate::numeric::{Matrix, Vector};
-use crate::privacy::Target;
+use crate::prelude::*;
 use crate::privacy::openings::OpenPrivate;
 use crate::sources::{SOURCE_WEIGHTS, SourceWeights, WeightedSource};
-use crate::spec::{Setting, automatic, automatic_whole, choices, real, settings};
-use crate::{MOST_FEATURES, Method, Plan, Problem, ProblemShape, Settings, Spec, Start};
 
 static SPEC: Spec = Spec {
     id: "profiled_cnvx_adap",
@@ -50,40 +46,30 @@ static SPEC: Spec = Spec {
 
 settings! {
     struct ProfiledCnvxAdapSettings {
-        alpha: Option<f64> = Setting {
-            name: "public share α",
-            unit: "share of weight",
-            help: "Largest total weight of the public records; the private records have the \
-                   rest. Lower trusts the private data more, and needs more noise for it. \
-                   Automatic takes d/(d + n) for n private records of d features, the fewer \
-                   they are, the more, and at most 0.1.",
-            kind: automatic(0.99),
-        },
-        kappa_scale: f64 = Setting {
-            name: "outlier threshold",
-            unit: "public residual sd",
-            help: "Records whose residual is larger than this many standard deviations of \
-                   the public residual lose weight (κ₁ is the square of the product). Lower \
-                   bounds each record's influence more tightly, so less noise is needed.",
-            kind: real(0.1, 10.0, 0.5),
-        },
-        steps: Option<u64> = Setting {
-            name: "steps T",
-            unit: "gradients",
-            help: "Noisy gradient steps; automatic takes 60, and up to 120 for a larger ε. The noise per \
-                   step grows with the square root of their number.",
-            kind: automatic_whole(2000.0),
-        },
+        alpha: Option<f64> = automatic(0.99).named("public share α", "share of weight").help(
+            "Largest total weight of the public records; the private records have the rest. \
+             Lower trusts the private data more, and needs more noise for it. Automatic takes \
+             d/(d + n) for n private records of d features, the fewer they are, the more, and at \
+             most 0.1.",
+        ),
+        kappa_scale: f64 = real(0.1, 10.0, 0.5)
+            .named("outlier threshold", "public residual sd")
+            .help(
+                "Records whose residual is larger than this many standard deviations of the \
+                 public residual lose weight (κ₁ is the square of the product). Lower bounds \
+                 each record's influence more tightly, so less noise is needed.",
+            ),
+        steps: Option<u64> = automatic_whole(2000.0).named("steps T", "gradients").help(
+            "Noisy gradient steps; automatic takes 60, and up to 120 for a larger ε. The noise \
+             per step grows with the square root of their number.",
+        ),
         batch: Option<u64> = BATCH,
         step_size: f64 = STEP_SIZE_FIELD,
-        pull: f64 = Setting {
-            name: "pull ρ",
-            unit: "times usual",
-            help: "How strongly the model is held at the public solution. The usual pull grows \
-                   with the gradient's noise, and with its square where that is large against \
-                   the public residual.",
-            kind: real(0.0, 1000.0, 1.0),
-        },
+        pull: f64 = real(0.0, 1000.0, 1.0).named("pull ρ", "times usual").help(
+            "How strongly the model is held at the public solution. The usual pull grows with \
+             the gradient's noise, and with its square where that is large against the public \
+             residual.",
+        ),
         damping: f64 = DAMPING_FIELD,
         weighting: Weighting = WEIGHTING_FIELD,
         source_weights: SourceWeights = SOURCE_WEIGHTS,
@@ -91,13 +77,9 @@ settings! {
         public_penalty: f64 = PENALTY_FIELD,
         penalty_radius: f64 = RADIUS_FIELD,
         penalty_share: f64 = SHARE_FIELD,
-        ridge: f64 = Setting {
-            name: "ridge",
-            unit: "squared loss",
-            help: "Ridge of the public solution that the run starts from.",
-            kind: real(1e-9, 1.0, DEFAULT_RIDGE),
-        },
-        average: f64 = Setting { kind: real(0.0, 1.0, 0.5), ..AVERAGE },
+        ridge: f64 = real(1e-9, 1.0, DEFAULT_RIDGE).named("ridge", "squared loss")
+            .help("Ridge of the public solution that the run starts from."),
+        average: f64 = StepSettings::average.by_default(0.5),
     }
 }
 
@@ -124,89 +106,76 @@ impl Weighting {
 }
 
 /// Settings that the logistic method also uses.
-pub(super) const WEIGHTING_FIELD: Setting<Weighting> = Setting {
-    name: "weights",
-    unit: "",
-    help: "learned: public records lose weight with their loss. pooled: they all keep the \
-           largest (what learning the weights is worth can be seen from the difference).",
-    kind: Weighting::or(Weighting::Learned),
-};
-pub(super) const DAMPING_FIELD: Setting<f64> = Setting {
-    name: "damping",
-    unit: "curvature",
-    help: "Added to the public curvature that scales the steps. Private data may curve where \
-           the public ones are flat; without it, steps overshoot there.",
-    kind: real(0.0, 10.0, 0.06),
-};
-pub(super) const STEP_SIZE_FIELD: Setting<f64> = Setting {
-    name: "step size η",
-    unit: "",
-    help: "Share of the preconditioned (Newton-like) step that is taken.",
-    kind: real(0.01, 2.0, 0.5),
-};
+pub(super) const WEIGHTING_FIELD: Setting<Weighting> =
+    Weighting::or(Weighting::Learned).named("weights", "").help(
+        "learned: public records lose weight with their loss. pooled: they all keep the largest \
+         (what learning the weights is worth can be seen from the difference).",
+    );
+pub(super) const DAMPING_FIELD: Setting<f64> =
+    real(0.0, 10.0, 0.06).named("damping", "curvature").help(
+        "Added to the public curvature that scales the steps. Private data may curve where the \
+         public ones are flat; without it, steps overshoot there.",
+    );
+pub(super) const STEP_SIZE_FIELD: Setting<f64> = real(0.01, 2.0, 0.5)
+    .named("step size η", "")
+    .help("Share of the preconditioned (Newton-like) step that is taken.");
 
 /// The largest default α.
 const MOST_USUAL_SHARE: f64 = 0.1;
 
 /// The method of this module.
-pub struct ProfiledCnvxAdap;
+pub const METHOD: &Method = &Method { spec: &SPEC, plan };
 
-impl Method for ProfiledCnvxAdap {
-    fn spec(&self) -> &'static Spec {
-        &SPEC
-    }
-
-    fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
-        let settings = ProfiledCnvxAdapSettings::of(settings)?;
-        let (shape, public) = (&problem.shape, &problem.public);
-        let (centre, residual) = public.once("centre", settings.ridge, |public, ridge| {
-            let centre = ridge_solution(public, ridge)?;
-            let residual = public_residual(public, &centre)?;
-            Ok((centre, residual))
-        })?;
-        let penalty = settings.penalty();
-        let sources = settings.weighting.sources(settings.source_weights, public)?;
-        let profile = profile(shape, residual, settings);
-        let steps = settings.steps.unwrap_or_else(|| automatic_steps(target));
-        let batches = Batches::of(shape, settings.batch)?;
-        let (mut plan, gradient) = batches.plan(&profile, shape, steps, penalty.remaining_share());
-        plan.warnings.splice(0..0, few_public_records(shape));
-        let (announced, penalty) = penalty.release(shape, &centre)?.unzip();
-        plan.releases.extend(announced);
-        let start: Start = Box::new(move |private, noise| {
-            let shape = problem.shape.clone();
-            let (public, persons) = (problem.public.shared(), problem.public.persons());
-            let profile = profile.for_persons(
-                &ProfiledRecords::new(Arc::clone(&public)),
-                persons,
-                shape.most_records,
-                &centre,
-            );
-            let sigma = gradient.scale(noise)? / profile.factor();
-            let twice = vec![2.0 / public.len() as f64; public.len()];
-            let curvature = weighted_outer_sum(&public.features, &twice);
-            let damping = settings.damping;
-            let noise = sigma.powi(2) / steps as f64 * degrees_of_freedom(&curvature, damping);
-            let motion = Motion {
-                pull: settings.pull * usual_pull(sigma, noise, residual),
-                damping,
-                step_size: settings.step_size,
-            };
-            Ok(Box::new(ProfiledRun {
-                steps,
-                average: settings.average,
-                gradient,
-                profile,
-                penalty,
-                public: PublicSide::new(ProfiledRecords::new(public), sources),
-                private: private.map_unseen(|data| ProfiledRecords::new(data.shared())),
-                shape,
-                descent: ProfiledDescent::new(centre, vec![curvature], motion)?,
-                model: None,
-            }))
-        });
-        Ok((plan, start))
-    }
+fn plan(settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
+    let settings = ProfiledCnvxAdapSettings::of(settings)?;
+    let (shape, public) = (&problem.shape, &problem.public);
+    let (centre, residual) = public.once("centre", settings.ridge, |public, ridge| {
+        let centre = ridge_solution(public, ridge)?;
+        let residual = public_residual(public, &centre)?;
+        Ok((centre, residual))
+    })?;
+    let penalty = settings.penalty();
+    let sources = settings.weighting.sources(settings.source_weights, public)?;
+    let profile = profile(shape, residual, settings);
+    let steps = settings.steps.unwrap_or_else(|| automatic_steps(target));
+    let batches = Batches::of(shape, settings.batch)?;
+    let (mut plan, gradient) = batches.plan(&profile, shape, steps, penalty.remaining_share());
+    plan.warnings.splice(0..0, few_public_records(shape));
+    let (announced, penalty) = penalty.release(shape, &centre)?.unzip();
+    plan.releases.extend(announced);
+    let start: Start = Box::new(move |private, noise| {
+        let shape = problem.shape.clone();
+        let (public, persons) = (problem.public.shared(), problem.public.persons());
+        let profile = profile.for_persons(
+            &LabelledRecords::new(Arc::clone(&public)),
+            persons,
+            shape.most_records,
+            &centre,
+        );
+        let sigma = gradient.scale(noise)? / profile.factor();
+        let twice = vec![2.0 / public.len() as f64; public.len()];
+        let curvature = weighted_outer_sum(&public.features, &twice);
+        let damping = settings.damping;
+        let noise = sigma.powi(2) / steps as f64 * degrees_of_freedom(&curvature, damping);
+        let motion = Motion {
+            pull: settings.pull * usual_pull(sigma, noise, residual),
+            damping,
+            step_size: settings.step_size,
+        };
+        Ok(Box::new(ProfiledRun {
+            steps,
+            average: settings.average,
+            gradient,
+            profile,
+            penalty,
+            public: PublicSide::new(LabelledRecords::new(public), sources),
+            private: private.map_unseen(|data| LabelledRecords::new(data.shared())),
+            shape,
+            descent: ProfiledDescent::new(centre, vec![curvature], motion)?,
+            model: None,
+        }))
+    });
+    Ok((plan, start))
 }
 
 impl ProfiledCnvxAdapSettings {
@@ -315,8 +284,8 @@ mod tests {
         Profile { loss, alpha, kappa, penalty, clip, pooled: false, gain: None }
     }
 
-    fn records(data: &Dataset) -> ProfiledRecords<Matrix> {
-        ProfiledRecords::new(Arc::new(data.clone()))
+    fn records(data: &Dataset) -> LabelledRecords<Matrix> {
+        LabelledRecords::new(Arc::new(data.clone()))
     }
 
     fn gradient(part: &SidePart<'_, Matrix>, w: &Vector) -> Vector {
@@ -335,7 +304,7 @@ mod tests {
     fn reference(
         kappa: f64,
         penalty: f64,
-    ) -> (Profile, ProfiledRecords<Matrix>, ProfiledRecords<Matrix>) {
+    ) -> (Profile, LabelledRecords<Matrix>, LabelledRecords<Matrix>) {
         let golden = golden::adaptation();
         let data = |x: &str, y: &str| {
             records(&example::labelled(golden.records(x), golden.vector(y).as_slice().to_vec()))
@@ -413,7 +382,7 @@ mod tests {
             near(pass.value, part.weight * values.sum::<f64>());
             let weights = part.weights(&w);
             near(pass.weight, weights.iter().sum());
-            near(pass.effective_sample, crate::effective_sample(weights.iter().copied()));
+            near(pass.effective_sample, effective_sample(weights.iter().copied()));
             // Some records lose weight and some do not.
             assert!(pass.weight < 0.4 && weights.contains(&part.weight));
             let mut gradient = Vector::zeros(dimension);
@@ -518,7 +487,7 @@ mod tests {
     fn the_plan_announces_one_gradient_per_step_with_the_derived_sensitivity() {
         let (shape, public, _) = example::shifted(5, 300, 200, 1);
         let given = given(&[("steps", 7.0), ("alpha", 0.25), ("kappa_scale", 2.0)]);
-        let plan = example::plan(&ProfiledCnvxAdap, &given, &shape, &public).unwrap();
+        let plan = example::plan(METHOD, &given, &shape, &public).unwrap();
         let w = ridge_solution(&public, DEFAULT_RIDGE).unwrap();
         let errors = public.features.tr_mul(&w) - Vector::from_vec(public.target.clone().unwrap());
         let kappa = 4.0 * errors.norm_squared() / 300.0;
@@ -534,7 +503,7 @@ mod tests {
         for (epsilon, steps) in [(0.1, 60), (1.0, 60), (2.25, 90), (4.0, 120), (50.0, 120)] {
             let target = Target { epsilon, delta: 1e-6 };
             let defaults = BTreeMap::new();
-            let method = &ProfiledCnvxAdap;
+            let method = METHOD;
             let plan = example::plan_for(method, &defaults, &shape, &public, target).unwrap();
             assert_eq!((plan.steps, plan.releases[0].count), (steps, steps));
         }
@@ -549,7 +518,7 @@ mod tests {
         assert_eq!(super::profile(&few, 1.0, settings(&[])).alpha, 0.1);
         let plan = |alpha: f64| {
             let given = given(&[("alpha", alpha), ("steps", 7.0)]);
-            example::plan(&ProfiledCnvxAdap, &given, &shape, &public).unwrap()
+            example::plan(METHOD, &given, &shape, &public).unwrap()
         };
         assert_eq!(plan(0.0), plan(0.05));
     }
@@ -568,10 +537,10 @@ mod tests {
     #[test]
     fn hopeless_plans_are_warned_of_and_a_public_fit_without_residual_is_refused() {
         let (shape, public, _) = example::shifted(5, 9, 20, 1);
-        let plan = example::plan(&ProfiledCnvxAdap, &given(&[]), &shape, &public).unwrap();
+        let plan = example::plan(METHOD, &given(&[]), &shape, &public).unwrap();
         assert_eq!(plan.warnings.len(), 2, "{:?}", plan.warnings);
         let constant = Dataset { target: Some(vec![0.0; 9]), ..public };
-        let error = example::plan(&ProfiledCnvxAdap, &given(&[]), &shape, &constant).unwrap_err();
+        let error = example::plan(METHOD, &given(&[]), &shape, &constant).unwrap_err();
         assert!(error.what().contains("without any residual"), "{error}");
     }
 

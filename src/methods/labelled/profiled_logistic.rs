@@ -10,23 +10,17 @@
 
 use std::f64::consts::SQRT_2;
 
+use super::profiled::Profile;
 use super::profiled::batches::{BATCH, Batches};
 use super::profiled::descent::{Motion, ProfiledDescent, ProfiledRun};
 use super::profiled::public_side::PublicSide;
-use super::profiled::{Profile, ProfiledRecords, RecordLoss, ScoreLoss};
 use super::profiled_cnvx_adap::{DAMPING_FIELD, STEP_SIZE_FIELD, WEIGHTING_FIELD, Weighting};
-use super::weighted::learner::{class_numbers, several_classes, signs};
-use crate::classes::sampled::fields::{AVERAGE, steps};
-use crate::data::{Dataset, PublicData, PublicRecords, Task};
-use crate::error::{Error, Result};
+use super::records::{LabelledRecords, RecordLoss, ScoreLoss, several_classes};
+use crate::classes::sampled::fields::{StepSettings, steps};
 use crate::model::{logistic, softmax};
-use crate::numeric::{Matrix, Vector};
-use crate::privacy::Target;
+use crate::prelude::*;
 use crate::privacy::openings::OpenPrivate;
-use crate::problem::UNLABELLED;
 use crate::sources::{SOURCE_WEIGHTS, SourceWeights};
-use crate::spec::{Setting, real, settings};
-use crate::{MOST_FEATURES, Method, Plan, Problem, ProblemShape, Settings, Spec, Start};
 
 static SPEC: Spec = Spec {
     id: "profiled_logistic",
@@ -48,104 +42,75 @@ static SPEC: Spec = Spec {
 
 settings! {
     struct ProfiledLogisticSettings {
-        alpha: f64 = Setting {
-            name: "public share α",
-            unit: "share of weight",
-            help: "Largest total weight of the public records; the private records have the \
-                   rest. Lower trusts the private data more, and needs more noise for it.",
-            kind: real(0.01, 0.99, 0.1),
-        },
-        threshold: f64 = Setting {
-            name: "outlier threshold κ₁",
-            unit: "loss",
-            help: "Records whose logistic or softmax loss is larger lose weight. With two classes, a \
-                   record on the wrong side of the boundary has more than 0.69.",
-            kind: real(0.01, 100.0, 2.0),
-        },
-        clip: f64 = Setting {
-            name: "clip",
-            unit: "share of largest",
-            help: "A private record's gradient is clipped to this share of the largest possible. \
-                   Lower needs less noise and listens less to records that are badly wrong.",
-            kind: real(0.01, 1.0, 0.5),
-        },
+        alpha: f64 = real(0.01, 0.99, 0.1).named("public share α", "share of weight").help(
+            "Largest total weight of the public records; the private records have the rest. \
+             Lower trusts the private data more, and needs more noise for it.",
+        ),
+        threshold: f64 = real(0.01, 100.0, 2.0).named("outlier threshold κ₁", "loss").help(
+            "Records whose logistic or softmax loss is larger lose weight. With two classes, a \
+             record on the wrong side of the boundary has more than 0.69.",
+        ),
+        clip: f64 = real(0.01, 1.0, 0.5).named("clip", "share of largest").help(
+            "A private record's gradient is clipped to this share of the largest possible. Lower \
+             needs less noise and listens less to records that are badly wrong.",
+        ),
         steps: u64 = steps(2000, 50),
         batch: Option<u64> = BATCH,
         step_size: f64 = STEP_SIZE_FIELD,
-        pull: f64 = Setting {
-            name: "pull ρ",
-            unit: "times noise sd",
-            help: "How strongly the model is held at the public solution, in units of the \
-                   gradient's noise: the noisier the gradient, the stronger the pull.",
-            kind: real(0.0, 1000.0, 0.3),
-        },
-        damping: f64 = Setting { kind: real(0.0, 10.0, 0.01), ..DAMPING_FIELD },
+        pull: f64 = real(0.0, 1000.0, 0.3).named("pull ρ", "times noise sd").help(
+            "How strongly the model is held at the public solution, in units of the gradient's \
+             noise: the noisier the gradient, the stronger the pull.",
+        ),
+        damping: f64 = DAMPING_FIELD.by_default(0.01),
         weighting: Weighting = WEIGHTING_FIELD,
         source_weights: SourceWeights = SOURCE_WEIGHTS,
-        public_penalty: f64 = Setting {
-            name: "public penalty d̂",
-            unit: "loss",
-            help: "Added to the loss of every public record before it is weighted. It must be \
-                   known without looking at the private data.",
-            kind: real(0.0, 100.0, 0.0),
-        },
-        ridge: f64 = Setting {
-            name: "ridge",
-            unit: "loss",
-            help: "Ridge of the public solution that the run starts from.",
-            kind: real(1e-9, 1.0, 1e-4),
-        },
-        average: f64 = Setting { kind: real(0.0, 1.0, 0.5), ..AVERAGE },
+        public_penalty: f64 = real(0.0, 100.0, 0.0).named("public penalty d̂", "loss").help(
+            "Added to the loss of every public record before it is weighted. It must be known \
+             without looking at the private data.",
+        ),
+        ridge: f64 = real(1e-9, 1.0, 1e-4).named("ridge", "loss")
+            .help("Ridge of the public solution that the run starts from."),
+        average: f64 = StepSettings::average.by_default(0.5),
     }
 }
 
 /// The method of this module.
-pub struct ProfiledLogistic;
+pub const METHOD: &Method = &Method { spec: &SPEC, plan };
 
-impl Method for ProfiledLogistic {
-    fn spec(&self) -> &'static Spec {
-        &SPEC
-    }
-
-    fn plan(&self, settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
-        let settings = ProfiledLogisticSettings::of(settings)?;
-        let shape = &problem.shape;
-        let loss = loss(&problem.public)?;
-        let sources = settings.weighting.sources(settings.source_weights, &problem.public)?;
-        let profile = profile(shape, loss, settings);
-        let batches = Batches::of(shape, settings.batch)?;
-        let (plan, gradient) = batches.plan(&profile, shape, settings.steps, 1.0);
-        let start: Start = Box::new(move |private, noise| {
-            let shape = problem.shape.clone();
-            let public = problem.public.shared();
-            let labels = labels(&public, loss)?;
-            let (centre, curvature) = start(&public, loss, &labels, settings.ridge)?;
-            let public = ProfiledRecords::labelled(public, labels);
-            let persons = problem.public.persons();
-            let profile = profile.for_persons(&public, persons, shape.most_records, &centre);
-            let motion = Motion {
-                pull: settings.pull * gradient.scale(noise)? / profile.factor(),
-                damping: settings.damping,
-                step_size: settings.step_size,
-            };
-            Ok(Box::new(ProfiledRun {
-                steps: settings.steps,
-                average: settings.average,
-                gradient,
-                shape,
-                profile,
-                penalty: None,
-                public: PublicSide::new(public, sources),
-                private: private.map_usable(|data| {
-                    let labels = self::labels(data, loss).map_err(|_| UNLABELLED)?;
-                    Ok(ProfiledRecords::labelled(data.shared(), labels))
-                })?,
-                descent: ProfiledDescent::new(centre, curvature, motion)?,
-                model: None,
-            }))
-        });
-        Ok((plan, start))
-    }
+fn plan(settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
+    let settings = ProfiledLogisticSettings::of(settings)?;
+    let shape = &problem.shape;
+    let loss = loss(&problem.public)?;
+    let sources = settings.weighting.sources(settings.source_weights, &problem.public)?;
+    let profile = profile(shape, loss, settings);
+    let batches = Batches::of(shape, settings.batch)?;
+    let (plan, gradient) = batches.plan(&profile, shape, settings.steps, 1.0);
+    let start: Start = Box::new(move |private, noise| {
+        let shape = problem.shape.clone();
+        let public = problem.public.shared();
+        let public = LabelledRecords::of(loss, public)?;
+        let (centre, curvature) = start(&public, loss, settings.ridge)?;
+        let persons = problem.public.persons();
+        let profile = profile.for_persons(&public, persons, shape.most_records, &centre);
+        let motion = Motion {
+            pull: settings.pull * gradient.scale(noise)? / profile.factor(),
+            damping: settings.damping,
+            step_size: settings.step_size,
+        };
+        Ok(Box::new(ProfiledRun {
+            steps: settings.steps,
+            average: settings.average,
+            gradient,
+            shape,
+            profile,
+            penalty: None,
+            public: PublicSide::new(public, sources),
+            private: private.map_usable(|data| LabelledRecords::private(loss, data))?,
+            descent: ProfiledDescent::new(centre, curvature, motion)?,
+            model: None,
+        }))
+    });
+    Ok((plan, start))
 }
 
 /// The loss for the number of classes.
@@ -167,29 +132,21 @@ fn loss(public: &PublicRecords) -> Result<RecordLoss> {
     Ok(RecordLoss::Softmax { classes })
 }
 
-fn labels<F>(data: &Dataset<F>, loss: RecordLoss) -> Result<Vec<f64>> {
-    match loss {
-        RecordLoss::Score(_) => signs(data),
-        RecordLoss::Softmax { classes } => class_numbers(data, classes),
-    }
-}
-
 /// The public solution, and the public curvature there.
 fn start(
-    public: &PublicData,
+    public: &LabelledRecords<Doubles>,
     loss: RecordLoss,
-    labels: &[f64],
     ridge: f64,
 ) -> Result<(Vector, Vec<Matrix>)> {
-    let features = &public.features;
-    let centre = match (loss, &public.classes) {
+    let features = &public.data().features;
+    let centre = match (loss, &public.data().classes) {
         (RecordLoss::Softmax { classes }, Some(known)) => {
             softmax::ridge_solution(features, &known.of, classes, ridge)
         }
-        _ => logistic::ridge_solution(features, labels, ridge),
+        _ => logistic::ridge_solution(features, public.labels(), ridge),
     };
     let centre = centre.ok_or_else(|| {
-        Error::failed(format!("'{}' determines no logistic model", public.name))
+        Error::failed(format!("'{}' determines no logistic model", public.data().name))
             .cure("raise the ridge, or drop columns that say the same")
     })?;
     let curvature = match loss {
@@ -221,6 +178,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::data::Dataset;
     use crate::trial::{RehearsalNoise, Trial};
     use crate::{Series, example};
 
@@ -234,7 +192,7 @@ mod tests {
     #[test]
     fn with_a_fair_budget_it_classifies_private_records_better_than_the_public_model() {
         let (_, public, private) = example::two_classes(6, 1500, 3000, 2);
-        let wrong = |model: &crate::model::Model| {
+        let wrong = |model: &Model| {
             let classes = model.classes(&private.features).unwrap();
             let truth = &private.classes.as_ref().unwrap().of;
             classes.iter().zip(truth).filter(|(one, other)| one != other).count()
@@ -247,9 +205,9 @@ mod tests {
             1,
         );
         let done = done.run().unwrap();
-        let signs = signs(&public).unwrap();
+        let signs = crate::labelled::records::signs(&public).unwrap();
         let source = logistic::ridge_solution(&public.features, &signs, 1e-4).unwrap();
-        let source = crate::model::Model::Logistic(source.into());
+        let source = Model::Logistic(source.into());
         let (ours, theirs) = (wrong(&done.model), wrong(&source));
         assert!((ours as f64) < 0.9 * theirs as f64, "{ours} {theirs}");
         let loss = done.series(Series::PrivateLoss);
@@ -265,8 +223,7 @@ mod tests {
             let profile = profile(&shape, TWO, ProfiledLogisticSettings { clip, ..settings() });
             let mut with = |class: u32| {
                 private.classes.as_mut().unwrap().of[0] = class;
-                let signs = signs(&private).unwrap();
-                let records = ProfiledRecords::labelled(Arc::new(private.clone()), signs);
+                let records = LabelledRecords::of(TWO, Arc::new(private.clone())).unwrap();
                 profile.private(&records, 25).pass(&Vector::zeros(3)).gradient
             };
             let moved = (with(0) - with(1)).norm();
@@ -287,8 +244,7 @@ mod tests {
             let profile = profile(&shape, THREE, ProfiledLogisticSettings { clip, ..settings() });
             let mut with = |class: u32| {
                 private.classes.as_mut().unwrap().of[0] = class;
-                let labels = labels(&private, THREE).unwrap();
-                let records = ProfiledRecords::labelled(Arc::new(private.clone()), labels);
+                let records = LabelledRecords::of(THREE, Arc::new(private.clone())).unwrap();
                 profile.private(&records, 25).pass(&w).gradient
             };
             let moved = (with(0) - with(1)).norm();
@@ -302,7 +258,7 @@ mod tests {
         let (mut ours, mut theirs) = (0.0, 0.0);
         for seed in 1..5 {
             let (_, public, private) = example::three_classes(6, 1000, 3000, seed);
-            let wrong = |model: &crate::model::Model| {
+            let wrong = |model: &Model| {
                 let classes = model.classes(&private.features).unwrap();
                 let truth = &private.classes.as_ref().unwrap().of;
                 classes.iter().zip(truth).filter(|(one, other)| one != other).count() as f64
@@ -325,8 +281,8 @@ mod tests {
         let (shape, public, private) = example::two_classes(3, 30, 25, 5);
         let profile = |loss| profile(&shape, loss, settings());
         let softmax = RecordLoss::Softmax { classes: 2 };
-        let records = |data: &Dataset, loss| {
-            ProfiledRecords::labelled(Arc::new(data.clone()), labels(data, loss).unwrap())
+        let records = |data: &Dataset, loss: RecordLoss| {
+            LabelledRecords::of(loss, Arc::new(data.clone())).unwrap()
         };
         let w = Vector::from_vec(vec![0.3, -0.8, 0.5]);
         let both =
@@ -345,8 +301,7 @@ mod tests {
     #[test]
     fn a_single_class_and_too_many_features_for_the_classes_are_refused() {
         let (shape, mut public, _) = example::three_classes(4, 60, 60, 3);
-        let plan =
-            |public: &Dataset| example::plan(&ProfiledLogistic, &BTreeMap::new(), &shape, public);
+        let plan = |public: &Dataset| example::plan(METHOD, &BTreeMap::new(), &shape, public);
         assert_eq!(plan(&public).unwrap().releases[0].query.size, 12);
         public.classes.as_mut().unwrap().of.fill(1);
         assert!(plan(&public).unwrap_err().what().contains("one class"));
@@ -371,8 +326,7 @@ mod tests {
                     let mut data = private.clone();
                     data.features.set_column(0, &Vector::from_column_slice(x));
                     data.classes.as_mut().unwrap().of[0] = class;
-                    let labels = labels(&data, loss).unwrap();
-                    let records = ProfiledRecords::labelled(Arc::new(data), labels);
+                    let records = LabelledRecords::of(loss, Arc::new(data)).unwrap();
                     profile.private(&records, 25).pass(&w).gradient
                 };
                 let moved = (with(&x[..3], 0) - with(&x[3..], 1)).norm();

@@ -7,45 +7,14 @@
 //! The defaults of the regression were chosen like those of the profiled method, on the same data:
 //! bikeshare, wine and airline.
 
-use std::sync::Arc;
-
+use super::profiled::Profile;
 use super::profiled::batches::{BATCH, Batches};
 use super::profiled::descent::{ProfiledDescent, ProfiledRun};
 use super::profiled::public_side::PublicSide;
-use super::profiled::{Profile, ProfiledRecords, RecordLoss, ScoreLoss};
-use super::weighted::learner::{signs, two_classes};
+use super::records::{LabelledRecords, RecordLoss, ScoreLoss, two_classes};
 use crate::classes::sampled::fields::steps;
-use crate::data::{Dataset, Task};
-use crate::error::Result;
-use crate::numeric::Vector;
-use crate::numeric::columns::ExampleColumns;
-use crate::privacy::Target;
+use crate::prelude::*;
 use crate::privacy::openings::OpenPrivate;
-use crate::problem::UNLABELLED;
-use crate::spec::{Setting, real, settings};
-use crate::{Method, Plan, Problem, Settings, Spec, Start};
-
-const CLIP_FIELD: Setting<f64> = Setting {
-    name: "clip C",
-    unit: "norm of gradient",
-    help: "Every record's gradient is clipped to this norm. Noise grows with it.",
-    kind: real(1e-3, 10.0, 0.2),
-};
-const AVERAGE_FIELD: Setting<f64> = Setting {
-    name: "averaged tail",
-    unit: "share of steps",
-    help: "The model is the mean of this share of the steps, counted from the last.",
-    kind: real(0.0, 1.0, 0.5),
-};
-
-const fn step_size(default: f64) -> Setting<f64> {
-    Setting {
-        name: "learning rate",
-        unit: "",
-        help: "Step along the noisy mean gradient.",
-        kind: real(1e-4, 1000.0, default),
-    }
-}
 
 static REGRESSION: Spec = Spec {
     id: "target_only",
@@ -66,11 +35,14 @@ static REGRESSION: Spec = Spec {
 
 settings! {
     struct TargetOnlySettings {
-        clip: f64 = CLIP_FIELD,
+        clip: f64 = real(1e-3, 10.0, 0.2).named("clip C", "norm of gradient")
+            .help("Every record's gradient is clipped to this norm. Noise grows with it."),
         steps: u64 = steps(10_000, 200),
         batch: Option<u64> = BATCH,
-        step_size: f64 = step_size(2.0),
-        average: f64 = AVERAGE_FIELD,
+        step_size: f64 = real(1e-4, 1000.0, 2.0).named("learning rate", "")
+            .help("Step along the noisy mean gradient."),
+        average: f64 = real(0.0, 1.0, 0.5).named("averaged tail", "share of steps")
+            .help("The model is the mean of this share of the steps, counted from the last."),
     }
 }
 
@@ -86,94 +58,72 @@ static CLASSIFICATION: Spec = Spec {
 };
 
 settings! {
+    /// The settings of the regression with another default.
     struct TargetOnlyLogisticSettings {
-        clip: f64 = CLIP_FIELD,
-        steps: u64 = steps(10_000, 200),
+        clip: f64 = TargetOnlySettings::clip,
+        steps: u64 = TargetOnlySettings::steps,
         batch: Option<u64> = BATCH,
-        step_size: f64 = step_size(4.0),
-        average: f64 = AVERAGE_FIELD,
+        step_size: f64 = TargetOnlySettings::step_size.by_default(4.0),
+        average: f64 = TargetOnlySettings::average,
     }
 }
-
-/// One of two methods: for numbers, or for classes.
-pub struct TargetOnly(&'static Spec);
 
 /// For labels that are numbers.
-pub const NUMBERS: &TargetOnly = &TargetOnly(&REGRESSION);
+pub const NUMBERS: &Method = &Method {
+    spec: &REGRESSION,
+    plan: |settings, problem, _| plan(RecordLoss::Score(ScoreLoss::Squared), settings, problem),
+};
+
 /// For labels that are classes.
-pub const CLASSES: &TargetOnly = &TargetOnly(&CLASSIFICATION);
+pub const CLASSES: &Method = &Method {
+    spec: &CLASSIFICATION,
+    plan: |settings, problem, _| {
+        two_classes(&problem.public)?;
+        plan(RecordLoss::Score(ScoreLoss::Logistic), settings, problem)
+    },
+};
 
-impl Method for TargetOnly {
-    fn spec(&self) -> &'static Spec {
-        self.0
-    }
-
-    fn plan(&self, settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
-        // The two differ only in their defaults.
-        let settings = TargetOnlySettings::of(settings)?;
-        let loss = match self.0.task {
-            Task::Regression => ScoreLoss::Squared,
-            Task::Classification => ScoreLoss::Logistic,
-        };
-        if loss == ScoreLoss::Logistic {
-            two_classes(&problem.public)?;
-        }
-        let shape = &problem.shape;
-        // All weight is on the private records, and none is learned.
-        let profile = Profile {
-            loss: RecordLoss::Score(loss),
-            alpha: 0.0,
-            kappa: f64::INFINITY,
-            penalty: 0.0,
-            clip: settings.clip,
-            pooled: true,
-            gain: None,
-        };
-        let batches = Batches::of(shape, settings.batch)?;
-        let (plan, gradient) = batches.plan(&profile, shape, settings.steps, 1.0);
-        let start: Start = Box::new(move |private, _| {
-            let shape = problem.shape.clone();
-            let public = records(loss, problem.public.shared())?;
-            let start = Vector::zeros(shape.dimension);
-            let persons = problem.public.persons();
-            let profile = profile.for_persons(&public, persons, shape.most_records, &start);
-            Ok(Box::new(ProfiledRun {
-                steps: settings.steps,
-                average: settings.average,
-                profile,
-                penalty: None,
-                public: PublicSide::new(public, Vec::new()),
-                private: private
-                    .map_usable(|data| records(loss, data.shared()).map_err(|_| UNLABELLED))?,
-                gradient,
-                descent: ProfiledDescent::plain(start, settings.step_size),
-                shape,
-                model: None,
-            }))
-        });
-        Ok((plan, start))
-    }
+fn plan(loss: RecordLoss, settings: &Settings, problem: Problem) -> Result<(Plan, Start)> {
+    let settings = TargetOnlySettings::of(settings)?;
+    let shape = &problem.shape;
+    // All weight is on the private records, and none is learned.
+    let profile = Profile {
+        loss,
+        alpha: 0.0,
+        kappa: f64::INFINITY,
+        penalty: 0.0,
+        clip: settings.clip,
+        pooled: true,
+        gain: None,
+    };
+    let batches = Batches::of(shape, settings.batch)?;
+    let (plan, gradient) = batches.plan(&profile, shape, settings.steps, 1.0);
+    let start: Start = Box::new(move |private, _| {
+        let shape = problem.shape.clone();
+        let public = LabelledRecords::of(loss, problem.public.shared())?;
+        let start = Vector::zeros(shape.dimension);
+        let persons = problem.public.persons();
+        let profile = profile.for_persons(&public, persons, shape.most_records, &start);
+        Ok(Box::new(ProfiledRun {
+            steps: settings.steps,
+            average: settings.average,
+            profile,
+            penalty: None,
+            public: PublicSide::new(public, Vec::new()),
+            private: private.map_usable(|data| LabelledRecords::private(loss, data))?,
+            gradient,
+            descent: ProfiledDescent::plain(start, settings.step_size),
+            shape,
+            model: None,
+        }))
+    });
+    Ok((plan, start))
 }
-
-fn records<F: ExampleColumns>(
-    loss: ScoreLoss,
-    data: Arc<Dataset<F>>,
-) -> Result<ProfiledRecords<F>> {
-    Ok(match loss {
-        // The problem was checked: there are labels.
-        ScoreLoss::Squared => ProfiledRecords::new(data),
-        ScoreLoss::Logistic => {
-            let signs = signs(&data)?;
-            ProfiledRecords::labelled(data, signs)
-        }
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::*;
+    use crate::data::Dataset;
     use crate::example;
     use crate::trial::{RehearsalNoise, Trial, Tried};
 

@@ -41,15 +41,10 @@
 //! For large μ this becomes the usual bound, c₁ + c₂ ≤ 1. For small μ it is 2/d: a weak smoothing
 //! cannot single out a direction, and no record can change this.
 
-use crate::error::{Error, Result};
-use crate::numeric::columns::{self, ExampleColumns};
+use crate::numeric::columns::{self};
 use crate::numeric::eigen::eigenvalues;
-use crate::numeric::rounding::summation_error;
 use crate::numeric::symmetric::{eigen, quadratic_forms};
-use crate::numeric::{Matrix, Vector};
-
-use crate::ProblemShape;
-use crate::data::PublicRecords;
+use crate::prelude::*;
 
 /// The smoothed spectral norm of one symmetric matrix and its slope.
 #[derive(Debug, Clone)]

@@ -37,21 +37,14 @@
 
 use super::discrepancy::{Sensitivity, largest_square_of};
 use super::reweighting::{
-    MODE, MOST_FEATURES, Objective, PRINTED_ROUNDS, RETURNED, RIDGE, ROUNDS, Returned, Reweighted,
-    Reweighting, TEMPERATURE, WEIGHT_RIDGE, radius, released_model, released_weights, temperature,
+    MODE, MOST_FEATURES, Objective, PRINTED_ROUNDS, RADIUS, RETURNED, RIDGE, ROUNDS, Returned,
+    Reweighted, Reweighting, ReweightingRun, Rounds, TEMPERATURE, WEIGHT_RIDGE, temperature,
     weight_ridge,
 };
-use crate::data::Task;
-use crate::error::Result;
-use crate::model::Model;
-use crate::numeric::rounding::summation_error;
+use crate::prelude::*;
 use crate::privacy::accountant::gaussian;
 use crate::privacy::openings::{OpenPrivate, OpenReleased};
-use crate::privacy::{
-    Adjacency, Allotment, Release, Released, Rule, Selection, Spender, Target, Watch,
-};
-use crate::spec::{Setting, choices, settings};
-use crate::{Method, Mode, Plan, Problem, ProblemShape, Run, Settings, Spec, Start, Step};
+use crate::privacy::{Rule, Selection};
 
 const VERTEX: &str = "vertex";
 const ITERATE: &str = "iterate";
@@ -63,22 +56,6 @@ choices! {
 choices! {
     pub enum ModelStep { Best = "best", FrankWolfe = "frank_wolfe" }
 }
-
-const SCHEDULE: Setting<Schedule> = Setting {
-    name: "step sizes",
-    unit: "",
-    help: "equal gives every chosen record the same weight in the end; classic is 2/(k + 2), \
-           which forgets early rounds. as_printed has step sizes of its own.",
-    kind: Schedule::or(Schedule::Equal),
-};
-
-const MODEL_STEP: Setting<ModelStep> = Setting {
-    name: "model step",
-    unit: "",
-    help: "The model after each round: the best for the current weights, or a Frank–Wolfe \
-           step towards the edge of the ball as printed. Both see public data only.",
-    kind: ModelStep::or(ModelStep::Best),
-};
 
 static SPEC: Spec = Spec {
     id: "frank_wolfe",
@@ -104,10 +81,16 @@ settings! {
         mode: Mode = MODE,
         rounds: Option<u64> = ROUNDS,
         temperature: Option<f64> = TEMPERATURE,
-        schedule: Schedule = SCHEDULE,
-        model_step: ModelStep = MODEL_STEP,
+        schedule: Schedule = Schedule::or(Schedule::Equal).named("step sizes", "").help(
+            "equal gives every chosen record the same weight in the end; classic is 2/(k + 2), \
+             which forgets early rounds. as_printed has step sizes of its own.",
+        ),
+        model_step: ModelStep = ModelStep::or(ModelStep::Best).named("model step", "").help(
+            "The model after each round: the best for the current weights, or a Frank–Wolfe step \
+             towards the edge of the ball as printed. Both see public data only.",
+        ),
         returned: Returned = RETURNED,
-        lambda: f64 = radius(1.0),
+        lambda: f64 = RADIUS.by_default(1.0),
         ridge: f64 = RIDGE,
     }
 }
@@ -129,58 +112,42 @@ settings! {
         mode: Mode = MODE,
         rounds: Option<u64> = ROUNDS,
         temperature: Option<f64> = TEMPERATURE,
-        schedule: Schedule = SCHEDULE,
+        schedule: Schedule = FrankWolfeSettings::schedule,
         weight_ridge: Option<f64> = WEIGHT_RIDGE,
         returned: Returned = RETURNED,
-        lambda: f64 = radius(10.0),
+        lambda: f64 = RADIUS,
         ridge: f64 = RIDGE,
     }
 }
 
-/// One of two methods: the model moves along with the weights, or is fitted afterwards.
-pub struct FrankWolfe {
-    two_stage: bool,
-}
+/// Algorithm 1 of the paper: the model moves along with the weights.
+pub const SINGLE_STAGE: &Method = &Method {
+    spec: &SPEC,
+    plan: |given, problem, target| {
+        let settings = FrankWolfeSettings::of(given)?;
+        settings.mode.fixes(&SPEC, given, &["schedule", "model_step", "returned"])?;
+        plan(settings, Objective::SingleStage, problem, target)
+    },
+};
 
-/// Algorithm 1 of the paper.
-pub const SINGLE_STAGE: &FrankWolfe = &FrankWolfe { two_stage: false };
-/// Algorithm 2 of the paper.
-pub const TWO_STAGE: &FrankWolfe = &FrankWolfe { two_stage: true };
+/// Algorithm 2 of the paper: the model is fitted afterwards.
+pub const TWO_STAGE: &Method = &Method {
+    spec: &TWO_STAGE_SPEC,
+    plan: |given, problem, target| {
+        let settings = TwoStageSettings::of(given)?;
+        settings.mode.fixes(&TWO_STAGE_SPEC, given, &["schedule", "returned"])?;
+        let weight_ridge = weight_ridge(settings.mode, settings.weight_ridge);
+        plan(settings.into(), Objective::TwoStage { weight_ridge }, problem, target)
+    },
+};
 
-impl Method for FrankWolfe {
-    fn spec(&self) -> &'static Spec {
-        if self.two_stage { &TWO_STAGE_SPEC } else { &SPEC }
-    }
-
-    fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
-        let given = settings;
-        let (settings, objective) = if self.two_stage {
-            TwoStageSettings::of(given)?.split()
-        } else {
-            (FrankWolfeSettings::of(given)?, Objective::SingleStage)
-        };
-        settings.mode.fixes(self.spec(), given, &["schedule", "model_step", "returned"])?;
-        plan(settings, objective, problem, target)
-    }
-}
-
-impl TwoStageSettings {
-    fn split(self) -> (FrankWolfeSettings, Objective) {
-        let Self { mode, rounds, temperature, schedule, returned, lambda, ridge, .. } = self;
+impl From<TwoStageSettings> for FrankWolfeSettings {
+    fn from(settings: TwoStageSettings) -> Self {
+        let TwoStageSettings { mode, rounds, temperature, schedule, returned, .. } = settings;
+        let TwoStageSettings { lambda, ridge, .. } = settings;
         // The model is fitted at the end.
         let model_step = ModelStep::FrankWolfe;
-        let settings = FrankWolfeSettings {
-            mode,
-            rounds,
-            temperature,
-            schedule,
-            model_step,
-            returned,
-            lambda,
-            ridge,
-        };
-        let weight_ridge = weight_ridge(mode, self.weight_ridge);
-        (settings, Objective::TwoStage { weight_ridge })
+        Self { mode, rounds, temperature, schedule, model_step, returned, lambda, ridge }
     }
 }
 
@@ -221,22 +188,18 @@ fn plan(
         / shape.private_records as f64
         * (2.0 * rounds as f64 * (1.0 / target.delta).ln()).sqrt()
         / target.epsilon;
-    let (rule, noise) = match (printed, objective) {
-        (false, _) => (Rule::Exponential, Allotment::Share(rounds as f64)),
-        (true, Objective::SingleStage) => {
-            (Rule::NoisyMaximum, Allotment::AsPrinted(2.0 * weight * laplace))
+    let (rule, noise, steps) = match (printed, objective) {
+        (false, _) => {
+            let steps = StepSizes::Chosen(settings.schedule);
+            (Rule::Exponential, Allotment::Share(rounds as f64), steps)
         }
-        (true, Objective::TwoStage { .. }) => (Rule::NoisyMaximum, Allotment::AsPrinted(laplace)),
-    };
-    let steps = match (printed, objective) {
-        (false, _) => match settings.schedule {
-            Schedule::Equal => StepSizes::Equal,
-            Schedule::Classic => StepSizes::Classic,
-        },
-        (true, Objective::TwoStage { .. }) => StepSizes::Printed,
         (true, Objective::SingleStage) => {
-            let label = shape.bounds.label;
-            StepSizes::Constant(printed_step(square, temperature, radius, label, rounds))
+            let size = printed_step(square, temperature, radius, shape.bounds.label, rounds);
+            let noise = Allotment::AsPrinted(2.0 * weight * laplace);
+            (Rule::NoisyMaximum, noise, StepSizes::Constant(size))
+        }
+        (true, Objective::TwoStage { .. }) => {
+            (Rule::NoisyMaximum, Allotment::AsPrinted(laplace), StepSizes::Printed)
         }
     };
     let takes_best = returned == Returned::Best || printed && objective == Objective::SingleStage;
@@ -257,28 +220,23 @@ fn plan(
         };
         best.announced(what.to_owned(), 1, noise, Adjacency::ReplaceOne)
     }));
-    let mut warnings = Vec::new();
+    let steps_of_run = rounds + u64::from(best.is_some());
+    // Scores differ by at most this; the largest of many noisy ones is too high by ln m scales.
+    let signal = weight * square * sensitivity.largest_slope / (candidates.max(2) as f64).ln();
+    let mut plan = Plan::new(releases, steps_of_run, signal);
     if !printed && rounds > 20 * suitable {
-        warnings.push(format!(
+        plan.warnings.push(format!(
             "in {rounds} rounds the noise of each will hide which record is better; about \
              {suitable} would suit {} private records at this ε",
             shape.private_records
         ));
     }
-    let plan = Plan {
-        releases,
-        steps: rounds + u64::from(best.is_some()),
-        // Scores differ by at most this; the largest of many noisy ones is too high by ln m scales.
-        signal: weight * square * sensitivity.largest_slope / (candidates.max(2) as f64).ln(),
-        warnings,
-        explained: None,
-    };
     let start: Start = Box::new(move |private, noise| {
         let ends = (radius, ridge);
         let reweighting = Reweighting::new(&problem, &private, objective, temperature, ends);
-        Ok(Box::new(FrankWolfeSearch {
-            state: reweighting.start()?,
-            reweighting,
+        let state = reweighting.start();
+        let shortfall = noise.scale(&vertex)? * (candidates.max(2) as f64).ln();
+        let search = FrankWolfeSearch {
             rounds,
             printed,
             steps,
@@ -286,12 +244,11 @@ fn plan(
             vertex,
             best,
             average: returned == Returned::Average,
-            shortfall: noise.scale(&vertex)? * (candidates.max(2) as f64).ln(),
-            index: 0,
+            state,
             iterates: Vec::new(),
             sum: None,
-            result: None,
-        }))
+        };
+        Ok(ReweightingRun::boxed(reweighting, steps_of_run, Some(shortfall), search))
     });
     Ok((plan, start))
 }
@@ -299,8 +256,7 @@ fn plan(
 /// η of a round.
 #[derive(Debug, Clone, Copy)]
 enum StepSizes {
-    Equal,
-    Classic,
+    Chosen(Schedule),
     /// The step sizes of algorithm 2.
     Printed,
     /// The step size of algorithm 1.
@@ -312,8 +268,8 @@ impl StepSizes {
     fn size(self, index: u64) -> f64 {
         let k = index as f64;
         match self {
-            Self::Equal => 1.0 / (k + 2.0),
-            Self::Classic => 2.0 / (k + 2.0),
+            Self::Chosen(Schedule::Equal) => 1.0 / (k + 2.0),
+            Self::Chosen(Schedule::Classic) => 2.0 / (k + 2.0),
             Self::Printed => 3.0 / (k + 3.0),
             Self::Constant(size) => size,
         }
@@ -335,7 +291,6 @@ fn printed_step(square: f64, temperature: f64, radius: f64, label: f64, rounds: 
 }
 
 struct FrankWolfeSearch {
-    reweighting: Reweighting,
     rounds: u64,
     printed: bool,
     steps: StepSizes,
@@ -345,22 +300,21 @@ struct FrankWolfeSearch {
     /// The release of the iterate with the least gap, if that one is delivered.
     best: Option<Release<Selection>>,
     average: bool,
-    /// The expected distance of a chosen record's score from the best.
-    shortfall: f64,
-    index: u64,
     /// Starts at public values and moves by released choices.
     state: Reweighted,
     /// Earlier states, if the best of them is delivered.
     iterates: Vec<Reweighted>,
     /// Sums of q and w, if their average is delivered.
     sum: Option<Reweighted>,
-    /// The result of a stopped run.
-    result: Option<Released<Reweighted>>,
 }
 
 impl FrankWolfeSearch {
-    fn round(&mut self, spender: &mut Spender) -> Result<Released<Reweighted>> {
-        let problem = &self.reweighting;
+    fn round(
+        &mut self,
+        problem: &Reweighting,
+        index: u64,
+        spender: &mut Spender,
+    ) -> Result<Released<Reweighted>> {
         let public = problem.public_slope(&self.state);
         let state = &self.state;
         let reach = problem.reach(&-&public);
@@ -372,11 +326,11 @@ impl FrankWolfeSearch {
         if self.printed && self.best.is_some() {
             self.iterates.push(self.state.clone());
         }
-        let eta = self.steps.size(self.index);
+        let eta = self.steps.size(index);
         let towards = (problem.objective == Objective::SingleStage && !self.best_model)
             .then(|| problem.model_vertex(&self.state));
         // The printed algorithms return an iterate from before the last choice.
-        if !self.printed || self.index + 1 < self.rounds {
+        if !self.printed || index + 1 < self.rounds {
             self.state.towards(&problem.public.features, *vertex.get(), towards.as_ref(), eta);
         }
         if self.best_model {
@@ -391,7 +345,7 @@ impl FrankWolfeSearch {
                     sum
                 }
             };
-            let share = 1.0 / (self.index as f64 + 1.0);
+            let share = 1.0 / (index as f64 + 1.0);
             let q = share * &sum.q;
             let w = if self.best_model { problem.fit(&q)? } else { share * &sum.w };
             self.sum = Some(sum);
@@ -407,10 +361,10 @@ impl FrankWolfeSearch {
 
     fn choose(
         &self,
+        problem: &Reweighting,
         best: Release<Selection>,
         spender: &mut Spender,
     ) -> Result<Released<Reweighted>> {
-        let problem = &self.reweighting;
         let iterates = &self.iterates;
         let reach = problem.gap_reach(iterates);
         let chosen = problem.moment.select(spender, best, &reach, |moment| {
@@ -424,27 +378,19 @@ impl FrankWolfeSearch {
     }
 }
 
-impl Run for FrankWolfeSearch {
-    fn step(&mut self, spender: &mut Spender, watch: &Watch) -> Result<Step> {
-        let (delivered, phase) = match self.best {
-            Some(best) if self.index == self.rounds => {
-                (self.choose(best, spender)?, "choose an iterate")
+impl Rounds for FrankWolfeSearch {
+    fn take(
+        &mut self,
+        problem: &Reweighting,
+        index: u64,
+        spender: &mut Spender,
+    ) -> Result<(&'static str, Released<Reweighted>)> {
+        Ok(match self.best {
+            Some(best) if index == self.rounds => {
+                ("choose an iterate", self.choose(problem, best, spender)?)
             }
-            _ => (self.round(spender)?, "choose a record"),
-        };
-        self.index += 1;
-        let total = self.rounds + u64::from(self.best.is_some());
-        let measures = self.reweighting.measures(&delivered, watch, Some(self.shortfall));
-        self.result = Some(delivered);
-        Ok(Step { index: self.index, total, phase, measures, done: self.index == total })
-    }
-
-    fn model(&self) -> Option<Released<Model>> {
-        released_model(&self.reweighting, self.result.as_ref())
-    }
-
-    fn weights(&self) -> Option<Released<Vec<f64>>> {
-        released_weights(self.result.as_ref())
+            _ => ("choose a record", self.round(problem, index, spender)?),
+        })
     }
 }
 

@@ -23,15 +23,11 @@
 use std::sync::Arc;
 
 use super::moment::frobenius_sensitivity;
-use crate::ProblemShape;
-use crate::error::{Error, Result};
 use crate::memory;
-use crate::numeric::columns::ExampleColumns;
 use crate::numeric::pairwise::Pairwise;
 use crate::numeric::positive::cholesky;
-use crate::numeric::rounding::summation_error;
 use crate::numeric::symmetric::quadratic_forms;
-use crate::numeric::{Matrix, Vector};
+use crate::prelude::*;
 
 /// j relative to the mean diagonal entry of G.
 const JITTER: f64 = 1e-6;

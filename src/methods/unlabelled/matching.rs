@@ -8,10 +8,8 @@
 use std::sync::Arc;
 
 use super::moment::difference;
-use crate::data::PublicData;
-use crate::numeric::columns::ExampleColumns;
 use crate::numeric::symmetric::{quadratic_forms, weighted_outer_sum};
-use crate::numeric::{Matrix, Vector};
+use crate::prelude::*;
 
 /// Least coefficient of ‖q − u‖²: with almost no noise it keeps the weights unique.
 const LEAST_REGULARISATION: f64 = 1e-3;

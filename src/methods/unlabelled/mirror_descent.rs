@@ -26,22 +26,14 @@
 use super::discrepancy::{Sensitivity, Smoothed, largest_square_of};
 use super::matching::gram_curvature;
 use super::reweighting::{
-    MODE, MOST_FEATURES, Objective, PRINTED_ROUNDS, RIDGE, ROUNDS, Reweighted, Reweighting,
-    TEMPERATURE, WEIGHT_RIDGE, radius, released_model, released_weights, temperature, weight_ridge,
+    MODE, MOST_FEATURES, Objective, PRINTED_ROUNDS, RADIUS, RIDGE, ROUNDS, Reweighted, Reweighting,
+    ReweightingRun, Rounds, TEMPERATURE, WEIGHT_RIDGE, temperature, weight_ridge,
 };
-use crate::data::{PublicData, Task};
-use crate::error::Result;
-use crate::model::Model;
 use crate::numeric::prox::{bregman, displacement};
 use crate::numeric::symmetric::{pack, packed_length, quadratic_forms, unpack};
-use crate::numeric::{Matrix, Vector};
+use crate::prelude::*;
 use crate::privacy::accountant::gaussian;
 use crate::privacy::openings::{OpenPrivate, OpenReleased};
-use crate::privacy::{
-    Adjacency, Allotment, Gaussian, Reach, Release, Released, Spender, Target, Watch,
-};
-use crate::spec::{Setting, automatic, choices, settings};
-use crate::{Method, Mode, Plan, Problem, ProblemShape, Run, Settings, Spec, Start, Step};
 
 const SLOPE: &str = "slope";
 
@@ -80,99 +72,79 @@ settings! {
         mode: Mode = MODE,
         rounds: Option<u64> = ROUNDS,
         temperature: Option<f64> = TEMPERATURE,
-        step_size: Option<f64> = Setting {
-            name: "step size η",
-            unit: "",
-            help: "Length of a mirror step; automatic goes by the rounds and their noise, and in \
-                   as_printed by the rounds alone.",
-            kind: automatic(1e6),
-        },
+        step_size: Option<f64> = automatic(1e6).named("step size η", "").help(
+            "Length of a mirror step; automatic goes by the rounds and their noise, and in \
+             as_printed by the rounds alone.",
+        ),
         weight_ridge: Option<f64> = WEIGHT_RIDGE,
-        returned: Averaged = Setting {
-            name: "returned iterate",
-            unit: "",
-            help: "The average of the second half of the iterates, or the last; as_printed takes \
-                   the average of all.",
-            kind: Averaged::or(Averaged::Average),
-        },
-        lambda: f64 = radius(10.0),
+        returned: Averaged = Averaged::or(Averaged::Average).named("returned iterate", "").help(
+            "The average of the second half of the iterates, or the last; as_printed takes the \
+             average of all.",
+        ),
+        lambda: f64 = RADIUS,
         ridge: f64 = RIDGE,
     }
 }
 
 /// Algorithm 3 of the paper.
-pub struct MirrorDescent;
+pub const METHOD: &Method = &Method { spec: &SPEC, plan };
 
-impl Method for MirrorDescent {
-    fn spec(&self) -> &'static Spec {
-        &SPEC
-    }
-
-    fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
-        let given = settings;
-        let settings = MirrorDescentSettings::of(given)?;
-        settings.mode.fixes(&SPEC, given, &["returned"])?;
-        let Problem { shape, public, .. } = &problem;
-        let printed = settings.mode == Mode::AsPrinted;
-        let weight_ridge = weight_ridge(settings.mode, settings.weight_ridge);
-        let objective = Objective::TwoStage { weight_ridge };
-        let norm = shape.bounds.feature_norm;
-        let temperature = temperature(settings.mode, settings.temperature, norm, objective);
-        let square = largest_square_of(public)?;
-        let sensitivity = Sensitivity::of(shape, square, temperature);
-        let rounds = settings.rounds.unwrap_or_else(|| match settings.mode {
-            Mode::AsPrinted => PRINTED_ROUNDS,
-            Mode::Rigorous => automatic_rounds(shape, public, sensitivity, target),
-        });
-        let (release, what, noise) = match settings.mode {
-            Mode::AsPrinted => {
-                printed_release(shape, public, (square, temperature), sensitivity, rounds, target)
-            }
-            Mode::Rigorous => {
-                let numbers = packed_length(shape.dimension);
-                let what = format!(
-                    "the slope of the smoothed discrepancy, {numbers} numbers in each round"
-                );
-                let slope = Gaussian { sensitivity: sensitivity.slope, numbers };
-                (Release::new(SLOPE, slope), what, Allotment::Share(1.0))
-            }
+fn plan(settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
+    let given = settings;
+    let settings = MirrorDescentSettings::of(given)?;
+    settings.mode.fixes(&SPEC, given, &["returned"])?;
+    let Problem { shape, public, .. } = &problem;
+    let printed = settings.mode == Mode::AsPrinted;
+    let weight_ridge = weight_ridge(settings.mode, settings.weight_ridge);
+    let objective = Objective::TwoStage { weight_ridge };
+    let norm = shape.bounds.feature_norm;
+    let temperature = temperature(settings.mode, settings.temperature, norm, objective);
+    let square = largest_square_of(public)?;
+    let sensitivity = Sensitivity::of(shape, square, temperature);
+    let rounds = settings.rounds.unwrap_or_else(|| match settings.mode {
+        Mode::AsPrinted => PRINTED_ROUNDS,
+        Mode::Rigorous => automatic_rounds(shape, public, sensitivity, target),
+    });
+    let (release, what, noise) = match settings.mode {
+        Mode::AsPrinted => {
+            printed_release(shape, public, (square, temperature), sensitivity, rounds, target)
+        }
+        Mode::Rigorous => {
+            let numbers = packed_length(shape.dimension);
+            let what =
+                format!("the slope of the smoothed discrepancy, {numbers} numbers in each round");
+            let slope = Gaussian { sensitivity: sensitivity.slope, numbers };
+            (Release::new(SLOPE, slope), what, Allotment::Share(1.0))
+        }
+    };
+    // Every entry of the gradient is at most r̂²·‖E‖.
+    let entries = if printed { square * (public.len() as f64).sqrt() } else { 1.0 };
+    let releases = vec![release.announced(what, rounds, noise, Adjacency::ReplaceOne)];
+    let plan = Plan::new(releases, rounds, sensitivity.largest_slope * entries);
+    let start: Start = Box::new(move |private, noise| {
+        let records = (problem.public.len().max(2) as f64).ln();
+        let usual = (records / rounds as f64).sqrt()
+            * if printed {
+                2.0 / (square + weight_ridge)
+            } else {
+                let noise = square * noise.scale(&release)?;
+                let signal = square * sensitivity.largest_slope;
+                LONGER / (signal.powi(2) + 2.0 * records * noise.powi(2)).sqrt()
+            };
+        let ends = (settings.lambda, settings.ridge);
+        let reweighting = Reweighting::new(&problem, &private, objective, temperature, ends);
+        let descent = Descent {
+            state: reweighting.start(),
+            release,
+            rounds,
+            printed,
+            average: settings.returned == Averaged::Average,
+            step_size: settings.step_size.unwrap_or(usual),
+            sum: None,
         };
-        let plan = Plan {
-            releases: vec![release.announced(what, rounds, noise, Adjacency::ReplaceOne)],
-            steps: rounds,
-            // Every entry of the gradient is at most r̂²·‖E‖.
-            signal: sensitivity.largest_slope
-                * if printed { square * (public.len() as f64).sqrt() } else { 1.0 },
-            warnings: Vec::new(),
-            explained: None,
-        };
-        let start: Start = Box::new(move |private, noise| {
-            let records = (problem.public.len().max(2) as f64).ln();
-            let usual = (records / rounds as f64).sqrt()
-                * if printed {
-                    2.0 / (square + weight_ridge)
-                } else {
-                    let noise = square * noise.scale(&release)?;
-                    let signal = square * sensitivity.largest_slope;
-                    LONGER / (signal.powi(2) + 2.0 * records * noise.powi(2)).sqrt()
-                };
-            let ends = (settings.lambda, settings.ridge);
-            let reweighting = Reweighting::new(&problem, &private, objective, temperature, ends);
-            Ok(Box::new(Descent {
-                state: reweighting.start()?,
-                reweighting,
-                release,
-                rounds,
-                printed,
-                average: settings.returned == Averaged::Average,
-                step_size: settings.step_size.unwrap_or(usual),
-                index: 0,
-                sum: None,
-                result: None,
-            }))
-        });
-        Ok((plan, start))
-    }
+        Ok(ReweightingRun::boxed(reweighting, rounds, None, descent))
+    });
+    Ok((plan, start))
 }
 
 /// K for a target: see the module's text.
@@ -213,25 +185,20 @@ fn printed_release(
 }
 
 struct Descent {
-    reweighting: Reweighting,
     release: Release<Gaussian>,
     rounds: u64,
     printed: bool,
     average: bool,
     /// η
     step_size: f64,
-    index: u64,
     state: Reweighted,
     /// The sum of the q averaged so far, and their number.
     sum: Option<(Vector, u32)>,
-    /// The result of a stopped run.
-    result: Option<Released<Reweighted>>,
 }
 
 impl Descent {
     /// xᵢᵀẼxᵢ, including noise.
-    fn scores(&self, spender: &mut Spender) -> Result<Released<Vector>> {
-        let problem = &self.reweighting;
+    fn scores(&self, problem: &Reweighting, spender: &mut Spender) -> Result<Released<Vector>> {
         let d = problem.public.dimension();
         // A bounded moment is finite, so there is a slope.
         let slope = |moment: &Matrix| {
@@ -260,10 +227,14 @@ impl Descent {
     }
 }
 
-impl Run for Descent {
-    fn step(&mut self, spender: &mut Spender, watch: &Watch) -> Result<Step> {
-        let scores = self.scores(spender)?;
-        let problem = &self.reweighting;
+impl Rounds for Descent {
+    fn take(
+        &mut self,
+        problem: &Reweighting,
+        index: u64,
+        spender: &mut Spender,
+    ) -> Result<(&'static str, Released<Reweighted>)> {
+        let scores = self.scores(problem, spender)?;
         let gradient = problem.public_slope(&self.state) - scores.get();
         let q = &self.state.q;
         let before = self.printed.then(|| self.state.q.clone());
@@ -275,7 +246,7 @@ impl Run for Descent {
         self.state = problem.state(next, Vector::zeros(problem.public.dimension()));
         // Until the second half has begun, the last iterate is used. The printed average uses the
         // iterates at which gradients were taken, from the start on.
-        let delivered = if self.printed || self.average && self.index >= self.rounds / 2 {
+        let delivered = if self.printed || self.average && index >= self.rounds / 2 {
             let added = before.unwrap_or_else(|| self.state.q.clone());
             let (sum, count) = match self.sum.take() {
                 Some((sum, count)) => (sum + added, count + 1),
@@ -287,20 +258,7 @@ impl Run for Descent {
         } else {
             self.state.clone()
         };
-        self.index += 1;
-        let delivered = scores.and(delivered);
-        let measures = problem.measures(&delivered, watch, None);
-        self.result = Some(delivered);
-        let done = self.index == self.rounds;
-        Ok(Step { index: self.index, total: self.rounds, phase: "descend", measures, done })
-    }
-
-    fn model(&self) -> Option<Released<Model>> {
-        released_model(&self.reweighting, self.result.as_ref())
-    }
-
-    fn weights(&self) -> Option<Released<Vec<f64>>> {
-        released_weights(self.result.as_ref())
+        Ok(("descend", scores.and(delivered)))
     }
 }
 
@@ -333,7 +291,7 @@ mod tests {
                 ("mode".to_owned(), Value::Text(mode.to_owned())),
                 ("temperature".to_owned(), Value::Number(0.03)),
             ];
-            let plan = example::plan(&MirrorDescent, &given.into(), &shape, &public).unwrap();
+            let plan = example::plan(METHOD, &given.into(), &shape, &public).unwrap();
             assert_eq!(plan.releases[0].query.kind, QueryKind::Gaussian);
             let l2_sensitivity = plan.releases[0].query.sensitivity;
             let moved = Vector::from_vec(moved).norm();

@@ -6,14 +6,10 @@
 //! stands for the mean over a person's records: of two such means ‖M‖_F ≤ r² and ⟨M, M′⟩ ≥ 0 hold
 //! as well.
 
-use crate::ProblemShape;
-use crate::data::Dataset;
-use crate::faults::{Fault, planted};
-use crate::numeric::columns::{ExampleColumns, length_of};
+use crate::numeric::columns::length_of;
 use crate::numeric::projection::shrink_factor;
-use crate::numeric::rounding::summation_error;
 use crate::numeric::symmetric::weighted_outer_sum;
-use crate::numeric::{Matrix, Vector};
+use crate::prelude::*;
 
 /// Replace-one Frobenius sensitivity of the moment *as it is computed*: the sum of n
 /// floating-point products is not the true sum, under either neighbour.

@@ -20,24 +20,12 @@ use super::joint::Joint;
 use super::kernel::{self, FormSearch, Kernel};
 use super::matching::{Matching, regularisation};
 use super::moment::{difference, frobenius_sensitivity, moment_of};
-use super::reweighting::{MOST_FEATURES, PRINTED_TEMPERATURE, RIDGE, TEMPERATURE, radius};
-use crate::data::Task;
-use crate::error::{Error, Result};
-use crate::model::Model;
+use super::reweighting::{MOST_FEATURES, PRINTED_TEMPERATURE, RADIUS, RIDGE, TEMPERATURE};
 use crate::numeric::accelerated::{Accelerated, simplex_gap};
-use crate::numeric::columns::ExampleColumns;
 use crate::numeric::least_squares::NormalEquations;
 use crate::numeric::symmetric::{pack, packed_length, spectral_norm, unpack};
-use crate::numeric::{Matrix, Vector};
+use crate::prelude::*;
 use crate::privacy::openings::{OpenPrivate, OpenReleased};
-use crate::privacy::{
-    Adjacency, Allotment, Gaussian, Private, Reach, Release, Released, Spender, Target, Watch,
-};
-use crate::spec::{Setting, automatic, choices, real, settings, whole};
-use crate::{
-    Measure, Method, Plan, Problem, ProblemShape, Run, Series, Settings, Spec, Start, Step,
-    effective_sample,
-};
 
 const MOMENT: &str = "moment";
 
@@ -76,160 +64,114 @@ static SPEC: Spec = Spec {
 
 settings! {
     struct MomentReleaseSettings {
-        goal: Goal = Setting {
-            name: "goal",
-            unit: "",
-            help: "two_stage matches the moment, then fits the model. joint minimises the \
-                   model's loss plus 4Λ² times the discrepancy over both: set Λ to the size \
-                   that the model may have.",
-            kind: Goal::or(Goal::TwoStage),
-        },
-        form: WantedForm = Setting {
-            name: "form",
-            unit: "",
-            help: "dense releases the moment; kernel what the public records see of it, which \
-                   is less with more than √m features. automatic takes the smaller.",
-            kind: WantedForm::or(WantedForm::Automatic),
-        },
-        regularisation: f64 = Setting {
-            name: "regularisation c",
-            unit: "times noise sd",
-            help: "How strongly the weights are held at uniform, in units of the noise times \
-                   the number of public records. Higher keeps more records in use and fits \
-                   less of the noise.",
-            kind: real(0.0, 100.0, 0.03),
-        },
-        iterations: u64 = Setting {
-            name: "iterations",
-            unit: "",
-            help: "Most iterations of the weight search: gradient steps, or in the kernel form \
-                   one move of weight between two records for every hundred of them. They cost \
-                   time, not privacy.",
-            kind: whole(1, 100_000, 2000),
-        },
-        tolerance: Option<f64> = Setting {
-            name: "tolerance",
-            unit: "share of first gap",
-            help: "The search ends when the stationarity gap has fallen to this share of its \
-                   first value. automatic takes 1e-5 in two stages and 1e-3 jointly, where an \
-                   early end keeps more records in use.",
-            kind: automatic(1.0),
-        },
+        goal: Goal = Goal::or(Goal::TwoStage).named("goal", "").help(
+            "two_stage matches the moment, then fits the model. joint minimises the model's loss \
+             plus 4Λ² times the discrepancy over both: set Λ to the size that the model may \
+             have.",
+        ),
+        form: WantedForm = WantedForm::or(WantedForm::Automatic).named("form", "").help(
+            "dense releases the moment; kernel what the public records see of it, which is less \
+             with more than √m features. automatic takes the smaller.",
+        ),
+        regularisation: f64 = real(0.0, 100.0, 0.03)
+            .named("regularisation c", "times noise sd")
+            .help(
+                "How strongly the weights are held at uniform, in units of the noise times the \
+                 number of public records. Higher keeps more records in use and fits less of the \
+                 noise.",
+            ),
+        iterations: u64 = whole(1, 100_000, 2000).named("iterations", "").help(
+            "Most iterations of the weight search: gradient steps, or in the kernel form one \
+             move of weight between two records for every hundred of them. They cost time, not \
+             privacy.",
+        ),
+        tolerance: Option<f64> = automatic(1.0).named("tolerance", "share of first gap").help(
+            "The search ends when the stationarity gap has fallen to this share of its first \
+             value. automatic takes 1e-5 in two stages and 1e-3 jointly, where an early end \
+             keeps more records in use.",
+        ),
         temperature: Option<f64> = TEMPERATURE,
-        lambda: f64 = radius(10.0),
+        lambda: f64 = RADIUS,
         ridge: f64 = RIDGE,
     }
 }
 
 /// The method of this module.
-pub struct MomentRelease;
+pub const METHOD: &Method = &Method { spec: &SPEC, plan };
 
-impl Method for MomentRelease {
-    fn spec(&self) -> &'static Spec {
-        &SPEC
+fn plan(settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
+    let settings = MomentReleaseSettings::of(settings)?;
+    largest_square_of(&problem.public)?;
+    let Problem { shape, public, .. } = &problem;
+    let takes_kernel = takes_kernel(shape, settings)?;
+    if takes_kernel {
+        public.fit_into_memory()?;
+        kernel::fits_into_memory(public.len())?;
     }
-
-    fn plan(&self, settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
-        let settings = MomentReleaseSettings::of(settings)?;
-        largest_square_of(&problem.public)?;
-        let form = form(&problem.shape, settings)?;
-        if form == ReleasedForm::Kernel {
-            problem.public.fit_into_memory()?;
-            kernel::fits_into_memory(problem.public.len())?;
-        }
-        let (plan, release) = plan(&problem.shape, form, settings.iterations);
-        let steps = plan.steps;
-        let start: Start = Box::new(move |private, noise| {
-            let (records, norm) = (problem.public.len(), problem.shape.bounds.feature_norm);
-            let regularisation =
-                regularisation(settings.regularisation, records, noise.scale(&release)?);
-            let (radius, ridge) = (settings.lambda, settings.ridge);
-            let kernel = match form {
-                ReleasedForm::Dense => None,
-                ReleasedForm::Kernel => {
-                    Some(Arc::new(Kernel::new(problem.public.whole()?.as_ref())?))
-                }
-            };
-            let temperature = settings.temperature.unwrap_or(PRINTED_TEMPERATURE) / norm.powi(2);
-            let (joint, usual_tolerance) = match settings.goal {
-                Goal::Joint => (Some(Joint { temperature, radius, ridge }), 1e-3),
-                Goal::TwoStage => (None, 1e-5),
-            };
-            let public = problem.public.shared();
-            Ok(Box::new(MomentRun {
-                release,
-                steps,
-                iterations: settings.iterations,
-                tolerance: settings.tolerance.unwrap_or(usual_tolerance),
-                radius,
-                norm,
-                ridge,
-                matching: Matching { public, regularisation },
-                kernel,
-                joint,
-                moment: private.map_unseen(|data| moment_of(data, norm)),
-                search: None,
-                index: 0,
-            }))
-        });
-        Ok((plan, start))
+    let (numbers, sensitivity, of) = if takes_kernel {
+        let of = "private features, as the public records see it";
+        (shape.public_records, kernel::sensitivity(shape), of)
+    } else {
+        (packed_length(shape.dimension), frobenius_sensitivity(shape), "private features")
+    };
+    let release = Release::new(MOMENT, Gaussian { sensitivity, numbers });
+    let what = format!("the second moment of the {of}, {numbers} numbers once");
+    let announced = release.announced(what, 1, Allotment::Share(1.0), Adjacency::ReplaceOne);
+    let steps = 1 + settings.iterations.div_ceil(ITERATIONS_PER_STEP);
+    let norm = shape.bounds.feature_norm;
+    let mut plan = Plan::new(vec![announced], steps, norm.powi(2));
+    // At μ = 1 (ε of about 4 at δ = 10⁻⁵) the noise has length √(2·numbers)·r²/n, and the
+    // moment at most r².
+    let noise = (2.0 * numbers as f64).sqrt() / shape.private_records as f64;
+    if noise > 1.0 {
+        plan.warnings.push(format!(
+            "{} private records are few for the {numbers} numbers of a moment of {} features: up \
+             to an ε of about 4 the noise is {noise:.1} times the moment or more; use fewer features",
+            shape.private_records, shape.dimension
+        ));
     }
+    let start: Start = Box::new(move |private, noise| {
+        let public = problem.public.shared();
+        let sigma = noise.scale(&release)?;
+        let regularisation = regularisation(settings.regularisation, public.len(), sigma);
+        let kernel = takes_kernel
+            .then(|| Kernel::new(problem.public.whole()?.as_ref()).map(Arc::new))
+            .transpose()?;
+        let temperature = settings.temperature.unwrap_or(PRINTED_TEMPERATURE) / norm.powi(2);
+        let (radius, ridge) = (settings.lambda, settings.ridge);
+        let (joint, usual_tolerance) = match settings.goal {
+            Goal::Joint => (Some(Joint { temperature, radius, ridge }), 1e-3),
+            Goal::TwoStage => (None, 1e-5),
+        };
+        Ok(Box::new(MomentRun {
+            release,
+            steps,
+            settings,
+            tolerance: settings.tolerance.unwrap_or(usual_tolerance),
+            norm,
+            matching: Matching { public, regularisation },
+            kernel,
+            joint,
+            moment: private.map_unseen(|data| moment_of(data, norm)),
+            search: None,
+            index: 0,
+        }))
+    });
+    Ok((plan, start))
 }
 
-/// The form of the release.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ReleasedForm {
-    Dense,
-    Kernel,
-}
-
-fn form(shape: &ProblemShape, settings: MomentReleaseSettings) -> Result<ReleasedForm> {
+/// Whether the kernel form is released.
+fn takes_kernel(shape: &ProblemShape, settings: MomentReleaseSettings) -> Result<bool> {
     match (settings.form, settings.goal) {
         (WantedForm::Kernel, Goal::Joint) => Err(Error::usage(
             "the joint goal needs the eigenvalues of the moment, which the kernel form does not \
              release",
         )
         .cure("choose form: \"dense\", or goal: \"two_stage\"")),
-        (WantedForm::Kernel, Goal::TwoStage) => Ok(ReleasedForm::Kernel),
-        (WantedForm::Automatic, Goal::TwoStage) if kernel::pays(shape) => Ok(ReleasedForm::Kernel),
-        (WantedForm::Automatic | WantedForm::Dense, _) => Ok(ReleasedForm::Dense),
+        (WantedForm::Kernel, Goal::TwoStage) => Ok(true),
+        (WantedForm::Automatic, Goal::TwoStage) => Ok(kernel::pays(shape)),
+        (WantedForm::Automatic, Goal::Joint) | (WantedForm::Dense, _) => Ok(false),
     }
-}
-
-fn plan(shape: &ProblemShape, form: ReleasedForm, iterations: u64) -> (Plan, Release<Gaussian>) {
-    let (numbers, sensitivity, of) = match form {
-        ReleasedForm::Dense => {
-            (packed_length(shape.dimension), frobenius_sensitivity(shape), "private features")
-        }
-        ReleasedForm::Kernel => (
-            shape.public_records,
-            kernel::sensitivity(shape),
-            "private features, as the public records see it",
-        ),
-    };
-    let release = Release::new(MOMENT, Gaussian { sensitivity, numbers });
-    let what = format!("the second moment of the {of}, {numbers} numbers once");
-    let share = Allotment::Share(1.0);
-    let announced = release.announced(what, 1, share, Adjacency::ReplaceOne);
-    let mut warnings = Vec::new();
-    // At μ = 1 (ε of about 4 at δ = 10⁻⁵) the noise has length √(2·numbers)·r²/n, and the
-    // moment at most r².
-    let noise = (2.0 * numbers as f64).sqrt() / shape.private_records as f64;
-    if noise > 1.0 {
-        warnings.push(format!(
-            "{} private records are few for the {numbers} numbers of a moment of {} features: up \
-             to an ε of about 4 the noise is {noise:.1} times the moment or more; use fewer features",
-            shape.private_records, shape.dimension
-        ));
-    }
-    let plan = Plan {
-        releases: vec![announced],
-        steps: 1 + iterations.div_ceil(ITERATIONS_PER_STEP),
-        signal: shape.bounds.feature_norm.powi(2),
-        warnings,
-        explained: None,
-    };
-    (plan, release)
 }
 
 /// The search; everything in it comes from the released moment and public data.
@@ -253,13 +195,10 @@ impl Search {
 struct MomentRun {
     release: Release<Gaussian>,
     steps: u64,
-    iterations: u64,
+    settings: MomentReleaseSettings,
     tolerance: f64,
-    /// Λ
-    radius: f64,
     /// r
     norm: f64,
-    ridge: f64,
     matching: Matching,
     /// The kernel, if the kernel form is released.
     kernel: Option<Arc<Kernel>>,
@@ -296,11 +235,11 @@ impl MomentRun {
         match &mut search {
             Search::Kernel(search) => {
                 let iteration = (self.matching.labels().len() as u64).div_ceil(RECORDS_PER_MOVE);
-                let left = self.iterations * iteration - search.descent.moves;
+                let left = self.settings.iterations * iteration - search.descent.moves;
                 search.advance(left.min(ITERATIONS_PER_STEP * iteration));
             }
             Search::Dense(moment, descent) => {
-                let left = self.iterations - descent.iterations;
+                let left = self.settings.iterations - descent.iterations;
                 for _ in 0..ITERATIONS_PER_STEP.min(left) {
                     match &self.joint {
                         Some(joint) => descent.advance_adaptively(
@@ -375,7 +314,7 @@ impl Run for MomentRun {
         let q = search.get().point().as_slice();
         let w =
             NormalEquations::weighted(&self.matching.public.features, self.matching.labels(), q)
-                .in_ball(self.ridge, self.radius)?;
+                .in_ball(self.settings.ridge, self.settings.lambda)?;
         Some(search.and(w.into()))
     }
 
@@ -409,7 +348,7 @@ mod tests {
     fn the_plan_announces_one_release_and_counts_batches_as_steps() {
         let (shape, public, _) = example::shifted(4, 50, 100, 4);
         let settings = settings(&[("iterations", 50.0)]);
-        let plan = example::plan(&MomentRelease, &settings, &shape, &public).unwrap();
+        let plan = example::plan(METHOD, &settings, &shape, &public).unwrap();
         let [release] = plan.releases.as_slice() else { panic!("{:?}", plan.releases) };
         assert_eq!(release.query.kind, QueryKind::Gaussian);
         let (l2_sensitivity, coordinates) = (release.query.sensitivity, release.query.size);
@@ -417,7 +356,7 @@ mod tests {
         assert_eq!((coordinates, release.count, plan.steps), (10, 1, 11));
         assert!(plan.warnings.is_empty());
         let (shape, public, _) = example::shifted(40, 2000, 20, 4);
-        let plan = example::plan(&MomentRelease, &settings, &shape, &public).unwrap();
+        let plan = example::plan(METHOD, &settings, &shape, &public).unwrap();
         assert_eq!(plan.warnings.len(), 1);
     }
 
@@ -425,7 +364,7 @@ mod tests {
     fn the_smaller_form_is_released_unless_another_is_asked_for() {
         let numbers = |dimension, choices: &[(&str, &str)]| {
             let (shape, public, _) = example::shifted(dimension, 50, 100, 4);
-            let plan = example::plan(&MomentRelease, &chosen(choices), &shape, &public).unwrap();
+            let plan = example::plan(METHOD, &chosen(choices), &shape, &public).unwrap();
             assert_eq!(plan.releases[0].query.kind, QueryKind::Gaussian);
             plan.releases[0].query.size
         };
@@ -436,7 +375,7 @@ mod tests {
         assert_eq!(numbers(8, &[("goal", "joint")]), 36);
         let (shape, public, _) = example::shifted(8, 50, 100, 4);
         let both = chosen(&[("form", "kernel"), ("goal", "joint")]);
-        let error = example::plan(&MomentRelease, &both, &shape, &public).unwrap_err();
+        let error = example::plan(METHOD, &both, &shape, &public).unwrap_err();
         assert!(error.cure_text().unwrap().contains("dense"), "{error}");
     }
 }

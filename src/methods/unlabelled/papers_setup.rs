@@ -6,15 +6,12 @@ use std::collections::BTreeMap;
 use super::discrepancy::{Sensitivity, largest_square};
 use super::moment::{bounded_moment, difference};
 use crate::baselines::minimum_discrepancy::MinimumDiscrepancy;
-use crate::data::Dataset;
 use crate::data::synthetic::{DEFAULT_MIXTURE, SyntheticPart, dataset};
-use crate::model::Model;
+use crate::example;
 use crate::numeric::symmetric::spectral_norm;
-use crate::numeric::{Matrix, Vector};
+use crate::prelude::*;
 use crate::privacy::openings::OpenSpender;
-use crate::privacy::{Calibrated, Private, Spender, Target, Watch};
 use crate::spec::Value;
-use crate::{Method, ProblemShape, example};
 
 const CELLS: [(usize, f64); 6] =
     [(1000, 1.0), (1000, 4.0), (1000, 16.0), (8000, 1.0), (8000, 4.0), (8000, 16.0)];
@@ -64,7 +61,7 @@ impl Setup {
     /// ‖M(q)‖₂ and target error of a run.
     fn run(
         &self,
-        method: &'static dyn Method,
+        method: &'static Method,
         given: &[(&str, Value)],
         target: Target,
         noisy: bool,
@@ -98,7 +95,7 @@ const ALL: &[usize] = &[0, 1, 2, 3, 4, 5];
 const CORNERS: &[usize] = &[0, 5];
 
 /// Means over seeds of ‖M(q)‖₂ and of the target error, by cell.
-fn means(method: &'static dyn Method, given: &[(&str, Value)], cells: &[usize]) -> Vec<(f64, f64)> {
+fn means(method: &'static Method, given: &[(&str, Value)], cells: &[usize]) -> Vec<(f64, f64)> {
     let seeds: u64 =
         std::env::var("HALFLIGHT_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(2);
     let mean = |(n, epsilon): (usize, f64)| {
@@ -135,10 +132,10 @@ fn two_stage_frank_wolfe_reaches_the_goals_by_itself() {
 #[test]
 fn the_printed_algorithms_give_what_an_independent_program_gives() {
     let printed = words(&[("mode", "as_printed")]);
-    let methods: [(&'static dyn Method, [f64; 2]); 3] = [
+    let methods: [(&'static Method, [f64; 2]); 3] = [
         (super::frank_wolfe::SINGLE_STAGE, [0.374, 0.152]),
         (super::frank_wolfe::TWO_STAGE, [0.372, 0.104]),
-        (&super::mirror_descent::MirrorDescent, [0.371, 0.243]),
+        (super::mirror_descent::METHOD, [0.371, 0.243]),
     ];
     for (method, replicas) in methods {
         let means = means(method, &printed, CORNERS);
@@ -152,12 +149,12 @@ fn the_printed_algorithms_give_what_an_independent_program_gives() {
 fn a_printed_mode_refuses_what_it_has_its_own_answer_to() {
     let setup = Setup::new(1000, 3, 0);
     let target = Target { epsilon: 1.0, delta: DELTA };
-    let methods: [(&'static dyn Method, &'static str, &str); 5] = [
+    let methods: [(&'static Method, &'static str, &str); 5] = [
         (super::frank_wolfe::SINGLE_STAGE, "returned", "average"),
         (super::frank_wolfe::SINGLE_STAGE, "schedule", "classic"),
         (super::frank_wolfe::SINGLE_STAGE, "model_step", "frank_wolfe"),
         (super::frank_wolfe::TWO_STAGE, "returned", "best"),
-        (&super::mirror_descent::MirrorDescent, "returned", "last"),
+        (super::mirror_descent::METHOD, "returned", "last"),
     ];
     for (method, key, word) in methods {
         let plan = |mode: &str| {
@@ -176,19 +173,19 @@ fn single_stage_frank_wolfe_reaches_the_goals_and_mirror_descent_lower_ones() {
     let single = means(super::frank_wolfe::SINGLE_STAGE, &[], ALL);
     // The goals, with some tolerance for few seeds.
     assert_norms(&single, &[0.15, 0.085, 0.032, 0.042, 0.019, 0.012].map(|bound| 1.25 * bound));
-    let mirror = means(&super::mirror_descent::MirrorDescent, &[], CORNERS);
+    let mirror = means(super::mirror_descent::METHOD, &[], CORNERS);
     assert_norms(&mirror, &[0.025, 0.0035]);
 }
 
 #[test]
 fn moment_release_reaches_the_goals_and_its_joint_form_comes_close_to_the_oracle() {
     let radius = ("lambda", Value::Number(1.0));
-    let matched = means(&super::moment_release::MomentRelease, std::slice::from_ref(&radius), ALL);
+    let matched = means(super::moment_release::METHOD, std::slice::from_ref(&radius), ALL);
     // The goals, with some tolerance for few seeds.
     assert_norms(&matched, &[0.0125, 0.005, 0.0027, 0.0028, 0.0015, 0.0011].map(|it| 1.1 * it));
     let mut given = words(&[("goal", "joint")]);
     given.push(radius);
-    let joint = means(&super::moment_release::MomentRelease, &given, ALL);
+    let joint = means(super::moment_release::METHOD, &given, ALL);
     for ((_, error), bound) in joint.iter().zip([6.5, 3.4, 3.2, 3.4, 3.3, 3.3]) {
         assert!(*error * 1e4 <= bound, "{error} {bound}");
     }
@@ -238,7 +235,7 @@ fn with_200_features_the_kernel_form_keeps_close_to_the_moment() {
     let setup = Setup::new(8000, 200, 0);
     let target = Target { epsilon: 16.0, delta: DELTA };
     let given = [("lambda", Value::Number(1.0))];
-    let (norm, _) = setup.run(&super::moment_release::MomentRelease, &given, target, true, 1);
+    let (norm, _) = setup.run(super::moment_release::METHOD, &given, target, true, 1);
     assert!(norm <= 0.008, "{norm}");
 }
 

@@ -9,19 +9,14 @@
 
 use std::sync::Arc;
 
-use super::discrepancy::{Smoothed, largest_square};
+use super::discrepancy::Smoothed;
 use super::moment::moment_of;
-use crate::data::{Bounded, PublicData};
-use crate::error::{Error, Result};
-use crate::model::Model;
-use crate::numeric::columns::{self, ExampleColumns, score_of, view};
+use crate::numeric::columns::{self, score_of, view};
 use crate::numeric::least_squares::NormalEquations;
 use crate::numeric::symmetric::weighted_outer_sum;
-use crate::numeric::{Matrix, Vector};
+use crate::prelude::*;
+use crate::privacy::CuratorOnly;
 use crate::privacy::openings::{OpenCuratorOnly, OpenMissing, OpenPrivate, OpenReleased};
-use crate::privacy::{CuratorOnly, Private, Reach, Released, Watch};
-use crate::spec::{Setting, automatic, automatic_whole, choices, real};
-use crate::{Measure, Mode, Problem, Series, effective_sample};
 
 /// The number of rounds in the papers.
 pub(super) const PRINTED_ROUNDS: u64 = 1000;
@@ -30,33 +25,26 @@ pub(super) const PRINTED_ROUNDS: u64 = 1000;
 /// at this width and thirty times as long at 3000.
 pub(super) const MOST_FEATURES: usize = 1_000;
 
-pub(super) const MODE: Setting<Mode> = Setting {
-    name: "mode",
-    unit: "",
-    help: "rigorous calibrates the noise to the target by the accountant. as_printed takes \
-           noise and step sizes of the paper, for reproduction; its certificate states the ε \
-           that can be proved for them.",
-    kind: Mode::or(Mode::Rigorous),
-};
+pub(super) const MODE: Setting<Mode> = Mode::or(Mode::Rigorous).named("mode", "").help(
+    "rigorous calibrates the noise to the target by the accountant. as_printed takes noise and \
+     step sizes of the paper, for reproduction; its certificate states the ε that can be proved \
+     for them.",
+);
 
-pub(super) const ROUNDS: Setting<Option<u64>> = Setting {
-    name: "rounds K",
-    unit: "",
-    help: "Looks at the private moment. More rounds follow it further, each with more noise. \
-           automatic goes by n, ε, μ and the numbers of features and public records (the \
-           printed 1000 in as_printed).",
-    kind: automatic_whole(100_000.0),
-};
+pub(super) const ROUNDS: Setting<Option<u64>> =
+    automatic_whole(100_000.0).named("rounds K", "").help(
+        "Looks at the private moment. More rounds follow it further, each with more noise. \
+         automatic goes by n, ε, μ and the numbers of features and public records (the printed \
+         1000 in as_printed).",
+    );
 
-pub(super) const TEMPERATURE: Setting<Option<f64>> = Setting {
-    name: "temperature μ",
-    unit: "per squared norm bound",
-    help: "How closely the smoothed discrepancy follows the spectral norm; the closer, the \
-           further a single record can move its slope. automatic takes 0.5 where noise grows \
-           with that (1 in single-stage, where the loss pulls too), and the printed 10 in \
-           as_printed and where the moment is released.",
-    kind: automatic(1e6),
-};
+pub(super) const TEMPERATURE: Setting<Option<f64>> =
+    automatic(1e6).named("temperature μ", "per squared norm bound").help(
+        "How closely the smoothed discrepancy follows the spectral norm; the closer, the further \
+         a single record can move its slope. automatic takes 0.5 where noise grows with that (1 \
+         in single-stage, where the loss pulls too), and the printed 10 in as_printed and where \
+         the moment is released.",
+    );
 
 /// μ of the papers.
 pub(super) const PRINTED_TEMPERATURE: f64 = 10.0;
@@ -64,13 +52,11 @@ pub(super) const PRINTED_TEMPERATURE: f64 = 10.0;
 /// The papers' λ.
 const PRINTED_WEIGHT_RIDGE: f64 = 0.001;
 
-pub(super) const WEIGHT_RIDGE: Setting<Option<f64>> = Setting {
-    name: "weight ridge λ",
-    unit: "",
-    help: "Coefficient of ½‖q‖²: higher spreads the weights over more public records. automatic \
-           takes none, and the printed 0.001 in as_printed.",
-    kind: automatic(1e6),
-};
+pub(super) const WEIGHT_RIDGE: Setting<Option<f64>> =
+    automatic(1e6).named("weight ridge λ", "").help(
+        "Coefficient of ½‖q‖²: higher spreads the weights over more public records. automatic \
+         takes none, and the printed 0.001 in as_printed.",
+    );
 
 pub(super) fn weight_ridge(mode: Mode, given: Option<f64>) -> f64 {
     given.unwrap_or(match mode {
@@ -81,21 +67,13 @@ pub(super) fn weight_ridge(mode: Mode, given: Option<f64>) -> f64 {
 
 /// Radius of the models' ball: the papers' 1 in single-stage, where it also weighs the
 /// discrepancy against the loss.
-pub(super) const fn radius(default: f64) -> Setting<f64> {
-    Setting {
-        name: "radius Λ",
-        unit: "norm of weights",
-        help: "The model's weights stay in the ball of this radius.",
-        kind: real(1e-3, 1e6, default),
-    }
-}
+pub(super) const RADIUS: Setting<f64> = real(1e-3, 1e6, 10.0)
+    .named("radius Λ", "norm of weights")
+    .help("The model's weights stay in the ball of this radius.");
 
-pub(super) const RIDGE: Setting<f64> = Setting {
-    name: "ridge",
-    unit: "squared loss",
-    help: "Ridge of the weighted least squares that makes the model.",
-    kind: real(0.0, 1.0, crate::baselines::reference::DEFAULT_RIDGE),
-};
+pub(super) const RIDGE: Setting<f64> = real(0.0, 1.0, crate::baselines::reference::DEFAULT_RIDGE)
+    .named("ridge", "squared loss")
+    .help("Ridge of the weighted least squares that makes the model.");
 
 choices! {
     /// Which iterate becomes the model.
@@ -107,13 +85,11 @@ choices! {
     }
 }
 
-pub(super) const RETURNED: Setting<Returned> = Setting {
-    name: "returned iterate",
-    unit: "",
-    help: "The last iterate, their average, or the one whose stationarity gap is least, chosen \
-           by the exponential mechanism, which costs as much as four more rounds.",
-    kind: Returned::or(Returned::Last),
-};
+pub(super) const RETURNED: Setting<Returned> =
+    Returned::or(Returned::Last).named("returned iterate", "").help(
+        "The last iterate, their average, or the one whose stationarity gap is least, chosen by \
+         the exponential mechanism, which costs as much as four more rounds.",
+    );
 
 /// One of the two objectives.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -217,11 +193,10 @@ impl Reweighting {
     }
 
     /// Uniform weights, model zero.
-    pub fn start(&self) -> Result<Reweighted> {
-        largest_square(&self.public.features)?;
+    pub fn start(&self) -> Reweighted {
         let m = self.public.len();
         let q = Vector::from_element(m, 1.0 / m as f64);
-        Ok(self.state(q, Vector::zeros(self.public.dimension())))
+        self.state(q, Vector::zeros(self.public.dimension()))
     }
 
     pub fn state(&self, q: Vector, w: Vector) -> Reweighted {
@@ -258,11 +233,21 @@ impl Reweighting {
 
     /// −∂L/∂qᵢ: how much record i deserves more weight. `public` is [`Self::public_slope`].
     pub fn scores(&self, moment: &Matrix, state: &Reweighted, public: &Vector) -> Option<Vector> {
+        self.smoothed(moment, state, public).map(|(_, scores)| scores)
+    }
+
+    /// F̃, and the scores.
+    fn smoothed(
+        &self,
+        moment: &Matrix,
+        state: &Reweighted,
+        public: &Vector,
+    ) -> Option<(Smoothed, Vector)> {
         let smoothed = Smoothed::of(&(moment - &state.sum), self.temperature)?;
         let mut scores = smoothed.scores(&self.public.features);
         scores *= self.weight();
         scores -= public;
-        Some(scores)
+        Some((smoothed, scores))
     }
 
     /// The reach of scores around this public centre: |xᵢᵀExᵢ| ≤ r̂², for any moment.
@@ -284,10 +269,7 @@ impl Reweighting {
     }
 
     pub fn exact(&self, moment: &Matrix, state: &Reweighted) -> Option<Exact> {
-        let smoothed = Smoothed::of(&(moment - &state.sum), self.temperature)?;
-        let mut scores = smoothed.scores(&self.public.features);
-        scores *= self.weight();
-        scores -= self.public_slope(state);
+        let (smoothed, scores) = self.smoothed(moment, state, &self.public_slope(state))?;
         Some(Exact {
             objective: self.weight() * smoothed.value + self.public_value(state),
             norm: smoothed.norm,
@@ -398,17 +380,58 @@ impl Reweighted {
     }
 }
 
-pub(super) fn released_model(
-    reweighting: &Reweighting,
-    state: Option<&Released<Reweighted>>,
-) -> Option<Released<Model>> {
-    let state = state?;
-    let model = reweighting.model(state.get())?;
-    Some(state.and(model))
+/// The rounds of a method.
+pub(super) trait Rounds: Send {
+    /// Round number `index`, counted from 0: what it does, and what a run that stops here delivers.
+    fn take(
+        &mut self,
+        problem: &Reweighting,
+        index: u64,
+        spender: &mut Spender,
+    ) -> Result<(&'static str, Released<Reweighted>)>;
 }
 
-pub(super) fn released_weights(state: Option<&Released<Reweighted>>) -> Option<Released<Vec<f64>>> {
-    Some(state?.and(state?.get().q.as_slice().to_vec()))
+/// A run in rounds.
+pub(super) struct ReweightingRun<R> {
+    problem: Reweighting,
+    rounds: R,
+    total: u64,
+    /// The expected distance of a chosen record's score from the best, if records are chosen.
+    shortfall: Option<f64>,
+    index: u64,
+    delivered: Option<Released<Reweighted>>,
+}
+
+impl<R: Rounds + 'static> ReweightingRun<R> {
+    pub fn boxed(
+        problem: Reweighting,
+        total: u64,
+        shortfall: Option<f64>,
+        rounds: R,
+    ) -> Box<dyn Run> {
+        Box::new(Self { problem, rounds, total, shortfall, index: 0, delivered: None })
+    }
+}
+
+impl<R: Rounds> Run for ReweightingRun<R> {
+    fn step(&mut self, spender: &mut Spender, watch: &Watch) -> Result<Step> {
+        let (phase, delivered) = self.rounds.take(&self.problem, self.index, spender)?;
+        self.index += 1;
+        let measures = self.problem.measures(&delivered, watch, self.shortfall);
+        self.delivered = Some(delivered);
+        let (index, total) = (self.index, self.total);
+        Ok(Step { index, total, phase, measures, done: index == total })
+    }
+
+    fn model(&self) -> Option<Released<Model>> {
+        let delivered = self.delivered.as_ref()?;
+        Some(delivered.and(self.problem.model(delivered.get())?))
+    }
+
+    fn weights(&self) -> Option<Released<Vec<f64>>> {
+        let delivered = self.delivered.as_ref()?;
+        Some(delivered.and(delivered.get().q.as_slice().to_vec()))
+    }
 }
 
 #[cfg(test)]

@@ -104,16 +104,9 @@ impl Grower<'_> {
         let mut open = vec![self.candidate(0, 0, examples, Some(histogram), &total)];
         let mut closed = Vec::new();
         while open.len() + closed.len() < self.growth.most_leaves {
-            let gain =
-                |candidate: &SplitCandidate| candidate.split.as_ref().map(|split| split.gain);
-            let mut best: Option<(usize, f64)> = None;
-            for (at, candidate) in open.iter().enumerate() {
-                if let Some(gain) = gain(candidate)
-                    && best.is_none_or(|(_, most)| gain > most)
-                {
-                    best = Some((at, gain));
-                }
-            }
+            let gains = open.iter().map(|candidate| candidate.split.as_ref().map(|it| it.gain));
+            let possible = gains.enumerate().filter_map(|(at, gain)| Some((at, gain?)));
+            let best = possible.reduce(|best, next| if next.1 > best.1 { next } else { best });
             let Some((at, _)) = best else { break };
             let candidate = open.swap_remove(at);
             let last = open.len() + closed.len() + 2 >= self.growth.most_leaves;

@@ -6,13 +6,11 @@ use rand_distr::{Distribution, StandardNormal};
 
 use super::fields::{NetworkChoice, NetworkSettings};
 use super::{SampledLoss, SampledObjective};
-use crate::ProblemShape;
-use crate::data::PublicData;
-use crate::error::{Error, Result};
 use crate::model::layer::Dense;
 use crate::model::layer::Layer;
-use crate::model::{Activation, Architecture, Classifier, Volume};
+use crate::model::{Activation, Architecture, Volume};
 use crate::numeric::columns::sum_of_squares;
+use crate::prelude::*;
 
 /// Every purpose has a stream of its own from the public seed.
 const FIRST_WEIGHTS: u64 = 1;
@@ -21,15 +19,6 @@ const RANDOM_PROJECTION: u64 = 2;
 pub const PUBLIC_BATCHES: u64 = 3;
 /// The stream of the seed for the records that span the anchor subspace.
 pub const ANCHORS: u64 = 4;
-
-/// The facts about a design that a plan needs; computed without expensive work on the data.
-#[derive(Debug, Clone)]
-pub struct PlannedDesign {
-    /// The number of trained parameters.
-    pub trained: usize,
-    /// Remarks for the user.
-    pub remarks: Vec<String>,
-}
 
 /// A model ready to be trained.
 #[derive(Debug, Clone)]
@@ -163,11 +152,6 @@ pub fn random_projection(inputs: usize, outputs: usize, seed: u64) -> Result<Cla
     });
     let layer = Layer::Linear(Dense { inputs, outputs });
     Classifier::new(Architecture::new(vec![layer])?, weights.collect())
-}
-
-/// The plan of a design that trains a whole network.
-pub fn planned(network: &Architecture) -> PlannedDesign {
-    PlannedDesign { trained: network.parameters(), remarks: remarks(network) }
 }
 
 /// Remarks about a network's shape for data of this size.

@@ -1,12 +1,7 @@
 //! Settings that several methods share, and the values that follow from them.
 
-use super::design::PlannedDesign;
 use super::rounding;
-use crate::error::{Error, Result};
-use crate::plan::GRADIENT;
-use crate::privacy::{Adjacency, Allotment, Release, SampledSum};
-use crate::spec::{Setting, automatic, automatic_whole, choices, real, whole};
-use crate::{Plan, ProblemShape};
+use crate::prelude::*;
 
 /// The default average number of records in a sample.
 const USUAL_BATCH: usize = 512;
@@ -20,132 +15,68 @@ choices! {
     }
 }
 
-/// The settings of the trained network.
-#[derive(Debug, Clone, Copy)]
-pub struct NetworkSettings {
-    /// The kind of network.
-    pub model: NetworkChoice,
-    /// Units of a hidden layer.
-    pub units: u64,
-    /// Channels of an image.
-    pub channels: u64,
-    /// Rows of an image; by default it is square.
-    pub height: Option<u64>,
+settings! {
+    /// The settings of the trained network.
+    pub struct NetworkSettings {
+        /// The kind of network.
+        model: NetworkChoice = NetworkChoice::or(NetworkChoice::Softmax).named("model", "").help(
+            "softmax: softmax regression. hidden_layer: one hidden layer of tanh units. For \
+             images: probe_cnn, a small convolutional network; table_7a, the larger one of the \
+             paper of the ranking.",
+        ),
+        /// Units of a hidden layer.
+        units: u64 = whole(1, 10_000, 32).named("hidden units", "")
+            .help("Of the network with a hidden layer."),
+        /// Channels of an image.
+        channels: u64 = whole(1, 64, 1).named("image channels", "").help(
+            "Of the convolutional network: 1 for grey images, 3 for colours, one channel after \
+             the other.",
+        ),
+        /// Rows of an image; by default it is square.
+        height: Option<u64> = automatic_whole(10_000.0).named("image height", "pixels")
+            .help("Of the convolutional network. Automatic takes square images."),
+    }
 }
 
-/// The settings of its steps.
-#[derive(Debug, Clone, Copy)]
-pub struct StepSettings {
-    /// How many steps are taken.
-    pub steps: u64,
-    /// The average number of records in a sample.
-    pub batch: Option<u64>,
-    /// The rate; by default the one of [`super::step_length`].
-    pub learning_rate: Option<f64>,
-    /// The part of the last step that is repeated.
-    pub momentum: f64,
-    /// The share of the last steps whose mean is the model.
-    pub average: f64,
+settings! {
+    /// The settings of its steps.
+    pub struct StepSettings {
+        /// How many steps are taken.
+        steps: u64 = steps(100_000, 400),
+        /// The average number of records in a sample.
+        batch: Option<u64> = automatic_whole(1e7).named("batch", "records").help(
+            "Private records that a step uses on average: each is drawn with probability \
+             batch/n. Automatic takes 512, or all if there are fewer.",
+        ),
+        /// The rate; by default the one of [`super::step_length`].
+        learning_rate: Option<f64> = automatic(1e6).named("learning rate", "").help(
+            "Step along the noisy mean gradient. Automatic follows the plan: the less noise its \
+             steps gather, the longer they are.",
+        ),
+        /// The part of the last step that is repeated.
+        momentum: f64 = real(0.0, 0.999, 0.0).named("momentum", "").help(
+            "Share of the last step that the next one keeps; lower a learning rate of your own \
+             with it.",
+        ),
+        /// The share of the last steps whose mean is the model.
+        average: f64 = real(0.0, 1.0, 0.25).named("averaged tail", "share of steps").help(
+            "The model is the mean of this share of the steps, counted from the last; 0 takes \
+             the last step alone.",
+        ),
+    }
 }
 
-/// Builds such a struct from the members of a method's settings.
-macro_rules! part {
-    ($settings:expr, Chosen) => {
-        part!($settings, NetworkSettings, model, units, channels, height)
-    };
-    ($settings:expr, Course) => {
-        part!($settings, StepSettings, steps, batch, learning_rate, momentum, average)
-    };
-    ($settings:expr, $part:ident, $($key:ident),+) => {
-        $crate::classes::sampled::fields::$part { $($key: $settings.$key),+ }
-    };
-}
-pub(crate) use part;
-
-/// The setting of [`StepSettings::batch`].
-pub const BATCH: Setting<Option<u64>> = Setting {
-    name: "batch",
-    unit: "records",
-    help: "Private records that a step uses on average: each is drawn with probability batch/n. \
-           Automatic takes 512, or all if there are fewer.",
-    kind: automatic_whole(1e7),
-};
 /// The bound on a gradient.
-pub const CLIP: Setting<f64> = Setting {
-    name: "clip C",
-    unit: "norm of gradient",
-    help: "Every record's gradient is clipped to this norm. Noise grows with it; under most \
-           gradients' length it makes records that are learned already count for less.",
-    kind: real(1e-6, 1e6, 0.5),
-};
-/// The setting of [`StepSettings::learning_rate`].
-pub const LEARNING_RATE: Setting<Option<f64>> = Setting {
-    name: "learning rate",
-    unit: "",
-    help: "Step along the noisy mean gradient. Automatic follows the plan: the less noise its \
-           steps gather, the longer they are.",
-    kind: automatic(1e6),
-};
-/// The setting of [`StepSettings::momentum`].
-pub const MOMENTUM: Setting<f64> = Setting {
-    name: "momentum",
-    unit: "",
-    help: "Share of the last step that the next one keeps; lower a learning rate of your own \
-           with it.",
-    kind: real(0.0, 0.999, 0.0),
-};
-/// The setting of [`StepSettings::average`].
-pub const AVERAGE: Setting<f64> = Setting {
-    name: "averaged tail",
-    unit: "share of steps",
-    help: "The model is the mean of this share of the steps, counted from the last; 0 takes the \
-           last step alone.",
-    kind: real(0.0, 1.0, 0.25),
-};
-/// The setting of [`NetworkSettings::units`].
-pub const UNITS: Setting<u64> = Setting {
-    name: "hidden units",
-    unit: "",
-    help: "Of the network with a hidden layer.",
-    kind: whole(1, 10_000, 32),
-};
-/// The setting of [`NetworkSettings::channels`].
-pub const CHANNELS: Setting<u64> = Setting {
-    name: "image channels",
-    unit: "",
-    help: "Of the convolutional network: 1 for grey images, 3 for colours, one channel after the \
-           other.",
-    kind: whole(1, 64, 1),
-};
-/// The setting of [`NetworkSettings::height`].
-pub const HEIGHT: Setting<Option<u64>> = Setting {
-    name: "image height",
-    unit: "pixels",
-    help: "Of the convolutional network. Automatic takes square images.",
-    kind: automatic_whole(10_000.0),
-};
+pub const CLIP: Setting<f64> = real(1e-6, 1e6, 0.5).named("clip C", "norm of gradient").help(
+    "Every record's gradient is clipped to this norm. Noise grows with it; under most gradients' \
+     length it makes records that are learned already count for less.",
+);
 
 /// The setting of [`StepSettings::steps`], and of other methods that descend by noisy gradients.
 pub const fn steps(most: u64, default: u64) -> Setting<u64> {
-    Setting {
-        name: "steps T",
-        unit: "gradients",
-        help: "Noisy gradient steps. The noise per step grows with the square root of their \
-               number.",
-        kind: whole(1, most, default),
-    }
-}
-
-/// The setting of [`NetworkSettings::model`].
-pub const fn model(default: NetworkChoice) -> Setting<NetworkChoice> {
-    Setting {
-        name: "model",
-        unit: "",
-        help: "softmax: softmax regression. hidden_layer: one hidden layer of tanh units. For \
-               images: probe_cnn, a small convolutional network; table_7a, the larger one of the \
-               paper of the ranking.",
-        kind: NetworkChoice::or(default),
-    }
+    whole(1, most, default).named("steps T", "gradients").help(
+        "Noisy gradient steps. The noise per step grows with the square root of their number.",
+    )
 }
 
 /// The average number of records in a sample, if the settings give it.
@@ -179,35 +110,23 @@ pub struct Sum {
     pub course: StepSettings,
 }
 
-/// A plan of one clipped sum in each step.
-pub fn plan(
+/// A plan of one clipped sum of gradients in each step, of so many trained parameters.
+pub fn plan_of_sum(
     shape: &ProblemShape,
     course: StepSettings,
     clip: f64,
-    design: PlannedDesign,
+    numbers: usize,
 ) -> Result<(Plan, Sum)> {
-    let steps = course.steps;
     let (batch, n) = (batch(shape, course.batch)?, shape.private_records);
-    let numbers = design.trained;
-    let release = Release::new(
-        GRADIENT,
-        SampledSum {
-            sensitivity: clip * (1.0 + rounding(n, numbers)),
-            numbers,
-            rate: batch as f64 / n as f64,
-        },
-    );
+    let sensitivity = clip * (1.0 + rounding(n, numbers));
+    let rate = batch as f64 / n as f64;
+    let release = Release::new(GRADIENT, SampledSum { sensitivity, numbers, rate });
     let what = format!(
         "the sum of clipped gradients over a Poisson sample of about {batch} records, \
          {numbers} numbers in each step"
     );
-    let gradient = release.announced(what, steps, Allotment::Share(1.0), Adjacency::ZeroOut);
-    let plan = Plan {
-        releases: vec![gradient],
-        steps,
-        signal: clip * batch as f64,
-        warnings: design.remarks,
-        explained: None,
-    };
+    let share = Allotment::Share(1.0);
+    let gradient = release.announced(what, course.steps, share, Adjacency::ZeroOut);
+    let plan = Plan::new(vec![gradient], course.steps, clip * batch as f64);
     Ok((plan, Sum { release, clip, batch, course }))
 }

@@ -38,17 +38,13 @@ pub mod training;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::data::{Dataset, Persons, PublicData};
-use crate::error::{Error, Result};
+use crate::data::Persons;
 use crate::model::layer::Layer;
 use crate::model::rows::RowLayer;
-use crate::model::{Classifier, ExampleLabels, Gradients};
-use crate::numeric::columns::{ExampleColumns, Singles};
-use crate::numeric::doubles::Doubles;
+use crate::model::{ExampleLabels, Gradients};
 use crate::numeric::parallel::{even, parts_for};
-use crate::numeric::rounding::summation_error;
 use crate::numeric::tall::squared_length;
-use crate::numeric::{Matrix, Vector};
+use crate::prelude::*;
 use crate::privacy::ClippedSum;
 
 /// The most numbers of gradients in memory at once, and the most members of a sample.
@@ -66,38 +62,34 @@ const BLANK: u32 = u32::MAX;
 #[derive(Debug, Clone)]
 pub struct Examples {
     features: Features,
+    /// Features are multiplied by this when they are taken out. An example that is not finite counts
+    /// as zeros.
+    scale: f64,
     classes: Vec<u32>,
     /// The persons of the records, where persons are protected.
     persons: Option<Arc<Persons>>,
 }
 
+/// The features of records, as they are kept.
 #[derive(Debug, Clone)]
-enum Features {
-    /// Multiplied by the scale when they are taken out. An example that is not finite counts as
-    /// zeros.
-    Prepared { data: Prepared, scale: f64 },
-    /// Features that were made from others, and are taken out like prepared ones.
-    Own { features: Doubles, scale: f64 },
+pub enum Features {
+    /// Of public records.
+    Public(Arc<PublicData>),
+    /// Of private records.
+    Private(Arc<Dataset<Singles>>),
+    /// Made from others.
+    Own(Doubles),
 }
 
-/// Prepared records, as they are kept.
-#[derive(Debug, Clone)]
-pub enum Prepared {
-    /// Public ones.
-    Doubles(Arc<PublicData>),
-    /// Private ones.
-    Singles(Arc<Dataset<Singles>>),
-}
-
-impl From<Arc<PublicData>> for Prepared {
+impl From<Arc<PublicData>> for Features {
     fn from(data: Arc<PublicData>) -> Self {
-        Self::Doubles(data)
+        Self::Public(data)
     }
 }
 
-impl From<Arc<Dataset<Singles>>> for Prepared {
+impl From<Arc<Dataset<Singles>>> for Features {
     fn from(data: Arc<Dataset<Singles>>) -> Self {
-        Self::Singles(data)
+        Self::Private(data)
     }
 }
 
@@ -131,18 +123,12 @@ impl Sampled {
     }
 }
 
-/// Examples taken out.
-struct ExampleBatch {
-    features: Matrix,
-    classes: Vec<u32>,
-}
-
 impl Examples {
     /// Refuses classes beyond the `known` ones.
     pub fn new<F>(data: Arc<Dataset<F>>, known: usize) -> Result<Self>
     where
         F: ExampleColumns,
-        Prepared: From<Arc<Dataset<F>>>,
+        Features: From<Arc<Dataset<F>>>,
     {
         let mut classes =
             data.classes.as_ref().map(|classes| classes.of.clone()).unwrap_or_default();
@@ -168,22 +154,21 @@ impl Examples {
     /// Examples whose classes, if they have any, do not count.
     pub fn unlabelled<F>(data: Arc<Dataset<F>>) -> Self
     where
-        Prepared: From<Arc<Dataset<F>>>,
+        Features: From<Arc<Dataset<F>>>,
     {
-        let (persons, data) = (data.persons.clone(), Prepared::from(data));
-        Self { features: Features::Prepared { data, scale: 1.0 }, classes: Vec::new(), persons }
+        let (persons, features) = (data.persons.clone(), data.into());
+        Self { features, scale: 1.0, classes: Vec::new(), persons }
     }
 
     /// Examples with features of their own.
     pub fn own(features: Matrix, classes: Vec<u32>) -> Self {
-        let features = Features::Own { features: features.into(), scale: 1.0 };
-        Self { features, classes, persons: None }
+        Self { features: Features::Own(features.into()), scale: 1.0, classes, persons: None }
     }
 
     /// The records as these layers pass them on, on the disk if the records are there.
     pub fn through(self, layers: &Classifier) -> Result<Self> {
         let space = match &self.features {
-            Features::Prepared { data: Prepared::Singles(data), .. } => data.features.space(),
+            Features::Private(data) => data.features.space(),
             _ => None,
         };
         let shape = (layers.architecture().outputs(), self.len());
@@ -191,8 +176,7 @@ impl Examples {
             let count = range.len();
             layers.scores(&self.taken(range, count))
         })?;
-        let Self { classes, persons, .. } = self;
-        Ok(Self { features: Features::Own { features, scale: 1.0 }, classes, persons })
+        Ok(Self { features: Features::Own(features), scale: 1.0, ..self })
     }
 
     /// The number of protected persons, or otherwise records.
@@ -220,9 +204,9 @@ impl Examples {
     /// The number of records.
     pub fn len(&self) -> usize {
         match &self.features {
-            Features::Prepared { data: Prepared::Doubles(data), .. } => data.len(),
-            Features::Prepared { data: Prepared::Singles(data), .. } => data.len(),
-            Features::Own { features, .. } => features.count(),
+            Features::Public(data) => data.len(),
+            Features::Private(data) => data.len(),
+            Features::Own(features) => features.count(),
         }
     }
 
@@ -234,9 +218,9 @@ impl Examples {
     /// The number of features of each.
     pub fn dimension(&self) -> usize {
         match &self.features {
-            Features::Prepared { data: Prepared::Doubles(data), .. } => data.dimension(),
-            Features::Prepared { data: Prepared::Singles(data), .. } => data.dimension(),
-            Features::Own { features, .. } => features.dimension(),
+            Features::Public(data) => data.dimension(),
+            Features::Private(data) => data.dimension(),
+            Features::Own(features) => features.dimension(),
         }
     }
 
@@ -246,11 +230,8 @@ impl Examples {
     }
 
     /// With every feature multiplied by `factor`.
-    pub fn scaled(mut self, factor: f64) -> Self {
-        match &mut self.features {
-            Features::Prepared { scale, .. } | Features::Own { scale, .. } => *scale *= factor,
-        }
-        self
+    pub fn scaled(self, factor: f64) -> Self {
+        Self { scale: self.scale * factor, ..self }
     }
 
     /// With other classes.
@@ -276,26 +257,20 @@ impl Examples {
         self.taken(0..self.len(), self.len())
     }
 
-    fn all(&self) -> ExampleBatch {
-        ExampleBatch { features: self.features(), classes: self.classes.clone() }
-    }
-
-    /// These records, filled up with blank ones to a multiple of so many.
-    fn batch(&self, members: &[usize], multiple: usize) -> ExampleBatch {
+    /// The features and classes of these records, filled up with blank ones to a multiple of so many.
+    fn batch(&self, members: &[usize], multiple: usize) -> (Matrix, Vec<u32>) {
         let width = members.len().next_multiple_of(multiple);
         let mut classes: Vec<u32> = members.iter().map(|member| self.classes[*member]).collect();
         classes.resize(width, BLANK);
-        ExampleBatch { features: self.taken(members.iter().copied(), width), classes }
+        (self.taken(members.iter().copied(), width), classes)
     }
 
     /// Records in single precision and the model's only layer, for gradients without taking the
     /// records out. A person's records have to be.
     fn in_place<'a>(&'a self, model: &'a Classifier) -> Option<(&'a Singles, RowLayer<'a>)> {
         match &self.features {
-            Features::Prepared { data: Prepared::Singles(data), scale }
-                if self.persons.is_none() =>
-            {
-                Some((&data.features, RowLayer::new(model, *scale)?))
+            Features::Private(data) if self.persons.is_none() => {
+                Some((&data.features, RowLayer::new(model, self.scale)?))
             }
             _ => None,
         }
@@ -304,13 +279,9 @@ impl Examples {
     /// The features of some records, filled up with zeros to `width` examples.
     fn taken(&self, at: impl Iterator<Item = usize>, width: usize) -> Matrix {
         match &self.features {
-            Features::Prepared { data: Prepared::Doubles(data), scale } => {
-                taken_from(&data.features, *scale, at, width)
-            }
-            Features::Prepared { data: Prepared::Singles(data), scale } => {
-                taken_from(&data.features, *scale, at, width)
-            }
-            Features::Own { features, scale } => taken_from(features, *scale, at, width),
+            Features::Public(data) => taken_from(&data.features, self.scale, at, width),
+            Features::Private(data) => taken_from(&data.features, self.scale, at, width),
+            Features::Own(features) => taken_from(features, self.scale, at, width),
         }
     }
 }
@@ -380,12 +351,16 @@ pub struct SampledObjective {
 impl SampledObjective {
     /// The gradient of each record.
     pub fn gradients(self, model: &Classifier, records: &Examples) -> Result<Gradients> {
-        self.gradients_of(model, records.all())
+        self.gradients_of(model, records.features(), &records.classes)
     }
 
-    fn gradients_of(self, model: &Classifier, batch: ExampleBatch) -> Result<Gradients> {
-        let labels = self.loss.labels(&batch.classes);
-        let gradients = model.gradients_of(batch.features, labels)?;
+    fn gradients_of(
+        self,
+        model: &Classifier,
+        features: Matrix,
+        classes: &[u32],
+    ) -> Result<Gradients> {
+        let gradients = model.gradients_of(features, self.loss.labels(classes))?;
         Ok(match self.trained {
             TrainedParameters::Everything => gradients,
             TrainedParameters::BiasesAndLast => gradients.fine(model.architecture()),
@@ -434,15 +409,16 @@ impl SampledObjective {
         sample: &Sampled,
         of: &Range<usize>,
     ) -> Result<Gradients> {
-        let batch = records.batch(sample.records(of), model.multiple());
-        let gradients = self.gradients_of(model, batch)?;
+        let (features, classes) = records.batch(sample.records(of), model.multiple());
+        let gradients = self.gradients_of(model, features, &classes)?;
         let persons = records.persons.is_some();
         Ok(if persons { gradients.means(&sample.counts(of)) } else { gradients })
     }
 
-    /// Adds clipped gradients block by block, so that those of a block stay in the cache. The sample
-    /// is divided into parts with a sum of their own, however many threads there are.
-    fn add_in_blocks(
+    /// Adds min(1, C/‖gᵢ‖)·gᵢ of the members to the mechanism's own sum, which clips them: block by
+    /// block, so that those of a block stay in the cache. The sample is divided into parts with a sum
+    /// of their own, however many threads there are.
+    pub fn add_clipped(
         self,
         model: &Classifier,
         records: &Examples,
@@ -479,19 +455,6 @@ impl SampledObjective {
         })
     }
 
-    /// Adds min(1, C/‖gᵢ‖)·gᵢ of the members to the mechanism's own sum, which clips them.
-    pub fn add_clipped(
-        self,
-        model: &Classifier,
-        records: &Examples,
-        members: &[usize],
-        clip: f64,
-        sum: &mut ClippedSum,
-    ) {
-        // Shapes were checked at the start; blocks that do not fit add nothing.
-        let _ = self.add_in_blocks(model, records, members, clip, sum);
-    }
-
     /// Σ min(1, C/‖gᵢ‖)·gᵢ of members of public records.
     pub fn clipped_sum(
         self,
@@ -501,7 +464,7 @@ impl SampledObjective {
         clip: f64,
     ) -> Result<Vector> {
         let mut sum = ClippedSum::new(self.parameters(model), f64::INFINITY);
-        self.add_in_blocks(model, records, members, clip, &mut sum)?;
+        self.add_clipped(model, records, members, clip, &mut sum)?;
         Ok(Vector::from_vec(sum.finish()))
     }
 }
@@ -606,7 +569,7 @@ mod tests {
     fn in_singles() -> (Classifier, Examples, impl Fn(&[usize], f64) -> Vector) {
         let (_, public, _) = example::two_classes(300, 700, 40, 3);
         let classes = public.classes.as_ref().unwrap().of.clone();
-        let data = crate::data::Bounded::of(public).shared();
+        let data = Bounded::of(public).shared();
         let network = Architecture::linear(300, 2).unwrap();
         let parameters = network.initial(&mut example::generator(4));
         let model = Classifier::new(network, parameters).unwrap();
@@ -656,7 +619,7 @@ mod tests {
     #[test]
     fn records_on_the_disk_give_the_sum_of_those_in_memory_to_the_last_bit() {
         let (model, records, _) = in_singles();
-        let Features::Prepared { data: Prepared::Singles(data), .. } = &records.features else {
+        let Features::Private(data) = &records.features else {
             unreachable!("they are in single precision")
         };
         let space =

@@ -3,13 +3,9 @@
 use super::design::Design;
 use super::fields::Sum;
 use super::{Examples, SampledObjective};
-use crate::data::Bounded;
-use crate::error::{Error, Result};
-use crate::model::{Classifier, Gradients, Model};
-use crate::numeric::Vector;
+use crate::model::Gradients;
+use crate::prelude::*;
 use crate::privacy::openings::{OpenCuratorOnly, OpenMissing, OpenPrivate, OpenReleased};
-use crate::privacy::{Private, PrivateFault, Released, Spender, Watch};
-use crate::{Measure, Problem, Run, Series, Step};
 
 /// The most records of each side that are evaluated for the charts.
 const WATCHED: usize = 256;
@@ -75,7 +71,8 @@ impl GradientSource for ClippedSums {
             release,
             Examples::protected,
             |records, sample, sum| {
-                objective.add_clipped(model, records, sample.members(), clip, sum);
+                // Shapes were checked at the start; blocks that do not fit add nothing.
+                let _ = objective.add_clipped(model, records, sample.members(), clip, sum);
             },
         )?;
         Ok(noisy.map(|noisy| share * Vector::from_vec(noisy)))
@@ -301,14 +298,5 @@ impl Run for SampledTraining {
     fn model(&self) -> Option<Released<Model>> {
         let whole = self.design.whole(self.parameters()).ok()?;
         Some(self.released.as_ref()?.and(Model::Classifier(whole)))
-    }
-
-    fn finish(self: Box<Self>) -> Result<Released<Model>> {
-        let whole = self.design.whole(self.parameters())?;
-        let released = self.released.ok_or_else(|| {
-            Error::failed("the run ended before its first step, so there is no model")
-                .cure("run it again")
-        })?;
-        Ok(released.and(Model::Classifier(whole)))
     }
 }

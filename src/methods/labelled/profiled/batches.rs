@@ -10,21 +10,13 @@
 use super::Profile;
 use crate::classes::sampled::fields::members_on_average;
 use crate::classes::sampled::rounding;
-use crate::error::Result;
-use crate::faults::{Fault, planted};
-use crate::plan::GRADIENT;
-use crate::privacy::{Adjacency, Allotment, Calibrated, Gaussian, Release, SampledSum};
-use crate::spec::{Setting, automatic_whole};
-use crate::{Plan, ProblemShape};
+use crate::prelude::*;
 
-pub const BATCH: Setting<Option<u64>> = Setting {
-    name: "batch",
-    unit: "records",
-    help: "Private records that a step uses on average: each is drawn with probability batch/n. \
-           Steps take less time, and each has more noise. Automatic takes all in every step, \
-           which is the better model where there is time for it.",
-    kind: automatic_whole(1e7),
-};
+pub const BATCH: Setting<Option<u64>> = automatic_whole(1e7).named("batch", "records").help(
+    "Private records that a step uses on average: each is drawn with probability batch/n. Steps \
+     take less time, and each has more noise. Automatic takes all in every step, which is the \
+     better model where there is time for it.",
+);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Batches {
@@ -134,7 +126,7 @@ mod tests {
 
     use super::*;
     use crate::data::Dataset;
-    use crate::labelled::profiled::{ProfiledRecords, RecordLoss, ScoreLoss};
+    use crate::labelled::records::{LabelledRecords, RecordLoss, ScoreLoss};
     use crate::numeric::Vector;
     use crate::privacy::Target;
     use crate::privacy::accountant::QueryKind;
@@ -171,7 +163,7 @@ mod tests {
             let noise = RehearsalNoise::None(example::TARGET);
             let error = |batch: f64| {
                 let done = rehearse(id, batch, (&public, &private), noise);
-                let crate::model::Model::Linear(model) = done.model else { panic!() };
+                let Model::Linear(model) = done.model else { panic!() };
                 model.mean_squared_error(&private.features, private.target.as_ref().unwrap())
             };
             let (all, sampled) = (error(0.0), error(100.0));
@@ -195,7 +187,7 @@ mod tests {
         // Of 200 samples with one record on average, a third are empty.
         for id in ["profiled_cnvx_adap", "target_only"] {
             let done = rehearse(id, 1.0, (&public, &private), noise);
-            let crate::model::Model::Linear(model) = done.model else { panic!() };
+            let Model::Linear(model) = done.model else { panic!() };
             assert!(model.weights.iter().all(|w| w.is_finite()));
         }
     }
@@ -222,7 +214,7 @@ mod tests {
             let mut with = |x: &[f64], y: f64| {
                 private.features.set_column(4, &Vector::from_column_slice(x));
                 private.target.as_mut().unwrap()[4] = y;
-                let records = ProfiledRecords::new(Arc::new(private.clone()));
+                let records = LabelledRecords::new(Arc::new(private.clone()));
                 let members = records.chosen(&[1, 4, 9]);
                 PROFILE.private(&members, 5).pass(&w).gradient
             };

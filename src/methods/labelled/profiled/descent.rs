@@ -2,19 +2,14 @@
 
 use nalgebra::{Cholesky, Dyn};
 
+use super::Profile;
 use super::batches::Gradient;
 use super::public_side::PublicSide;
-use super::{Profile, ProfiledRecords};
-use crate::error::{Error, Result};
-use crate::faults::{Fault, planted};
 use crate::labelled::penalty::ReleasedPenalty;
-use crate::model::Model;
-use crate::numeric::columns::Singles;
+use crate::labelled::records::{LabelledRecords, mean_of_tail};
 use crate::numeric::positive::cholesky;
-use crate::numeric::{Matrix, Vector};
+use crate::prelude::*;
 use crate::privacy::openings::{OpenCuratorOnly, OpenPrivate, OpenReleased};
-use crate::privacy::{Private, Reach, Released, Spender, Watch};
-use crate::{Measure, ProblemShape, Run, Series, Step};
 
 /// The parameters of the descent.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -98,10 +93,7 @@ impl ProfiledDescent {
 
     /// The mean of the last `share` of the steps so far; at least one.
     pub fn average(&self, share: f64) -> Vector {
-        let steps = self.steps();
-        let kept = ((share * steps as f64).ceil() as usize).clamp(1, steps.max(1));
-        let tail = &self.iterates[self.iterates.len() - kept..];
-        tail.iter().fold(Vector::zeros(self.current().len()), |sum, w| sum + w) / kept as f64
+        mean_of_tail(&self.iterates, share)
     }
 }
 
@@ -116,7 +108,7 @@ pub struct ProfiledRun {
     /// The penalty to be released, until it is.
     pub penalty: Option<ReleasedPenalty>,
     pub public: PublicSide,
-    pub private: Private<ProfiledRecords<Singles>>,
+    pub private: Private<LabelledRecords<Singles>>,
     pub descent: ProfiledDescent,
     pub model: Option<Released<Model>>,
 }
@@ -130,21 +122,15 @@ struct ExactPoint {
     weight: f64,
 }
 
-impl ProfiledRun {
-    /// A released penalty is drawn before the first gradient.
-    fn settle_penalty(&mut self, spender: &mut Spender) -> Result<()> {
-        let Some(penalty) = self.penalty.take() else { return Ok(()) };
-        let public = self.public.data();
-        let drawn = penalty.draw(spender, public, &self.private, ProfiledRecords::data)?;
-        self.profile.penalty = *drawn.get();
-        Ok(())
-    }
-}
-
 impl Run for ProfiledRun {
     /// All measures of a step describe the point at which its gradient was taken.
     fn step(&mut self, spender: &mut Spender, watch: &Watch) -> Result<Step> {
-        self.settle_penalty(spender)?;
+        // A released penalty is drawn before the first gradient.
+        if let Some(penalty) = self.penalty.take() {
+            let public = self.public.data();
+            let drawn = penalty.draw(spender, public, &self.private, LabelledRecords::data)?;
+            self.profile.penalty = *drawn.get();
+        }
         if planted(Fault::PrivateStatistic) {
             self.profile.kappa =
                 self.private.stolen(|records| 1e-3 * records.norms.iter().sum::<f64>());
@@ -155,7 +141,7 @@ impl Run for ProfiledRun {
         let seen = &there.gradient + self.descent.pull();
         let objective = there.value;
 
-        let pass = |records: &ProfiledRecords<Singles>| {
+        let pass = |records: &LabelledRecords<Singles>| {
             let private = profile.private(records, count);
             let here = private.pass(&at);
             let exact = ExactPoint {
@@ -180,7 +166,7 @@ impl Run for ProfiledRun {
                 let noisy = private.release_sampled_sum(
                     spender,
                     release,
-                    ProfiledRecords::protected,
+                    LabelledRecords::protected,
                     |records, sample, sum| {
                         let members = records.chosen(sample.members());
                         let pass = profile.private(&members, batch).pass(&at);

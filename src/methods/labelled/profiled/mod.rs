@@ -32,12 +32,11 @@ pub(super) mod descent;
 pub(super) mod public_side;
 
 use std::ops::Range;
-use std::sync::Arc;
 
-use crate::data::{Dataset, Persons};
-use crate::error::Result;
-use crate::model::{LinearModel, Model, logistic, softmax};
-use crate::numeric::columns::{ExampleColumns, length_of, view};
+use super::records::{LabelledRecords, RecordLoss, ScoreLoss};
+use crate::data::Persons;
+use crate::model::softmax;
+use crate::numeric::columns::{ExampleColumns, view};
 use crate::numeric::doubles::Doubles;
 use crate::numeric::fused::{self, Slopes};
 use crate::numeric::projection::shrink_factor;
@@ -49,66 +48,6 @@ use crate::{ProblemShape, effective_sample_of};
 /// part of a record's bound.
 const PERSONS_ROOM: f64 = 0.8;
 const MOST_GAIN: f64 = 50.0;
-
-/// The loss of a score.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ScoreLoss {
-    /// Half the squared difference.
-    Squared,
-    /// The logistic loss for y = ±1.
-    Logistic,
-}
-
-impl ScoreLoss {
-    #[inline]
-    fn value(self, score: f64, y: f64) -> f64 {
-        match self {
-            Self::Squared => (score - y).powi(2),
-            Self::Logistic => logistic::loss(y * score),
-        }
-    }
-
-    /// The value, and d/d score.
-    #[allow(clippy::inline_always)]
-    #[inline(always)]
-    pub(in crate::labelled) fn with_slope(self, score: f64, y: f64) -> (f64, f64) {
-        match self {
-            Self::Squared => ((score - y).powi(2), 2.0 * (score - y)),
-            Self::Logistic => {
-                let (loss, slope) = logistic::loss_and_slope(y * score);
-                (loss, y * slope)
-            }
-        }
-    }
-}
-
-/// The loss of a record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RecordLoss {
-    /// Of one score.
-    Score(ScoreLoss),
-    /// Of a score for each class, which number the labels.
-    Softmax { classes: usize },
-}
-
-impl RecordLoss {
-    /// How many numbers a model has.
-    pub fn parameters(self, dimension: usize) -> usize {
-        match self {
-            Self::Score(_) => dimension,
-            Self::Softmax { classes } => classes * dimension,
-        }
-    }
-
-    /// The model with these numbers.
-    pub fn model(self, dimension: usize, w: Vector) -> Result<Model> {
-        Ok(match self {
-            Self::Score(ScoreLoss::Squared) => Model::Linear(LinearModel::from(w)),
-            Self::Score(ScoreLoss::Logistic) => Model::Logistic(LinearModel::from(w)),
-            Self::Softmax { classes } => Model::Classifier(softmax::model(dimension, classes, &w)?),
-        })
-    }
-}
 
 /// The shape of the objective: known before private data are touched.
 #[derive(Debug, Clone, Copy)]
@@ -128,72 +67,6 @@ pub struct Profile {
     /// The factor by which the slope of a person is lengthened for clipping, if persons are clipped
     /// and not their records.
     pub gain: Option<f64>,
-}
-
-/// The records of one dataset with their labels and norms.
-#[derive(Debug, Clone)]
-pub struct ProfiledRecords<F> {
-    data: Arc<Dataset<F>>,
-    /// Signs or numbers of classes; `None` for numbers, which the dataset has.
-    labels: Option<Vec<f64>>,
-    /// ‖xᵢ‖, so that clipping needs no pass of its own.
-    norms: Vec<f64>,
-    /// The weight of each in its person's mean; `None` where records are protected: all are 1.
-    shares: Option<Vec<f64>>,
-}
-
-impl<F> ProfiledRecords<F> {
-    /// A number for each record.
-    pub fn labels(&self) -> &[f64] {
-        self.labels.as_deref().or(self.data.target.as_deref()).unwrap_or_default()
-    }
-}
-
-impl<F: ExampleColumns> ProfiledRecords<F> {
-    /// Records with their own numbers as labels.
-    pub fn new(data: Arc<Dataset<F>>) -> Self {
-        let norms = data.features.map_each(length_of);
-        let shares = data.shares();
-        Self { data, labels: None, norms, shares }
-    }
-
-    /// Records with other labels: signs or numbers of classes.
-    pub fn labelled(data: Arc<Dataset<F>>, labels: Vec<f64>) -> Self {
-        Self { labels: Some(labels), ..Self::new(data) }
-    }
-
-    /// Dataset of the records.
-    pub fn data(&self) -> &Dataset<F> {
-        &self.data
-    }
-
-    /// The number of protected persons, or otherwise records.
-    pub(crate) fn protected(&self) -> usize {
-        self.data.protected()
-    }
-
-    /// The members of a sample of records, or of persons.
-    pub fn chosen(&self, members: &[usize]) -> Self {
-        let own = self.data.persons.as_ref().map(|persons| persons.chosen(members)).unzip();
-        let members = own.0.as_deref().unwrap_or(members);
-        let data = Dataset {
-            name: self.data.name.clone(),
-            features: self.data.features.pick(members.iter().copied()),
-            feature_names: Vec::new(),
-            target: None,
-            classes: None,
-            bounds: self.data.bounds,
-            clipped: 0,
-            persons: own.1.map(Arc::new),
-        };
-        let of = |all: &[f64]| members.iter().map(|i| all[*i]).collect();
-        Self {
-            data: Arc::new(data),
-            labels: Some(of(self.labels())),
-            norms: of(&self.norms),
-            shares: self.shares.as_deref().map(of),
-        }
-    }
 }
 
 impl Profile {
@@ -220,7 +93,7 @@ impl Profile {
     /// of persons are.
     pub fn for_persons(
         self,
-        public: &ProfiledRecords<Doubles>,
+        public: &LabelledRecords<Doubles>,
         persons: Option<&Persons>,
         most: usize,
         at: &Vector,
@@ -249,7 +122,7 @@ impl Profile {
     }
 
     /// The public part of the objective.
-    pub fn public<'a, F>(&self, records: &'a ProfiledRecords<F>) -> SidePart<'a, F> {
+    pub fn public<'a, F>(&self, records: &'a LabelledRecords<F>) -> SidePart<'a, F> {
         SidePart {
             gain: None,
             records,
@@ -262,7 +135,7 @@ impl Profile {
     }
 
     /// `count` is the planned number of records.
-    pub fn private<'a, F>(&self, records: &'a ProfiledRecords<F>, count: usize) -> SidePart<'a, F> {
+    pub fn private<'a, F>(&self, records: &'a LabelledRecords<F>, count: usize) -> SidePart<'a, F> {
         SidePart {
             records,
             loss: self.loss,
@@ -289,7 +162,7 @@ pub fn profiled(loss: f64, kappa: f64) -> (f64, f64) {
 #[derive(Debug, Clone)]
 pub struct SidePart<'a, F> {
     /// The records whose losses are added.
-    pub records: &'a ProfiledRecords<F>,
+    pub records: &'a LabelledRecords<F>,
     loss: RecordLoss,
     /// cᵢ
     pub weight: f64,
@@ -429,7 +302,7 @@ impl<F: ExampleColumns> SidePart<'_, F> {
             RecordLoss::Softmax { classes } => return self.softmax_pass(classes, w),
         };
         let zero = [0.0; LANES];
-        let ProfiledRecords { data, norms, shares, .. } = self.records;
+        let LabelledRecords { data, norms, shares, .. } = self.records;
         let Self { weight, penalty, kappa, influence, gain, .. } = *self;
         let sums = || SlopeSums {
             labels: self.records.labels(),
@@ -466,7 +339,7 @@ impl<F: ExampleColumns> SidePart<'_, F> {
 
     /// [`Self::pass`] for a score per class. Records are clipped, also where persons are protected.
     fn softmax_pass(&self, classes: usize, w: &Vector) -> ObjectivePass {
-        let ProfiledRecords { data, norms, shares, .. } = self.records;
+        let LabelledRecords { data, norms, shares, .. } = self.records;
         let labels = self.records.labels();
         let share = |at: usize| shares.as_ref().map_or(1.0, |shares| shares[at]);
         let slopes_of = |at: usize, x: &[f64], slopes: &mut [f64], sums: &mut [f64; 4]| {
@@ -496,13 +369,15 @@ impl<F: ExampleColumns> SidePart<'_, F> {
 
     /// qᵢ = cᵢφ′(aᵢ)
     pub fn weights(&self, w: &Vector) -> Vec<f64> {
-        let ProfiledRecords { data, .. } = self.records;
+        let LabelledRecords { data, .. } = self.records;
         let labels = self.records.labels();
         let mut weights = Vec::with_capacity(labels.len());
         data.features.each(|at, x| {
             let y = labels[at];
             let loss = match self.loss {
-                RecordLoss::Score(loss) => loss.value(x.iter().zip(w).map(|(x, w)| x * w).sum(), y),
+                RecordLoss::Score(loss) => {
+                    loss.with_slope(x.iter().zip(w).map(|(x, w)| x * w).sum(), y).0
+                }
                 RecordLoss::Softmax { classes } => {
                     let (class, slopes) = (y as usize, &mut vec![0.0; classes]);
                     softmax::loss_and_slopes(x, class, w.as_slice(), slopes)

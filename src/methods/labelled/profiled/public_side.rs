@@ -4,23 +4,22 @@
 //! c·mₛ·φ(āₛ) of them, with the mean āₛ of their aᵢ: the same closed form as for one record, t =
 //! min(1, √(κ₁/āₛ)). A given t leaves c·mₛ·t·āₛ.
 
-use super::{ObjectivePass, Profile, ProfiledRecords, SidePart, profiled};
-use crate::data::PublicData;
+use super::{ObjectivePass, Profile, SidePart, profiled};
 use crate::effective_sample_of;
-use crate::numeric::Vector;
-use crate::numeric::doubles::Doubles;
+use crate::labelled::records::LabelledRecords;
+use crate::prelude::*;
 use crate::sources::WeightedSource;
 
 /// The public records of a run.
 #[derive(Debug)]
 pub struct PublicSide {
-    all: ProfiledRecords<Doubles>,
+    all: LabelledRecords<Doubles>,
     /// Empty if every record has a weight of its own.
-    sources: Vec<(WeightedSource, ProfiledRecords<Doubles>)>,
+    sources: Vec<(WeightedSource, LabelledRecords<Doubles>)>,
 }
 
 impl PublicSide {
-    pub fn new(all: ProfiledRecords<Doubles>, sources: Vec<WeightedSource>) -> Self {
+    pub fn new(all: LabelledRecords<Doubles>, sources: Vec<WeightedSource>) -> Self {
         let sources = sources.into_iter().map(|source| {
             let records = all.chosen(&source.members);
             (source, records)
@@ -79,7 +78,7 @@ impl PublicSide {
     fn part<'a>(
         &self,
         profile: &Profile,
-        records: &'a ProfiledRecords<Doubles>,
+        records: &'a LabelledRecords<Doubles>,
     ) -> SidePart<'a, Doubles> {
         let pooled = Profile { pooled: true, ..*profile };
         SidePart { weight: profile.alpha / self.data().len() as f64, ..pooled.public(records) }
@@ -100,7 +99,7 @@ mod tests {
     use super::*;
     use crate::data::Dataset;
     use crate::example;
-    use crate::labelled::profiled::{RecordLoss, ScoreLoss};
+    use crate::labelled::records::{RecordLoss, ScoreLoss};
 
     const PROFILE: Profile = Profile {
         loss: RecordLoss::Score(ScoreLoss::Squared),
@@ -118,7 +117,7 @@ mod tests {
         public.target.as_mut().unwrap()[8..].iter_mut().for_each(|y| *y += 3.0);
         let sources = [(0..8), (8..12)].map(Vec::from_iter).into_iter().zip(given);
         let sources = sources.map(|(members, given)| WeightedSource { members, given }).collect();
-        let all = ProfiledRecords::new(public.clone().into());
+        let all = LabelledRecords::new(public.clone().into());
         (PublicSide::new(all, sources), public, Vector::from_vec(vec![0.2, -0.1, 0.3]))
     }
 

@@ -4,12 +4,13 @@
 use super::labels::Labels;
 use super::teaching::{LINEAR, PREDICTORS, Taught, WITHIN, mixed, quantile};
 use crate::Series;
-use crate::model::shape::{Block, BlockSource, Predictor, ScoreMeaning, Seen, Shape, slots};
+use crate::model::shape::{
+    Block, BlockSource, Predictor, ScoreMeaning, Seen, Shape, shorten, slots,
+};
 use crate::model::trees::boosting::{probability, softmax};
 use crate::model::trees::growth::{Pull, grow};
 use crate::model::trees::{Binned, Growth, Tree};
 use crate::numeric::principal::Principal;
-use crate::numeric::projection::shrink_factor;
 use crate::numeric::symmetric::weighted_outer_sum;
 use crate::numeric::{Matrix, Vector};
 
@@ -212,10 +213,7 @@ impl Ground {
             weights = vec![1.0 / usual; weights.len()];
             self.weigh(&weights);
         }
-        for mut record in self.seen.features.column_iter_mut() {
-            let shrink = shrink_factor(record.norm(), 1.0);
-            record *= shrink;
-        }
+        shorten(&mut self.seen.features, 1.0);
         self
     }
 
@@ -340,10 +338,7 @@ fn principal_groups(features: &Matrix, count: usize) -> Vec<Matrix> {
     }
     // A few outlying records must not decide a direction.
     let radius = quantile(standard.column_iter().map(|record| record.norm()), WITHIN);
-    for mut record in standard.column_iter_mut() {
-        let shrink = shrink_factor(record.norm(), radius);
-        record *= shrink;
-    }
+    shorten(&mut standard, radius);
     let mut rows = Matrix::zeros(count, features.nrows());
     if let Some(principal) = Principal::of(&standard, count) {
         let largest = principal.energies.first().copied().unwrap_or(0.0);

@@ -1,14 +1,12 @@
 //! The form of labels in which the predictors learn them and private records are compared with
 //! predictions.
 
-use crate::data::Dataset;
-use crate::error::{Error, Result};
 use crate::model::logistic;
 use crate::model::shape::ScoreMeaning;
 use crate::model::trees::ForestLoss;
 use crate::model::trees::boosting::softmax;
 use crate::numeric::least_squares::NormalEquations;
-use crate::numeric::{Matrix, Vector};
+use crate::prelude::*;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Labels {
@@ -93,24 +91,19 @@ impl Labels {
     /// Weights of a linear predictor for each ridge: for every score, the weights of the rows of
     /// `examples`.
     pub fn linear(&self, examples: &Matrix, ridges: &[f64]) -> Vec<Vec<f64>> {
-        let none = || Vector::zeros(examples.nrows());
         let each = ridges.iter().copied();
+        let flat = |found: Option<Vector>| {
+            found.unwrap_or_else(|| Vector::zeros(examples.nrows())).as_slice().to_vec()
+        };
         match self {
             Self::Numbers(labels) => {
                 let equations = NormalEquations::mean(examples, labels);
-                each.map(|ridge| {
-                    let found = equations.ridge(ridge).or_else(|| equations.ridge(1e-2));
-                    found.unwrap_or_else(none).as_slice().to_vec()
-                })
-                .collect()
+                let ridge = |ridge| equations.ridge(ridge).or_else(|| equations.ridge(1e-2));
+                each.map(|strength| flat(ridge(strength))).collect()
             }
             Self::Second(labels) => {
                 let signs: Vec<f64> = labels.iter().map(|y| 2.0 * y - 1.0).collect();
-                each.map(|ridge| {
-                    let found = logistic::ridge_solution(examples, &signs, ridge);
-                    found.unwrap_or_else(none).as_slice().to_vec()
-                })
-                .collect()
+                each.map(|ridge| flat(logistic::ridge_solution(examples, &signs, ridge))).collect()
             }
             Self::Classes(labels, count) => {
                 each.map(|ridge| softmax_weights(examples, labels, *count, ridge)).collect()

@@ -18,17 +18,13 @@ pub(crate) mod teaching;
 
 use std::sync::Arc;
 
-use crate::data::{PublicData, Task};
-use crate::error::Result;
-use crate::model::Model;
 use crate::model::shape::ScoreMeaning;
-use crate::privacy::{Adjacency, Allotment, Gaussian, Release, Target};
-use crate::spec::{Setting, choices, settings, whole};
-use crate::{Method, Plan, Problem, ProblemShape, Settings, Spec, Start};
+use crate::prelude::*;
 
 pub use features::Ground;
 use labels::Labels;
 use query::Question;
+use run::Adaptation;
 
 const STATISTICS: &str = "statistics";
 
@@ -37,21 +33,17 @@ pub const MOST_FEATURES: usize = 1000;
 
 settings! {
     struct PublicShapeSettings {
-        rounds: u64 = Setting {
-        name: "rounds",
-        unit: "releases",
-        help: "How often the private records are asked, each time under the model of the round \
-               before. More rounds mend more of what the first one got wrong, with more noise in \
-               each.",
-        kind: whole(1, 20, 10),
-    },
-        neighbours: Neighbours = Setting {
-        name: "neighbours",
-        unit: "",
-        help: "replace_one: a record may be any other one (the stronger promise). zero_out: it may \
-               be missing, which takes less noise.",
-        kind: Neighbours::or(Neighbours::ReplaceOne),
-    },
+        rounds: u64 = whole(1, 20, 10).named("rounds", "releases").help(
+            "How often the private records are asked, each time under the model of the round \
+             before. More rounds mend more of what the first one got wrong, with more noise in \
+             each.",
+        ),
+        neighbours: Neighbours = Neighbours::or(Neighbours::ReplaceOne)
+            .named("neighbours", "")
+            .help(
+                "replace_one: a record may be any other one (the stronger promise). zero_out: it \
+                 may be missing, which takes less noise.",
+            ),
     }
 }
 
@@ -84,44 +76,47 @@ static CLASSIFICATION: Spec = Spec {
     ..REGRESSION
 };
 
-/// One of two methods: for numbers, or for classes.
-pub struct PublicShape(&'static Spec);
-
 /// For labels that are numbers.
-pub const NUMBERS: &PublicShape = &PublicShape(&REGRESSION);
+pub const NUMBERS: &Method = &Method { spec: &REGRESSION, plan };
 /// For labels that are classes.
-pub const CLASSES: &PublicShape = &PublicShape(&CLASSIFICATION);
+pub const CLASSES: &Method = &Method { spec: &CLASSIFICATION, plan };
 
-impl Method for PublicShape {
-    fn spec(&self) -> &'static Spec {
-        self.0
-    }
-
-    fn plan(&self, settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
-        let settings = PublicShapeSettings::of(settings)?;
-        let public = &problem.public;
-        public.fit_into_memory()?;
-        let answer = match &public.classes {
-            None => ScoreMeaning::Number,
-            Some(classes) if classes.names.len() == 2 => ScoreMeaning::TwoClasses,
-            Some(classes) => ScoreMeaning::Classes(classes.names.len()),
-        };
-        let count = features::count(public.dimension(), &public.feature_names, answer.outputs());
-        let adjacency = settings.neighbours.adjacency();
-        let of_persons = problem.shape.most_records > 1 && public.persons().is_some();
-        let query = if of_persons {
-            Question::sharp(answer, count)
-        } else {
-            Question::new(answer, count, adjacency)
-        };
-        let rounds = settings.rounds;
-        let (plan, release) = plan(&query, &problem.shape, rounds, adjacency);
-        let start: Start = Box::new(move |private, noise| {
-            let sigma = noise.scale(&release)?;
-            Ok(Box::new(run::start(query, release, (rounds, sigma), problem, private)))
-        });
-        Ok((plan, start))
-    }
+fn plan(settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
+    let settings = PublicShapeSettings::of(settings)?;
+    let public = &problem.public;
+    public.fit_into_memory()?;
+    let answer = match &public.classes {
+        None => ScoreMeaning::Number,
+        Some(classes) if classes.names.len() == 2 => ScoreMeaning::TwoClasses,
+        Some(classes) => ScoreMeaning::Classes(classes.names.len()),
+    };
+    let count = features::count(public.dimension(), &public.feature_names, answer.outputs());
+    let adjacency = settings.neighbours.adjacency();
+    let of_persons = problem.shape.most_records > 1 && public.persons().is_some();
+    let query = if of_persons {
+        Question::sharp(answer, count)
+    } else {
+        Question::new(answer, count, adjacency)
+    };
+    let rounds = settings.rounds;
+    // The noise is compared with slopes, which are no longer than 1: the second moment, which
+    // has most of the numbers, is taken from public records where noise hides it.
+    let slopes = query.numbers() as f64 / (query.features * query.answer.outputs()) as f64;
+    let release = statistics(&query, adjacency, &problem.shape);
+    let what = format!(
+        "means of the model's errors times each of {} features, and of products of two \
+             features: {} numbers in each of {rounds} rounds",
+        query.features,
+        query.numbers()
+    );
+    let announced = release.announced(what, rounds, Allotment::Share(1.0), adjacency);
+    let plan = Plan::new(vec![announced], 1 + rounds, slopes.sqrt());
+    let start: Start = Box::new(move |private, noise| {
+        let sigma = noise.scale(&release)?;
+        let lesson = Some((problem, private));
+        Ok(Box::new(Adaptation { query, release, rounds, sigma, lesson, state: None, index: 0 }))
+    });
+    Ok((plan, start))
 }
 
 choices! {
@@ -141,32 +136,6 @@ impl Neighbours {
 fn statistics(query: &Question, adjacency: Adjacency, shape: &ProblemShape) -> Release<Gaussian> {
     let sensitivity = query.sensitivity(adjacency, (shape.private_records, shape.most_records));
     Release::new(STATISTICS, Gaussian { sensitivity, numbers: query.numbers() })
-}
-
-fn plan(
-    query: &Question,
-    shape: &ProblemShape,
-    rounds: u64,
-    adjacency: Adjacency,
-) -> (Plan, Release<Gaussian>) {
-    // The noise is compared with slopes, which are no longer than 1: the second moment, which has
-    // most of the numbers, is taken from public records where noise hides it.
-    let slopes = query.numbers() as f64 / (query.features * query.answer.outputs()) as f64;
-    let release = statistics(query, adjacency, shape);
-    let what = format!(
-        "means of the model's errors times each of {} features, and of products of two features: \
-         {} numbers in each of {rounds} rounds",
-        query.features,
-        query.numbers()
-    );
-    let plan = Plan {
-        releases: vec![release.announced(what, rounds, Allotment::Share(1.0), adjacency)],
-        steps: 1 + rounds,
-        signal: slopes.sqrt(),
-        warnings: Vec::new(),
-        explained: None,
-    };
-    (plan, release)
 }
 
 /// The answer of public records alone: the mixture of predictors that a correction starts from.

@@ -42,13 +42,9 @@ use nalgebra::DMatrixView;
 use super::labels::Labels;
 use crate::data::Persons;
 use crate::model::shape::{ScoreMeaning, Seen};
-use crate::numeric::Matrix;
-use crate::numeric::columns::ExampleColumns;
-use crate::numeric::doubles::Doubles;
 use crate::numeric::projection::shrink_factor;
-use crate::numeric::rounding::summation_error;
 use crate::numeric::symmetric::{pack, packed_length, unpack, weighted_outer_sum};
-use crate::privacy::Adjacency;
+use crate::prelude::*;
 
 /// The weights of the parts of a record's contribution, and the divisor of ρ.
 #[derive(Debug, Clone, Copy, PartialEq)]

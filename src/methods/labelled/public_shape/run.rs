@@ -4,57 +4,33 @@ use super::features::Ground;
 use super::labels::Labels;
 use super::query::{Asked, Question};
 use super::rounds::Rounds;
-use crate::data::Bounded;
-use crate::error::{Error, Result};
-use crate::model::Model;
+use crate::prelude::*;
 use crate::privacy::openings::{OpenPrivate, OpenReleased};
-use crate::privacy::{Gaussian, Private, Reach, Release, Released, Spender, Watch};
 use crate::problem::UNLABELLED;
-use crate::{Measure, Problem, Run, Series, Step};
 
 pub(super) struct Adaptation {
-    query: Question,
-    release: Release<Gaussian>,
-    rounds: u64,
-    sigma: f64,
+    pub query: Question,
+    pub release: Release<Gaussian>,
+    pub rounds: u64,
+    pub sigma: f64,
     /// The data to learn from, until they are used.
-    lesson: Option<Lesson>,
+    pub lesson: Option<(Problem, Private<Bounded>)>,
     /// The state after the lesson.
-    state: Option<State>,
-    index: u64,
+    pub state: Option<State>,
+    pub index: u64,
 }
 
-struct Lesson {
-    problem: Problem,
-    private: Private<Bounded>,
-}
-
-struct State {
+pub(super) struct State {
     private: Private<Asked>,
     rounds: Rounds,
     model: Option<Released<Model>>,
 }
 
-pub(super) fn start(
-    query: Question,
-    release: Release<Gaussian>,
-    (rounds, sigma): (u64, f64),
-    problem: Problem,
-    private: Private<Bounded>,
-) -> Adaptation {
-    let lesson = Some(Lesson { problem, private });
-    Adaptation { query, release, rounds, sigma, lesson, state: None, index: 0 }
-}
-
 impl Adaptation {
-    fn prepare(
-        &self,
-        ground: &Ground,
-        private: &Private<Bounded>,
-        problem: &Problem,
-    ) -> Result<State> {
-        let records = problem.shape.private_records;
-        let ground = ground.clone().weighed(self.sigma / (self.rounds as f64).sqrt());
+    fn learn(&mut self, problem: &Problem, private: &Private<Bounded>) -> Result<Step> {
+        let (query, sigma) = (self.query, self.sigma);
+        let ground = Ground::clone(&*super::ground(problem)?);
+        let ground = ground.weighed(sigma / (self.rounds as f64).sqrt());
         let shape = &ground.shape;
         // Only the disk can fail here, besides.
         let private = private.try_map(|data| {
@@ -62,19 +38,12 @@ impl Adaptation {
             let (seen, persons) = (shape.see_in_parts(&data.features)?, data.persons.clone());
             Ok(Asked { seen, labels, persons })
         })?;
+        let loss = ground.labels.mean_loss(&shape.corrected(&ground.seen));
         let persons =
-            if self.query.sharp { persons_among(&ground.compared, problem) } else { Vec::new() };
-        let rounds = Rounds::new(ground, self.query, self.sigma, records, persons);
-        Ok(State { private, rounds, model: None })
-    }
-
-    fn learn(&mut self) -> Result<Step> {
-        if let Some(Lesson { problem, private }) = self.lesson.take() {
-            let ground = super::ground(&problem)?;
-            self.state = Some(self.prepare(&ground, &private, &problem)?);
-        }
-        let ground = &self.state.as_ref().ok_or_else(nothing)?.rounds.ground;
-        let loss = ground.labels.mean_loss(&ground.shape.corrected(&ground.seen));
+            if query.sharp { persons_among(&ground.compared, problem) } else { Vec::new() };
+        let records = problem.shape.private_records;
+        let rounds = Rounds::new(ground, query, sigma, records, persons);
+        self.state = Some(State { private, rounds, model: None });
         self.index = 1;
         let measures = vec![Measure::public(Series::PublicLoss, loss)];
         Ok(Step { index: 1, total: self.rounds + 1, phase: "learn", measures, done: false })
@@ -82,7 +51,9 @@ impl Adaptation {
 
     fn ask(&mut self, spender: &mut Spender, watch: &Watch) -> Result<Step> {
         let query = self.query;
-        let state = self.state.as_mut().ok_or_else(nothing)?;
+        let state = self.state.as_mut().ok_or_else(|| {
+            Error::failed("the run has nothing to learn from").cure("start it again")
+        })?;
         let (clip, length) = (state.rounds.clip, state.rounds.length);
         let correction = state.rounds.flat();
         let reach = Reach::Ball(query.longest());
@@ -119,13 +90,12 @@ fn persons_among(compared: &[u32], problem: &Problem) -> Vec<Vec<usize>> {
     persons.iter().map(own).filter(|own| !own.is_empty()).collect()
 }
 
-fn nothing() -> Error {
-    Error::failed("the run has nothing to learn from").cure("start it again")
-}
-
 impl Run for Adaptation {
     fn step(&mut self, spender: &mut Spender, watch: &Watch) -> Result<Step> {
-        if self.index == 0 { self.learn() } else { self.ask(spender, watch) }
+        match self.lesson.take() {
+            Some((problem, private)) => self.learn(&problem, &private),
+            None => self.ask(spender, watch),
+        }
     }
 
     fn model(&self) -> Option<Released<Model>> {

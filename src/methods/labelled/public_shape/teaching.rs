@@ -12,7 +12,7 @@ use rand::rngs::ChaCha20Rng;
 use rand::seq::SliceRandom;
 
 use super::labels::{Labels, RIDGES};
-use crate::model::shape::Predictor;
+use crate::model::shape::{Predictor, shorten};
 use crate::model::trees::{Binned, Boosting, Forest, Growth};
 use crate::numeric::principal::Principal;
 use crate::numeric::projection::{onto_simplex, shrink_factor};
@@ -23,37 +23,12 @@ const MOST_COMPARED: usize = 10_000;
 const FOLDS: usize = 4;
 const REGIONS: usize = 3;
 
-/// The kinds of predictors, in the order of every list here.
-const KINDS: [TaughtKind; 4] = [
-    TaughtKind::Linear,
-    TaughtKind::Trees(FEW_LEAVES),
-    TaughtKind::Trees(31),
-    TaughtKind::Rest(FEW_LEAVES),
-];
+/// The predictors of trees: how many leaves these have, and whether they are grown on the residuals
+/// of the linear predictor. In every list, the linear one comes first.
+const FORESTS: [(usize, bool); 3] = [(FEW_LEAVES, false), (31, false), (FEW_LEAVES, true)];
 const FEW_LEAVES: usize = 8;
-pub const PREDICTORS: usize = KINDS.len();
+pub const PREDICTORS: usize = 1 + FORESTS.len();
 pub const LINEAR: usize = 0;
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum TaughtKind {
-    Linear,
-    /// Trees with this many leaves.
-    Trees(usize),
-    /// Trees on the residuals of the linear predictor.
-    Rest(usize),
-}
-
-impl TaughtKind {
-    /// The number of leaves of its trees, and the scores from which they start: `linear` ones for
-    /// trees on residuals.
-    fn forest(self, linear: &Matrix) -> Option<(usize, Option<&[f64]>)> {
-        match self {
-            Self::Linear => None,
-            Self::Trees(leaves) => Some((leaves, None)),
-            Self::Rest(leaves) => Some((leaves, Some(linear.as_slice()))),
-        }
-    }
-}
 
 /// The predictors with their choice.
 #[derive(Debug, Clone)]
@@ -71,18 +46,57 @@ pub struct Taught {
     pub base: Vec<f64>,
 }
 
+/// Records that are left out together.
 struct Part {
     taught: Vec<u32>,
     /// Positions among the compared records.
     left_out: Vec<u32>,
 }
 
-/// The forest of each kind that has one, and the loss on records left out after every round.
-type GrownForests = [Option<(Forest, Vec<f64>)>; PREDICTORS];
+impl Part {
+    /// The parts of `records` without empty ones, for the number of each record's part.
+    fn all(
+        records: usize,
+        count: usize,
+        of: impl Fn(usize) -> usize,
+    ) -> impl Iterator<Item = Self> {
+        let part = move |number: usize| {
+            let (left_out, taught) = (0..records as u32).partition(|i| of(*i as usize) == number);
+            Self { taught, left_out }
+        };
+        let whole = |part: &Self| !part.taught.is_empty() && !part.left_out.is_empty();
+        (0..count).map(part).filter(whole)
+    }
 
+    fn left_out(&self) -> Vec<usize> {
+        self.left_out.iter().map(|i| *i as usize).collect()
+    }
+
+    /// Writes the predictor's scores of the records that are left out.
+    fn score(&self, features: &Matrix, predictor: &Predictor, scores: &mut Matrix) {
+        let left = self.left_out();
+        let answers = predictor.scores(&features.select_columns(&left), scores.nrows());
+        for (i, answer) in left.iter().zip(answers.column_iter()) {
+            scores.set_column(*i, &answer);
+        }
+    }
+}
+
+/// Predictors trained without a part of the records, and the loss on that part after every round of
+/// each.
 struct Outcome {
     predictors: Vec<Predictor>,
     courses: Vec<Vec<f64>>,
+}
+
+/// The results of jobs on all threads, each of which takes the next job when it is free.
+fn shared_out<J: Send, T: Send>(jobs: Vec<J>, work: impl Fn(J) -> T + Sync) -> Vec<T> {
+    let mut results: Vec<Option<T>> = jobs.iter().map(|_| None).collect();
+    let jobs = jobs.into_iter().zip(&mut results).collect();
+    parallel::share_out(jobs, parallel::threads(), &|(job, result): (J, &mut Option<T>)| {
+        *result = Some(work(job));
+    });
+    results.into_iter().flatten().collect()
 }
 
 fn boosting(leaves: usize, records: usize) -> Boosting {
@@ -99,32 +113,29 @@ pub fn teach(features: &Matrix, labels: &Labels, seed: u64) -> Taught {
     let some = features.select_columns(&compared.iter().map(|i| *i as usize).collect::<Vec<_>>());
     let chosen = labels.select(&compared);
     let (folds, regions) = (folds(compared.len(), seed), regions(&some));
-    let part = |of: &[u8], number: u8| {
-        let (left_out, taught) =
-            (0..compared.len() as u32).partition(|i| of[*i as usize] == number);
-        Part { taught, left_out }
-    };
-    let parts: Vec<Part> = (0..FOLDS as u8)
-        .map(|fold| part(&folds, fold))
-        .chain((0..REGIONS as u8).map(|region| part(&regions, region)))
-        .filter(|part| !part.taught.is_empty() && !part.left_out.is_empty())
-        .collect();
+    let of_folds = Part::all(compared.len(), FOLDS, |i| usize::from(folds[i]));
+    let of_regions = Part::all(compared.len(), REGIONS, |i| usize::from(regions[i]));
+    let parts: Vec<Part> = of_folds.chain(of_regions).collect();
     let binned = Binned::new(&some);
     let line = LinearFit::best(&some, &chosen, parts.get(FOLDS..).unwrap_or_default());
     let mut outcomes = learn((&some, &binned), &chosen, &parts, line);
-    let rounds: Vec<usize> = (0..PREDICTORS).map(|kind| best_rounds(&outcomes, kind)).collect();
+    // With equal weight for folds and regions.
+    let parts_of_its_kind = |part: usize| if part < FOLDS { FOLDS } else { REGIONS };
+    let rounds = (0..PREDICTORS).map(|kind| {
+        let courses: Vec<_> = outcomes.iter().map(|outcome| &outcome.courses[kind]).collect();
+        best_rounds(&courses, parts_of_its_kind)
+    });
+    let rounds: Vec<usize> = rounds.collect();
     let outputs = labels.answer().outputs();
     let blank = || vec![Matrix::zeros(outputs, compared.len()); PREDICTORS];
     let (mut unseen, mut abroad) = (blank(), blank());
     for (at, (part, outcome)) in parts.iter().zip(&mut outcomes).enumerate() {
         let scores = if at < FOLDS { &mut unseen } else { &mut abroad };
         for (kind, predictor) in outcome.predictors.iter_mut().enumerate() {
-            truncate(predictor, rounds[kind]);
-            let left: Vec<usize> = part.left_out.iter().map(|i| *i as usize).collect();
-            let answers = predictor.scores(&some.select_columns(&left), outputs);
-            for (i, answer) in left.iter().zip(answers.column_iter()) {
-                scores[kind].set_column(*i, &answer);
+            if let Predictor::Forest(forest) = predictor {
+                forest.truncate(rounds[kind]);
             }
+            part.score(&some, predictor, &mut scores[kind]);
         }
     }
     let whole = if stride == 1 { binned } else { Binned::new(features) };
@@ -144,57 +155,35 @@ pub struct TaughtAlone {
 /// Trains only trees with few leaves, or only the linear predictor. `parts` has the part of each
 /// record, from 0 on: records of one part are left out together.
 pub fn teach_alone(features: &Matrix, labels: &Labels, trees: bool, of: &[u32]) -> TaughtAlone {
-    let (records, outputs) = (features.ncols(), labels.answer().outputs());
-    let count = of.iter().max().map_or(0, |last| last + 1);
-    let part = |number: u32| {
-        let (left_out, taught) = (0..records as u32).partition(|i| of[*i as usize] == number);
-        Part { taught, left_out }
-    };
-    let parts: Vec<Part> = (0..count)
-        .map(part)
-        .filter(|part| !part.taught.is_empty() && !part.left_out.is_empty())
-        .collect();
+    let records = features.ncols();
+    let count = of.iter().max().map_or(0, |last| last + 1) as usize;
+    let parts: Vec<Part> = Part::all(records, count, |i| of[i] as usize).collect();
     let everyone: Vec<u32> = (0..records as u32).collect();
-    let mut unseen = Matrix::zeros(outputs, records);
-    let mut enter = |part: &Part, predictor: &Predictor| {
-        let left: Vec<usize> = part.left_out.iter().map(|i| *i as usize).collect();
-        let answers = predictor.scores(&features.select_columns(&left), outputs);
-        for (i, answer) in left.iter().zip(answers.column_iter()) {
-            unseen.set_column(*i, &answer);
-        }
-    };
-    if !trees {
+    let (predictor, without): (_, Vec<Predictor>) = if trees {
+        let binned = Binned::new(features);
+        let grow = |taught: &[u32], rounds: Option<usize>, watched: &[u32]| {
+            let plan = boosting(FEW_LEAVES, taught.len());
+            let plan = Boosting { rounds: rounds.unwrap_or(plan.rounds), ..plan };
+            plan.fit((&binned, features), taught, labels.loss(), None, watched)
+        };
+        let grown = shared_out(parts.iter().collect(), |part: &Part| {
+            grow(&part.taught, None, &part.left_out)
+        });
+        let (mut forests, courses): (Vec<_>, Vec<_>) = grown.into_iter().unzip();
+        let rounds = best_rounds(&courses.iter().collect::<Vec<_>>(), |_| 1);
+        forests.iter_mut().for_each(|forest: &mut Forest| forest.truncate(rounds));
+        let (forest, _) = grow(&everyone, Some(rounds), &[]);
+        (Predictor::Forest(forest), forests.into_iter().map(Predictor::Forest).collect())
+    } else {
         let line = LinearFit::best(features, labels, &parts);
-        for part in &parts {
-            enter(part, &line.fit(features, labels, &part.taught));
-        }
-        return TaughtAlone { predictor: line.fit(features, labels, &everyone), unseen };
-    }
-    let binned = Binned::new(features);
-    let grow = |taught: &[u32], rounds: Option<usize>, watched: &[u32]| {
-        let plan = boosting(FEW_LEAVES, taught.len());
-        let plan = Boosting { rounds: rounds.unwrap_or(plan.rounds), ..plan };
-        plan.fit((&binned, features), taught, labels.loss(), None, watched)
+        let fit = |taught: &[u32]| line.fit(features, labels, taught);
+        (fit(&everyone), parts.iter().map(|part| fit(&part.taught)).collect())
     };
-    let mut grown: Vec<Option<(Forest, Vec<f64>)>> = parts.iter().map(|_| None).collect();
-    let jobs: Vec<_> = parts.iter().zip(&mut grown).collect();
-    parallel::share_out(jobs, parallel::threads(), &|(part, grown): (
-        &Part,
-        &mut Option<(Forest, Vec<f64>)>,
-    )| {
-        *grown = Some(grow(&part.taught, None, &part.left_out));
-    });
-    let grown: Vec<(Forest, Vec<f64>)> = grown.into_iter().flatten().collect();
-    // The number of rounds with the least loss over all parts.
-    let length = grown.iter().map(|(_, course)| course.len()).min().unwrap_or(0);
-    let loss = |round: usize| grown.iter().map(|(_, course)| course[round]).sum::<f64>();
-    let rounds = (0..length).min_by(|a, b| loss(*a).total_cmp(&loss(*b))).unwrap_or(0);
-    for (part, (mut forest, _)) in parts.iter().zip(grown) {
-        forest.truncate(rounds);
-        enter(part, &Predictor::Forest(forest));
+    let mut unseen = Matrix::zeros(labels.answer().outputs(), records);
+    for (part, predictor) in parts.iter().zip(&without) {
+        part.score(features, predictor, &mut unseen);
     }
-    let (forest, _) = grow(&everyone, Some(rounds), &[]);
-    TaughtAlone { predictor: Predictor::Forest(forest), unseen }
+    TaughtAlone { predictor, unseen }
 }
 
 /// The share of public records that bounds should cover.
@@ -219,10 +208,7 @@ fn regions(features: &Matrix) -> Vec<u8> {
     let records = features.ncols();
     let mut bounded = features.clone();
     let radius = quantile(bounded.column_iter().map(|record| record.norm()), WITHIN);
-    for mut record in bounded.column_iter_mut() {
-        let shrink = shrink_factor(record.norm(), radius);
-        record *= shrink;
-    }
+    shorten(&mut bounded, radius);
     let places = match Principal::centred(&bounded, 1) {
         Some((_, principal)) if principal.directions.ncols() > 0 => {
             bounded.tr_mul(&principal.directions.column(0))
@@ -256,32 +242,25 @@ fn learn(
         .collect();
     // Kind by kind of every part, so that no thread is left with much more than the others; large
     // trees take longest and come first.
-    let mut forests: Vec<GrownForests> = parts.iter().map(|_| Default::default()).collect();
-    let mut jobs: Vec<_> = parts
-        .iter()
-        .zip(&linear)
-        .zip(&mut forests)
-        .flat_map(|((part, (_, offset)), forests)| {
-            let kinds = KINDS.iter().zip(forests);
-            kinds.filter_map(move |(kind, forest)| {
-                let (leaves, start) = kind.forest(offset)?;
-                Some((part, leaves, start, forest))
-            })
-        })
-        .collect();
-    jobs.sort_by_key(|(_, leaves, ..)| std::cmp::Reverse(*leaves));
-    parallel::share_out(jobs, parallel::threads(), &|(part, leaves, start, forest)| {
-        let plan = boosting(leaves, part.taught.len());
-        let (taught, watched) = (part.taught.as_slice(), part.left_out.as_slice());
-        *forest = Some(plan.fit((binned, features), taught, labels.loss(), start, watched));
+    let kinds = |part| (0..FORESTS.len()).map(move |kind| (part, kind));
+    let mut jobs: Vec<(usize, usize)> = (0..parts.len()).flat_map(kinds).collect();
+    jobs.sort_by_key(|(_, kind)| std::cmp::Reverse(FORESTS[*kind].0));
+    let grown = shared_out(jobs.clone(), |(part, kind)| {
+        let (leaves, on_rest) = FORESTS[kind];
+        let (Part { taught, left_out }, (_, offset)) = (&parts[part], &linear[part]);
+        let start = on_rest.then_some(offset.as_slice());
+        let plan = boosting(leaves, taught.len());
+        plan.fit((binned, features), taught, labels.loss(), start, left_out)
     });
-    let outcome = |((linear, _), forests): (_, GrownForests)| {
-        let forests = forests.into_iter().flatten();
-        let forests = forests.map(|(forest, course)| (Predictor::Forest(forest), course));
-        let (predictors, courses) = std::iter::once((linear, Vec::new())).chain(forests).unzip();
-        Outcome { predictors, courses }
-    };
-    linear.into_iter().zip(forests).map(outcome).collect()
+    let mut grown: Vec<_> = jobs.into_iter().zip(grown).collect();
+    grown.sort_by_key(|(job, _)| *job);
+    let without = |(linear, _)| Outcome { predictors: vec![linear], courses: vec![Vec::new()] };
+    let mut outcomes: Vec<Outcome> = linear.into_iter().map(without).collect();
+    for ((part, _), (forest, course)) in grown {
+        outcomes[part].predictors.push(Predictor::Forest(forest));
+        outcomes[part].courses.push(course);
+    }
+    outcomes
 }
 
 /// Trains every kind of predictor on all records, for the best number of rounds.
@@ -294,38 +273,23 @@ fn finally(
     let everyone: Vec<u32> = (0..features.ncols() as u32).collect();
     let linear = line.fit(features, labels, &everyone);
     let offset = linear.scores(features, labels.answer().outputs());
-    let mut forests: Vec<Option<Predictor>> = KINDS[1..].iter().map(|_| None).collect();
-    let jobs: Vec<_> = KINDS[1..].iter().zip(&rounds[1..]).zip(&mut forests).collect();
-    parallel::share_out(jobs, parallel::threads(), &|((kind, rounds), forest): (
-        (&TaughtKind, &usize),
-        &mut Option<Predictor>,
-    )| {
-        let Some((leaves, start)) = kind.forest(&offset) else { return };
-        let plan = Boosting { rounds: *rounds, ..boosting(leaves, everyone.len()) };
-        let fitted = plan.fit((binned, features), &everyone, labels.loss(), start, &[]);
-        *forest = Some(Predictor::Forest(fitted.0));
+    let jobs = FORESTS.into_iter().zip(rounds[1..].iter().copied()).collect();
+    let forests = shared_out(jobs, |((leaves, on_rest), rounds)| {
+        let start = on_rest.then_some(offset.as_slice());
+        let plan = Boosting { rounds, ..boosting(leaves, everyone.len()) };
+        plan.fit((binned, features), &everyone, labels.loss(), start, &[]).0
     });
-    std::iter::once(linear).chain(forests.into_iter().flatten()).collect()
+    std::iter::once(linear).chain(forests.into_iter().map(Predictor::Forest)).collect()
 }
 
-/// The number of rounds with the least loss, with equal weight for folds and regions.
-fn best_rounds(outcomes: &[Outcome], kind: usize) -> usize {
-    let courses: Vec<&Vec<f64>> = outcomes.iter().map(|outcome| &outcome.courses[kind]).collect();
+/// The number of rounds with the least loss over all parts. Each loss is divided by a number.
+fn best_rounds(courses: &[&Vec<f64>], divisor: impl Fn(usize) -> usize) -> usize {
     let length = courses.iter().map(|course| course.len()).min().unwrap_or(0);
     let loss = |round: usize| -> f64 {
-        let each = courses.iter().enumerate().map(|(at, course)| {
-            let count = if at < FOLDS { FOLDS } else { REGIONS };
-            course[round] / count as f64
-        });
-        each.sum()
+        let each = courses.iter().enumerate();
+        each.map(|(part, course)| course[round] / divisor(part) as f64).sum()
     };
     (0..length).min_by(|a, b| loss(*a).total_cmp(&loss(*b))).unwrap_or(0)
-}
-
-fn truncate(predictor: &mut Predictor, rounds: usize) {
-    if let Predictor::Forest(forest) = predictor {
-        forest.truncate(rounds);
-    }
 }
 
 /// The fit of the linear predictor.
@@ -344,20 +308,17 @@ impl LinearFit {
     /// The fit that does best in the parts that it leaves out.
     fn best(features: &Matrix, labels: &Labels, parts: &[Part]) -> Self {
         let outputs = labels.answer().outputs();
-        let mut losses = [[0.0; RIDGES.len()]; REACHES.len()];
-        let jobs = REACHES.iter().zip(&mut losses).collect();
-        parallel::share_out(jobs, parallel::threads(), &|(reach, losses): (
-            &f64,
-            &mut [f64; RIDGES.len()],
-        )| {
+        let losses = shared_out(REACHES.to_vec(), |reach| {
+            let mut losses = [0.0; RIDGES.len()];
             for part in parts {
-                let left: Vec<usize> = part.left_out.iter().map(|i| *i as usize).collect();
-                let (away, truth) = (features.select_columns(&left), labels.select(&part.left_out));
-                let all = linear(features, labels, &part.taught, *reach, &RIDGES);
+                let away = features.select_columns(&part.left_out());
+                let truth = labels.select(&part.left_out);
+                let all = linear(features, labels, &part.taught, reach, &RIDGES);
                 for (loss, predictor) in losses.iter_mut().zip(all) {
                     *loss += truth.mean_loss(&predictor.scores(&away, outputs));
                 }
             }
+            losses
         });
         let all = REACHES.iter().zip(&losses).flat_map(|(reach, losses)| {
             let line = |(ridge, loss): (&f64, &f64)| (Self { reach: *reach, ridge: *ridge }, *loss);

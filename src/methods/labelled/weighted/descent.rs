@@ -15,24 +15,13 @@
 //! this module.
 
 use super::SourceSide;
-use super::learner::{LabelledRecords, Largest, Learner, LossPass};
+use super::learner::{Largest, Learner, LossPass};
 use super::objective::{Pulls, Weights, above, gradient_mapping, into_ball};
-use crate::error::{Error, Result};
-use crate::faults::{Fault, planted};
 use crate::labelled::penalty::ReleasedPenalty;
-use crate::model::Model;
-use crate::numeric::Vector;
-use crate::numeric::columns::{ExampleColumns, Singles};
-use crate::numeric::doubles::Doubles;
-use crate::numeric::rounding::summation_error;
-use crate::plan::GRADIENT;
+use crate::labelled::records::{LabelledRecords, mean_of_tail};
+use crate::prelude::*;
 use crate::privacy::openings::{OpenCuratorOnly, OpenPrivate, OpenReleased};
-use crate::privacy::{
-    Adjacency, Allotment, Calibrated, Gaussian, PlannedRelease, Private, Reach, Release, Released,
-    Spender, Watch,
-};
 use crate::sources::WeightedSource;
-use crate::{Measure, ProblemShape, Run, Series, Step, effective_sample};
 
 const WEIGHTS: &str = "weights";
 
@@ -239,14 +228,12 @@ impl WeightedDescent {
     }
 
     fn delivered(&self) -> Vector {
-        let steps = self.iterates.len() - 1;
-        let share = match self.returned {
-            ReturnedModel::Tail(share) => share,
-            ReturnedModel::Step(step) => return self.iterates[steps.min(step as usize)].clone(),
-        };
-        let kept = ((share * steps as f64).ceil() as usize).clamp(1, steps.max(1));
-        let tail = &self.iterates[self.iterates.len() - kept..];
-        tail.iter().fold(Vector::zeros(self.theta().len()), |sum, w| sum + w) / kept as f64
+        match self.returned {
+            ReturnedModel::Tail(share) => mean_of_tail(&self.iterates, share),
+            ReturnedModel::Step(step) => {
+                self.iterates[(self.iterates.len() - 1).min(step as usize)].clone()
+            }
+        }
     }
 }
 
@@ -340,7 +327,7 @@ mod tests {
         };
         let records = |x: &str, labels: &[f64]| {
             let data = example::labelled(golden.records(x), labels.to_vec());
-            LabelledRecords::labelled(Some(labels.to_vec()), data.into())
+            LabelledRecords::labelled(data.into(), labels.to_vec())
         };
         let (public, private) =
             (records("common.Xpub", &labels[..3]), records("common.Xpriv", &labels[3..]));
@@ -373,7 +360,7 @@ mod tests {
 
     #[test]
     fn records_of_a_dataset_keep_one_weight_and_a_given_one_stays() {
-        let pulls = Pulls::Convex { total: 0.1, square: 0.0, largest: 0.0 };
+        let pulls = Pulls { total: 0.1, square: 0.0, largest: 0.0, sharpness: None };
         let (mut descent, private) = reference(Learner::Squared, pulls, "F.u", 1.0);
         let source = |members, given| WeightedSource { members, given };
         descent.sources = vec![source(vec![0, 2], None), source(vec![1], Some(0.5))];
@@ -396,11 +383,11 @@ mod tests {
     fn cases() -> [(&'static str, Learner, Pulls); 2] {
         let golden = golden::adaptation();
         let [total, square, largest] = strengths(&golden, ["F.kappa1", "F.kappa2", "F.kappa_inf"]);
-        let convex = Pulls::Convex { total, square, largest };
+        let convex = Pulls { total, square, largest, sharpness: None };
         let [total, square, largest] =
             strengths(&golden, ["J.lambda1", "J.lambda2", "J.lambda_inf"]);
         let sharpness = golden.number("J.mu");
-        let smooth = Pulls::Smooth { total, square, largest, sharpness };
+        let smooth = Pulls { total, square, largest, sharpness: Some(sharpness) };
         [("F", Learner::Squared, convex), ("J", Learner::Logistic, smooth)]
     }
 
@@ -429,7 +416,7 @@ mod tests {
         let golden = golden::adaptation();
         let [total, square, largest] = [0, 1, 2]
             .map(|index| golden.value("alg1_steps_eps_inf.kappas")[index].as_f64().unwrap());
-        let pulls = Pulls::Convex { total, square, largest };
+        let pulls = Pulls { total, square, largest, sharpness: None };
         let (mut descent, private) = reference(Learner::Squared, pulls, "F.u", 1.0);
         descent.pace = crate::labelled::cnvx_adap::printed_pace(
             descent.largest,
@@ -472,7 +459,7 @@ mod tests {
         }
 
         fn with_persons(learner: Learner, theta: &[f64], most_records: usize) -> Self {
-            let pulls = Pulls::Convex { total: 0.0, square: 0.0, largest: 0.0 };
+            let pulls = Pulls { total: 0.0, square: 0.0, largest: 0.0, sharpness: None };
             let theta = Vector::from_column_slice(theta);
             let (mut descent, records) = reference(learner, pulls, "F.u", theta.norm());
             descent.iterates = vec![theta];
@@ -617,7 +604,7 @@ mod tests {
             let labels: Vec<f64> = own.iter().map(|record| record.1).chain([other.1]).collect();
             let mut data = example::labelled(features, labels.clone());
             data.persons = Some(Arc::new(crate::data::Persons::of_counts([own.len(), 1])));
-            let records = LabelledRecords::labelled(Some(labels), Arc::new(data));
+            let records = LabelledRecords::labelled(Arc::new(data), labels);
             let part = self.pair.descent.private_part(&records);
             (part.model, Vector::from_vec(part.weights))
         }

@@ -1,19 +1,14 @@
 //! The model learned with weighted records: a score and its loss, with bounds.
 
-use std::f64::consts::SQRT_2;
-use std::ops::Range;
-use std::sync::Arc;
-
-use crate::data::{Bounded, Bounds, Dataset, PublicData};
-use crate::error::{Error, Result};
-use crate::labelled::profiled::ScoreLoss;
-use crate::model::{LinearModel, Model, Network, logistic, network, softmax};
-use crate::numeric::columns::{self, ExampleColumns, Singles, length_of};
+use crate::data::Bounds;
+use crate::error::Result;
+use crate::labelled::records::{LabelledRecords, RecordLoss, ScoreLoss};
+use crate::model::{Model, Network, logistic, network, softmax};
+use crate::numeric::columns::{self, ExampleColumns, length_of};
 use crate::numeric::fused::{self, Slopes};
 use crate::numeric::projection::shrink_factor;
 use crate::numeric::{Vector, parallel};
-use crate::privacy::PrivateFault;
-use crate::problem::UNLABELLED;
+use std::f64::consts::SQRT_2;
 
 /// A predictor and its loss.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -47,9 +42,8 @@ impl Largest {
 impl Learner {
     pub fn parameters(self, dimension: usize) -> usize {
         match self {
-            Self::Squared | Self::Logistic => dimension,
             Self::Network { units } => network::parameters(dimension, units),
-            Self::Softmax { classes } => classes * dimension,
+            _ => RecordLoss::from(self).parameters(dimension),
         }
     }
 
@@ -91,96 +85,22 @@ impl Learner {
         }
     }
 
-    /// The predicted value of every record, if it is not the dataset's own number: the sign or the
-    /// number of its class.
-    fn labels<F>(self, data: &Dataset<F>) -> Result<Option<Vec<f64>>> {
-        match self {
-            Self::Squared if data.target.is_none() => {
-                Err(Error::failed(format!("dataset '{}' has no labels to fit", data.name))
-                    .cure("choose its label column"))
-            }
-            Self::Squared => Ok(None),
-            Self::Logistic | Self::Network { .. } => signs(data).map(Some),
-            Self::Softmax { classes } => class_numbers(data, classes).map(Some),
-        }
-    }
-
     pub fn model(self, dimension: usize, theta: &Vector) -> Result<Model> {
-        Ok(match self {
-            Self::Squared => Model::Linear(LinearModel::from(theta.clone())),
-            Self::Logistic => Model::Logistic(LinearModel::from(theta.clone())),
-            Self::Network { .. } => Model::Network(Network::new(dimension, theta)),
-            Self::Softmax { classes } => {
-                Model::Classifier(softmax::model(dimension, classes, theta)?)
-            }
-        })
-    }
-}
-
-/// The number of the class of every record, of which there must be so many.
-pub fn class_numbers<F>(data: &Dataset<F>, count: usize) -> Result<Vec<f64>> {
-    match &data.classes {
-        Some(classes) if classes.names.len() == count => {
-            Ok(classes.of.iter().map(|class| f64::from(*class)).collect())
+        match self {
+            Self::Network { .. } => Ok(Model::Network(Network::new(dimension, theta))),
+            _ => RecordLoss::from(self).model(dimension, theta.clone()),
         }
-        _ => Err(Error::failed(format!("dataset '{}' has not the {count} classes", data.name))
-            .cure("declare the same classes for all datasets")),
     }
 }
 
-/// ±1 for the second and the first of two classes.
-pub fn signs<F>(data: &Dataset<F>) -> Result<Vec<f64>> {
-    let classes = data.classes.as_ref().ok_or_else(|| {
-        Error::failed(format!("dataset '{}' has no classes to tell apart", data.name))
-            .cure("choose a label column with two classes, or a method for numbers")
-    })?;
-    if classes.names.len() != 2 {
-        return Err(Error::failed(format!(
-            "dataset '{}' has {} classes where this method takes two",
-            data.name,
-            classes.names.len()
-        ))
-        .cure("filter the rows down to two classes, or declare two"));
+impl From<Learner> for RecordLoss {
+    fn from(learner: Learner) -> Self {
+        match learner {
+            Learner::Squared => Self::Score(ScoreLoss::Squared),
+            Learner::Logistic | Learner::Network { .. } => Self::Score(ScoreLoss::Logistic),
+            Learner::Softmax { classes } => Self::Softmax { classes },
+        }
     }
-    Ok(classes.of.iter().map(|class| if *class == 1 { 1.0 } else { -1.0 }).collect())
-}
-
-/// Refuses public data that show only one of their two classes.
-pub fn two_classes(public: &PublicData) -> Result<()> {
-    signs(public)?;
-    several_classes(public).map(|_| ())
-}
-
-/// The number of classes, of which public data must show more than one.
-pub fn several_classes(public: &PublicData) -> Result<usize> {
-    let classes = public.classes.as_ref().ok_or_else(|| {
-        Error::failed(format!("dataset '{}' has no classes to tell apart", public.name))
-            .cure("choose a label column with classes, or a method for numbers")
-    })?;
-    if classes.of.iter().all(|class| *class == classes.of[0]) {
-        return Err(Error::failed(format!(
-            "the records of dataset '{}' all belong to one class",
-            public.name
-        ))
-        .cure("widen its row filter, or choose another label column"));
-    }
-    Ok(classes.names.len())
-}
-
-/// Labelled records.
-///
-/// If they belong to persons, a person counts as one: the person's loss and gradient are the means
-/// over their records. If every record's loss lies in \[0, B\] and no gradient is longer than G,
-/// the same holds of these means, because both sets are convex.
-#[derive(Debug, Clone)]
-pub struct LabelledRecords<F> {
-    pub data: Arc<Dataset<F>>,
-    /// Signs or numbers of classes; `None` for numbers, which the dataset has.
-    labels: Option<Vec<f64>>,
-    /// ‖xᵢ‖, so that clipping needs no pass of its own.
-    norms: Vec<f64>,
-    /// The weight of each record in its person's mean; `None` where records are protected.
-    shares: Option<Vec<f64>>,
 }
 
 /// What one pass over the records finds.
@@ -236,35 +156,10 @@ impl Slopes for ScoredLosses<'_> {
     }
 }
 
-impl LabelledRecords<Singles> {
-    /// Private records; errors do not say what is wrong with them.
-    pub fn private(learner: Learner, data: &Bounded) -> std::result::Result<Self, PrivateFault> {
-        Self::of(learner, data.shared()).map_err(|_| UNLABELLED)
-    }
-}
-
-impl<F> LabelledRecords<F> {
-    /// A number for each record.
-    pub fn labels(&self) -> &[f64] {
-        self.labels.as_deref().or(self.data.target.as_deref()).unwrap_or_default()
-    }
-}
-
+/// If records belong to persons, a person counts as one: the person's loss and gradient are the means
+/// over their records. If every record's loss lies in \[0, B\] and no gradient is longer than G, the
+/// same holds of these means, because both sets are convex.
 impl<F: ExampleColumns> LabelledRecords<F> {
-    pub fn of(learner: Learner, data: Arc<Dataset<F>>) -> Result<Self> {
-        Ok(Self::labelled(learner.labels(&data)?, data))
-    }
-
-    pub(super) fn labelled(labels: Option<Vec<f64>>, data: Arc<Dataset<F>>) -> Self {
-        Self { labels, norms: data.features.map_each(length_of), shares: data.shares(), data }
-    }
-
-    /// Every person with the shares of their records, where persons are protected.
-    fn persons(&self) -> Option<impl Iterator<Item = (Range<usize>, &[f64])>> {
-        let (persons, shares) = (self.data.persons.as_ref()?, self.shares.as_ref()?);
-        Some(persons.iter().map(|own| (own.clone(), &shares[own])))
-    }
-
     /// Losses and gradient, with `weights` of the records, or of the persons.
     pub fn pass(
         &self,
@@ -346,32 +241,10 @@ fn dot(x: &[f64], w: &[f64]) -> f64 {
 }
 
 #[cfg(test)]
-impl LabelledRecords<crate::numeric::Matrix> {
-    /// The records, but with this first one.
-    pub fn with_first(&self, x: &[f64], y: f64) -> Self {
-        let mut data = (*self.data).clone();
-        data.features.set_column(0, &Vector::from_column_slice(x));
-        let mut labels = self.labels().to_vec();
-        labels[0] = y;
-        Self::labelled(Some(labels), data.into())
-    }
-
-    /// As private records are kept.
-    pub fn in_singles(self) -> LabelledRecords<Singles> {
-        let data = Arc::new((*self.data).clone().in_singles());
-        LabelledRecords { data, labels: self.labels, norms: self.norms, shares: self.shares }
-    }
-
-    /// As public records are kept.
-    pub fn in_doubles(self) -> LabelledRecords<crate::numeric::doubles::Doubles> {
-        let data = (*self.data).clone().into();
-        LabelledRecords { data, labels: self.labels, norms: self.norms, shares: self.shares }
-    }
-}
-
-#[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+
+    use std::sync::Arc;
 
     use super::*;
     use crate::example;
@@ -394,22 +267,11 @@ mod tests {
 
     fn record(x: Vec<f64>, y: f64) -> LabelledRecords<Matrix> {
         let data = example::labelled(Matrix::from_vec(3, 1, x), vec![y]);
-        LabelledRecords::labelled(Some(vec![y]), Arc::new(data))
+        LabelledRecords::labelled(Arc::new(data), vec![y])
     }
 
     fn alone(record: &LabelledRecords<Matrix>, learner: Learner, theta: &Vector) -> LossPass {
         record.pass(learner, theta, [1.0].into_iter(), Largest::ANYTHING)
-    }
-
-    #[test]
-    fn only_two_classes_have_signs() {
-        let mut data = Arc::unwrap_or_clone(record(vec![0.0; 3], 0.0).data);
-        assert!(signs(&data).unwrap_err().what().contains("no classes"));
-        let names = |count: usize| (0..count).map(|k| format!("c{k}")).collect();
-        data.classes = Some(crate::data::Classes { of: vec![1], names: names(2) });
-        assert_eq!(signs(&data).unwrap(), [1.0]);
-        data.classes = Some(crate::data::Classes { of: vec![2], names: names(3) });
-        assert!(signs(&data).unwrap_err().what().contains("3 classes"));
     }
 
     proptest! {

@@ -12,50 +12,35 @@ pub mod descent;
 pub mod learner;
 pub mod objective;
 
-use crate::privacy::{Allotment, Target};
-use crate::spec::{Setting, choices, real};
-use crate::{Mode, Plan, ProblemShape};
-
+use crate::prelude::*;
 use descent::{Releases, releases};
 use learner::{Largest, Learner};
 use objective::Caps;
 
-pub(super) const MODE_FIELD: Setting<Mode> = Setting {
-    name: "mode",
-    unit: "",
-    help: "rigorous: noise from the accountant, steps of the settings. as_printed: noise and \
-           steps of the paper, for reproduction; the certificate states what the accountant \
-           proves for that noise.",
-    kind: Mode::or(Mode::Rigorous),
-};
-pub(super) const fn public_share(default: f64) -> Setting<f64> {
-    Setting {
-        name: "public share α",
-        unit: "share of weight",
-        help: "Largest total weight of the public records; the private records have the rest.",
-        kind: real(0.01, 0.99, default),
-    }
-}
-pub(super) const WEIGHTS_SHARE_FIELD: Setting<f64> = Setting {
-    name: "weights' share",
-    unit: "share of budget",
-    help: "What the slopes of the private records' weights get of the budget (rigorous mode); \
-           the model's gradient gets the rest.",
-    kind: real(0.001, 0.999, 0.05),
-};
+pub(super) const MODE_FIELD: Setting<Mode> = Mode::or(Mode::Rigorous).named("mode", "").help(
+    "rigorous: noise from the accountant, steps of the settings. as_printed: noise and steps of \
+     the paper, for reproduction; the certificate states what the accountant proves for that \
+     noise.",
+);
+pub(super) const PUBLIC_SHARE_FIELD: Setting<f64> = real(0.01, 0.99, 0.1)
+    .named("public share α", "share of weight")
+    .help("Largest total weight of the public records; the private records have the rest.");
+pub(super) const WEIGHTS_SHARE_FIELD: Setting<f64> =
+    real(0.001, 0.999, 0.05).named("weights' share", "share of budget").help(
+        "What the slopes of the private records' weights get of the budget (rigorous mode); the \
+         model's gradient gets the rest.",
+    );
 
 choices! {
     pub enum SourceSide { Public = "public", Private = "private" }
 }
 
-pub(super) const SOURCE_SIDE_FIELD: Setting<SourceSide> = Setting {
-    name: "source",
-    unit: "",
-    help: "Which records are the source; their losses get the penalty d̂. public: the model is for \
-           data like the private ones. private, the paper's reverse scenario: it is for data like \
-           the public ones.",
-    kind: SourceSide::or(SourceSide::Public),
-};
+pub(super) const SOURCE_SIDE_FIELD: Setting<SourceSide> =
+    SourceSide::or(SourceSide::Public).named("source", "").help(
+        "Which records are the source; their losses get the penalty d̂. public: the model is for \
+         data like the private ones. private, the paper's reverse scenario: it is for data like \
+         the public ones.",
+    );
 
 impl SourceSide {
     /// What d̂ adds to a loss, or is at most allowed to add: on public and on private records.

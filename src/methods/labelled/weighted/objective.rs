@@ -17,11 +17,15 @@ use crate::sources::WeightedSource;
 
 /// What pulls the weights to their largest values and to one another.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Pulls {
-    /// κ₁, κ₂ and κ_∞ of F.
-    Convex { total: f64, square: f64, largest: f64 },
-    /// λ₁, λ₂, λ_∞ and μ of J.
-    Smooth { total: f64, square: f64, largest: f64, sharpness: f64 },
+pub struct Pulls {
+    /// κ₁ of F, λ₁ of J
+    pub total: f64,
+    /// κ₂ of F, λ₂ of J
+    pub square: f64,
+    /// κ_∞ of F, λ_∞ of J
+    pub largest: f64,
+    /// μ of J, which is smooth; `None` for F, which is convex.
+    pub sharpness: Option<f64>,
 }
 
 /// The largest weight of one record on either side, and the numbers of records.
@@ -120,52 +124,44 @@ impl Weights {
 impl Pulls {
     /// The objective without the losses.
     pub fn value(self, weights: &Weights) -> f64 {
-        let (square, rest) = match self {
-            Self::Convex { total, square, largest } => {
-                let spare = (0..weights.caps.records())
-                    .map(|index| weights.caps.of(index) * (weights.v[index] - 1.0));
-                (square, total * spare.sum::<f64>() + largest * weights.heaviest().1)
-            }
-            Self::Smooth { total, square, largest, sharpness } => {
-                let spare = (0..weights.caps.records())
-                    .map(|index| weights.caps.of(index) - weights.of(index));
-                // Shifted by the largest exponent, nothing overflows.
-                let (_, top) = weights.heaviest();
-                let sum: f64 = weights.all().map(|q| (sharpness * (q - top)).exp()).sum();
-                (square, total * spare.sum::<f64>() + largest * (top + sum.ln() / sharpness))
-            }
+        let Self { total, square, largest, sharpness } = self;
+        let (caps, (_, top)) = (weights.caps, weights.heaviest());
+        let records = 0..caps.records();
+        let rest = if let Some(sharpness) = sharpness {
+            let spare = records.map(|index| caps.of(index) - weights.of(index));
+            // Shifted by the largest exponent, nothing overflows.
+            let sum: f64 = weights.all().map(|q| (sharpness * (q - top)).exp()).sum();
+            total * spare.sum::<f64>() + largest * (top + sum.ln() / sharpness)
+        } else {
+            let spare = records.map(|index| caps.of(index) * (weights.v[index] - 1.0));
+            total * spare.sum::<f64>() + largest * top
         };
         square * weights.norm() + rest
     }
 
     /// ∂/∂v of [`Self::value`].
     pub fn slope(self, weights: &Weights) -> Vector {
-        let norm = weights.norm();
-        let (heaviest, top) = weights.heaviest();
+        let Self { total, square, largest, sharpness } = self;
+        let (norm, (heaviest, top)) = (weights.norm(), weights.heaviest());
         let records = weights.caps.records();
-        match self {
-            Self::Convex { total, square, largest } => Vector::from_fn(records, |index, _| {
+        if let Some(sharpness) = sharpness {
+            let sum: f64 = weights.all().map(|q| (sharpness * (q - top)).exp()).sum();
+            return Vector::from_fn(records, |index, _| {
                 let q = weights.of(index);
-                let price = square * q / norm + if index == heaviest { largest } else { 0.0 };
-                total * weights.caps.of(index) - weights.rate(index) * price
-            }),
-            Self::Smooth { total, square, largest, sharpness } => {
-                let sum: f64 = weights.all().map(|q| (sharpness * (q - top)).exp()).sum();
-                Vector::from_fn(records, |index, _| {
-                    let q = weights.of(index);
-                    let share = (sharpness * (q - top)).exp() / sum;
-                    weights.rate(index) * (total - square * q / norm - largest * share)
-                })
-            }
+                let share = (sharpness * (q - top)).exp() / sum;
+                weights.rate(index) * (total - square * q / norm - largest * share)
+            });
         }
+        Vector::from_fn(records, |index, _| {
+            let q = weights.of(index);
+            let price = square * q / norm + if index == heaviest { largest } else { 0.0 };
+            total * weights.caps.of(index) - weights.rate(index) * price
+        })
     }
 
     /// The sum of the three strengths: it bounds how fast a weight's price can be.
     pub fn strength(self) -> f64 {
-        match self {
-            Self::Convex { total, square, largest }
-            | Self::Smooth { total, square, largest, .. } => total + square + largest,
-        }
+        self.total + self.square + self.largest
     }
 }
 
@@ -246,7 +242,7 @@ mod tests {
     #[test]
     fn no_exponent_overflows() {
         let weights = Weights::largest(Caps::new(0.5, 2, 2));
-        let pulls = Pulls::Smooth { total: 0.1, square: 0.2, largest: 1.0, sharpness: 1e6 };
+        let pulls = Pulls { total: 0.1, square: 0.2, largest: 1.0, sharpness: Some(1e6) };
         assert!(pulls.value(&weights).is_finite());
         assert!(pulls.slope(&weights).iter().all(|slope| slope.is_finite()));
     }
@@ -260,8 +256,8 @@ mod tests {
             let (total, square, largest, sharpness) = kinds;
             let weights = Weights { v: Vector::from_vec(v), ..reference("common.u") };
             for pulls in [
-                Pulls::Convex { total, square, largest },
-                Pulls::Smooth { total, square, largest, sharpness },
+                Pulls { total, square, largest, sharpness: None },
+                Pulls { total, square, largest, sharpness: Some(sharpness) },
             ] {
                 let slope = pulls.slope(&weights);
                 for index in 0..5 {

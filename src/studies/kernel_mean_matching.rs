@@ -82,11 +82,6 @@ impl KernelMeans {
         }
     }
 
-    /// ½βᵀKβ − κᵀβ
-    pub fn objective(&self, beta: &Vector) -> f64 {
-        0.5 * beta.dot(&(&self.kernel * beta)) - self.pull.dot(beta)
-    }
-
     /// The weights, by accelerated projected gradient until they move by less than
     /// `tolerance`, or for `iterations`.
     pub fn weights(&self, limits: Limits, tolerance: f64, iterations: usize) -> Vector {
@@ -122,9 +117,16 @@ mod tests {
     use super::*;
     use halflight_testing::Golden;
 
+    impl KernelMeans {
+        /// ½βᵀKβ − κᵀβ
+        pub fn objective(&self, beta: &Vector) -> f64 {
+            0.5 * beta.dot(&(&self.kernel * beta)) - self.pull.dot(beta)
+        }
+    }
+
     #[test]
     fn weights_and_objective_agree_with_the_peer() {
-        let golden = Golden::read(include_str!("../../../tests/golden/kmm.json"));
+        let golden = Golden::read(include_str!("../../tests/golden/kmm.json"));
         let (source, target) = (golden.records("source"), golden.records("target"));
         let problem = KernelMeans::new(&source, &target, golden.number("gamma"));
         let limits = Limits::usual(golden.number("largest"), source.ncols());
