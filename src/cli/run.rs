@@ -270,7 +270,7 @@ fn plans_of<'a>(session: &'a Session, options: &RunOptions) -> Result<Vec<&'a Pl
     for plan in &plans {
         plan.target
             .checked()
-            .map_err(|error| Error::from(error).within(&format!("plan '{}'", plan.name)))?;
+            .map_err(|error| error.within(&format!("plan '{}'", plan.name)))?;
     }
     Ok(plans)
 }

@@ -151,7 +151,7 @@ pub(super) fn together<'a>(
     delta: f64,
 ) -> Result<Guarantee> {
     let all: Vec<Event> = lists.into_iter().flat_map(counted).collect();
-    Ok(Composition::of(&all)?.gate(delta)?)
+    Composition::of(&all)?.gate(delta)
 }
 
 /// The `model.ron` that a path means.

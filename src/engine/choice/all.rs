@@ -73,7 +73,7 @@ impl AllTrained {
 
     /// Standard deviation of the noise in each sum.
     pub fn noise(&self, all: &Calibrated) -> Result<f64> {
-        Ok(all.scale(&self.sums)?)
+        all.scale(&self.sums)
     }
 
     /// Trains all candidates and lets the held-out records decide; `None` if somebody stopped it.
