@@ -10,7 +10,7 @@ use super::entry::{
 };
 use super::gap::{Acceptance, Gap};
 use super::total::Total;
-use crate::accountant::{Adjacency, Composition, Event, Guarantee, counted, delta_words, round_up};
+use crate::accountant::{Adjacency, Composition, Event, Guarantee, counted, round_up};
 use crate::data::persons::protected_words;
 use crate::error::Result;
 
@@ -220,13 +220,8 @@ pub struct RaisedBudget {
 impl RaisedBudget {
     /// The change in words.
     pub fn words(&self) -> String {
-        let words = |it: &Budget| format!("ε {} at δ {}", it.epsilon, delta_words(it.delta));
-        format!(
-            "{} the budget was raised from {} to {}",
-            self.time,
-            words(&self.from),
-            words(&self.to)
-        )
+        let (from, to) = (self.from.words(), self.to.words());
+        format!("{} the budget was raised from {from} to {to}", self.time)
     }
 }
 
@@ -362,11 +357,8 @@ impl Account {
     /// The sum with these further events.
     pub(super) fn with_events(&self, events: &[Event], runs: u64) -> Result<Composition> {
         let mut all = self.charged_events();
-        all.extend(
-            counted(events)
-                .into_iter()
-                .map(|event| Event { count: event.count.saturating_mul(runs), ..event }),
-        );
+        let times = |event: Event| Event { count: event.count.saturating_mul(runs), ..event };
+        all.extend(counted(events).into_iter().map(times));
         Composition::of(&all)
     }
 
@@ -404,21 +396,28 @@ impl Account {
         }
     }
 
-    /// An account that is not in the ledger yet, to preview its first run.
-    pub fn unopened(dataset: &DatasetRecord, book: &Book) -> Self {
+    /// An account of which nothing was spent.
+    pub(super) fn new(id: AccountId, datasets: Vec<DatasetRecord>, gaps: Vec<Gap>) -> Self {
         Self {
-            id: AccountId(UNOPENED.to_owned()),
+            id,
             former: Vec::new(),
-            datasets: vec![dataset.clone()],
+            datasets,
             budget: None,
             replaced: None,
             of_session: Vec::new(),
             raised: Vec::new(),
             runs: Vec::new(),
             unprotected: Vec::new(),
-            gaps: book.gaps.clone(),
-            elsewhere: book.cards.charges(std::slice::from_ref(dataset)),
+            gaps,
+            elsewhere: Vec::new(),
         }
+    }
+
+    /// An account that is not in the ledger yet, to preview its first run.
+    pub fn unopened(dataset: &DatasetRecord, book: &Book) -> Self {
+        let (id, datasets) = (AccountId(UNOPENED.to_owned()), vec![dataset.clone()]);
+        let elsewhere = book.cards.charges(&datasets);
+        Self { elsewhere, ..Self::new(id, datasets, book.gaps.clone()) }
     }
 
     /// What to say of it to the curator beside its total: the remark about this, what other ledgers

@@ -143,6 +143,15 @@ impl ChainReading {
         Ok(Link { text, head: LedgerLine { seq: seq + 1, hash } })
     }
 
+    /// Adds an entry that fits: here, and to `text`, which is still to be written.
+    pub fn put(&mut self, time: String, entry: &Entry, text: &mut String) -> Result<()> {
+        self.book.check(entry)?;
+        let link = self.compose(time, entry)?;
+        *text += &link.text;
+        self.extend(link.text.as_bytes(), &Confirmed::Until(link.head));
+        Ok(())
+    }
+
     /// Writes the lines again, with `change` applied to each entry, after a first line that names
     /// the old chain. `bytes` is the good prefix.
     pub fn rewritten(
@@ -152,18 +161,12 @@ impl ChainReading {
         change: impl Fn(Entry) -> Entry,
     ) -> Result<(Self, String)> {
         let (mut again, mut text) = (Self::default(), String::new());
-        let mut put = |time: String, entry: &Entry| -> Result<()> {
-            let link = again.compose(time, entry)?;
-            again.extend(link.text.as_bytes(), &Confirmed::Until(link.head));
-            text += &link.text;
-            Ok(())
-        };
-        put(first.0, first.1)?;
+        again.put(first.0, first.1, &mut text)?;
         let unreadable = |error| Error::failed(format!("a ledger line cannot be read: {error}"));
         for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             let json = [&line[..line.len().saturating_sub(seal(GENESIS).len())], b"}"].concat();
             let body: Body<Entry> = serde_json::from_slice(&json).map_err(unreadable)?;
-            put(body.time, &change(body.entry))?;
+            again.put(body.time, &change(body.entry), &mut text)?;
         }
         if again.hashes.len() != self.hashes.len() + 1 {
             return Err(Error::failed("the ledger changed while it was rewritten"));
