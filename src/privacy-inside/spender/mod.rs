@@ -70,28 +70,23 @@ enum DrawListener {
 impl Spender {
     fn with_account(account: DrawListener, events: Vec<Event>, generator: NoiseGenerator) -> Self {
         let none = vec![0; events.len()];
-        let (announced, drawn, lost) = match account {
-            DrawListener::Carried => {
-                let all = events.iter().map(|event| event.count).collect();
-                (all, none.clone(), none)
-            }
-            _ => (none.clone(), none.clone(), none),
+        let announced = match account {
+            DrawListener::Carried => events.iter().map(|event| event.count).collect(),
+            DrawListener::Ledger(_) | DrawListener::Rehearsal => none.clone(),
         };
-        let (transcript, ran_out, tape) = (None, false, Tape::Off);
-        let history = Departure::default();
         Self {
             account,
             generator,
             events,
             scope: String::new(),
             announced,
-            drawn,
-            transcript,
-            lost,
-            ran_out,
+            drawn: none.clone(),
+            transcript: None,
+            lost: none,
+            ran_out: false,
             unannounced: false,
-            tape,
-            history,
+            tape: Tape::Off,
+            history: Departure::default(),
         }
     }
 
@@ -466,7 +461,6 @@ impl std::fmt::Debug for Spender {
 }
 
 #[cfg(test)]
-#[path = "machine/tests.rs"]
 mod machine;
 #[cfg(test)]
 mod tests;
