@@ -66,13 +66,10 @@ impl TrialResult {
             for scene in 0..stage.scenes().len() {
                 for (player, of) in players.iter().enumerate() {
                     let entry = |epsilon| Self { scene, player, repetition, epsilon };
-                    if of.spends() {
-                        all.extend(
-                            stage.terms().epsilons.iter().map(|epsilon| entry(Some(*epsilon))),
-                        );
-                    } else {
-                        all.push(entry(None));
-                    }
+                    let spent = stage.terms().epsilons.iter().map(|epsilon| Some(*epsilon));
+                    let spent: Vec<Option<f64>> =
+                        if of.spends() { spent.collect() } else { vec![None] };
+                    all.extend(spent.into_iter().map(entry));
                 }
             }
         }
@@ -83,8 +80,8 @@ impl TrialResult {
 /// The losses so far.
 #[derive(Debug, Clone)]
 pub struct Results {
-    epsilons: Vec<f64>,
-    scenes: Vec<String>,
+    /// What is known before any trial.
+    known: Advice,
     players: Vec<Player>,
     /// By scene, player and index in the list of ε: one loss for each repetition.
     losses: BTreeMap<(usize, usize, usize), BTreeMap<u64, f64>>,
@@ -92,11 +89,9 @@ pub struct Results {
     /// From this index on, players are the advised method with other settings, only at the plan's
     /// ε.
     variants: usize,
-    grown: f64,
     trust: Trust,
     /// The players that were left out, and why.
     left_out: Vec<String>,
-    lacks_persons: bool,
 }
 
 /// The results of a player at one ε, as ratios to public data alone.
@@ -128,7 +123,7 @@ pub struct PlayerLine {
 }
 
 /// The advice at each ε.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Advice {
     pub epsilons: Vec<f64>,
     /// The plan's ε in that list.
@@ -172,18 +167,26 @@ pub struct Variant {
 impl Results {
     pub fn new(stage: &Stage, players: &[Player]) -> Self {
         let factors = (0..stage.scenes().len()).map(|scene| stage.scale(scene).1);
-        Self {
-            grown: factors.fold(as_it_is(), f64::max),
+        let known = Advice {
             epsilons: stage.terms().epsilons.clone(),
             scenes: stage.scenes().iter().map(|scene| scene.title.clone()).collect(),
+            grown: factors.fold(as_it_is(), f64::max),
+            lacks_persons: stage.lacks_persons(),
+            ..Advice::default()
+        };
+        Self {
+            known,
             players: players.to_vec(),
             losses: BTreeMap::new(),
             failed: BTreeMap::new(),
             variants: players.len(),
             trust: stage.trust(),
             left_out: stage.left_out().to_vec(),
-            lacks_persons: stage.lacks_persons(),
         }
+    }
+
+    fn scenes(&self) -> std::ops::Range<usize> {
+        0..self.known.scenes.len()
     }
 
     /// Adds further information about which scenes resemble the real run.
@@ -201,17 +204,12 @@ impl Results {
         let Some((player, _)) = advice.chosen(advice.at) else { return Vec::new() };
         let known = self.players.len();
         self.players.extend(player.variants());
-        let epsilon = Some(self.epsilons[advice.at]);
+        let epsilon = Some(advice.epsilons[advice.at]);
         let mut entries = Vec::new();
         for repetition in 0..repetitions {
-            for scene in 0..self.scenes.len() {
-                let all = known..self.players.len();
-                entries.extend(all.map(|player| TrialResult {
-                    scene,
-                    player,
-                    repetition,
-                    epsilon,
-                }));
+            for scene in self.scenes() {
+                let entry = |player| TrialResult { scene, player, repetition, epsilon };
+                entries.extend((known..self.players.len()).map(entry));
             }
         }
         entries
@@ -222,7 +220,7 @@ impl Results {
     }
 
     pub fn add(&mut self, entry: TrialResult, loss: f64) {
-        for (k, epsilon) in self.epsilons.iter().enumerate() {
+        for (k, epsilon) in self.known.epsilons.iter().enumerate() {
             if entry.epsilon.is_none_or(|own| own == *epsilon) {
                 let place = (entry.scene, entry.player, k);
                 self.losses.entry(place).or_default().insert(entry.repetition, loss);
@@ -254,7 +252,7 @@ impl Results {
     /// The standard deviation of repetitions within a scene, as a factor.
     fn spread(&self, player: usize, k: usize) -> Option<f64> {
         let (mut sum, mut freedom) = (0.0, 0.0);
-        for scene in 0..self.scenes.len() {
+        for scene in self.scenes() {
             let ratios = self.repeated(scene, player, k);
             let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
             sum += ratios.iter().map(|ratio| (ratio - mean).powi(2)).sum::<f64>();
@@ -266,22 +264,18 @@ impl Results {
     /// [`Self::logarithm`] for choosing a method: other ε also count, by how close they are.
     fn smoothed(&self, scene: usize, player: usize, k: usize) -> Option<f64> {
         self.logarithm(scene, player, k)?;
-        let (mut sum, mut whole) = (0.0, 0.0);
-        for other in 0..self.epsilons.len() {
-            if let Some(found) = self.logarithm(scene, player, other) {
-                let octaves = (self.epsilons[other] / self.epsilons[k]).log2().abs();
-                let say = SAY.powf(octaves);
-                sum += say * found;
-                whole += say;
-            }
-        }
-        Some(sum / whole)
+        let epsilons = &self.known.epsilons;
+        let found = epsilons.iter().enumerate().filter_map(|(other, epsilon)| {
+            let octaves = (epsilon / epsilons[k]).log2().abs();
+            Some((self.logarithm(scene, player, other)?, SAY.powf(octaves)))
+        });
+        Some(mean(&found.collect::<Vec<_>>()))
     }
 
     /// The score by which players are chosen; lower is better.
     fn score(&self, player: usize, k: usize) -> f64 {
         let of = |scene| Some((self.smoothed(scene, player, k)?, self.weight(scene)));
-        let found: Vec<(f64, f64)> = (0..self.scenes.len()).filter_map(of).collect();
+        let found: Vec<Weighted> = self.scenes().filter_map(of).collect();
         let heard = found.iter().filter(|(_, weight)| *weight >= HEARD);
         let worst = heard.map(|(one, _)| *one).reduce(f64::max);
         let mean = mean(&found);
@@ -299,68 +293,47 @@ impl Results {
                 logs: Vec::new(),
             })
             .collect();
+        let able = || (0..count).filter(|player| self.players[*player] != Player::NoPrivacy);
         let mut choice = Vec::new();
-        for k in 0..self.epsilons.len() {
-            let found: Vec<Vec<Option<f64>>> = (0..count)
-                .map(|player| {
-                    (0..self.scenes.len()).map(|scene| self.logarithm(scene, player, k)).collect()
-                })
-                .collect();
-            let can_be_chosen = |player: usize| self.players[player] != Player::NoPrivacy;
+        for k in 0..self.known.epsilons.len() {
+            let logs =
+                |player| self.scenes().map(|scene| self.logarithm(scene, player, k)).collect();
+            let found: Vec<Vec<Option<f64>>> = (0..count).map(logs).collect();
             // Players are compared in the scenes that all of them have played.
             let played = found.iter().map(|scenes| scenes.iter().flatten().count());
             let most = played.max().unwrap_or(0);
-            let best = |scene: usize| {
-                let able = (0..count).filter(|player| can_be_chosen(*player));
-                let of = able.filter_map(|player| Some((player, found[player][scene]?)));
-                of.min_by(|one, other| one.1.total_cmp(&other.1)).map(|(player, _)| player)
-            };
-            let winners: Vec<Option<usize>> = (0..self.scenes.len()).map(best).collect();
+            let best =
+                |scene| least(able().filter_map(|player| Some((player, found[player][scene]?))));
+            let winners: Vec<Option<usize>> = self.scenes().map(best).collect();
             for (player, line) in lines.iter_mut().enumerate() {
                 let weighted = (found[player].iter().enumerate())
                     .filter_map(|(scene, log)| Some(((*log)?, self.weight(scene))));
-                let weighted: Vec<(f64, f64)> = weighted.collect();
+                let weighted: Vec<Weighted> = weighted.collect();
                 let logs: Vec<f64> = weighted.iter().map(|(log, _)| *log).collect();
                 let best_in = winners.iter().filter(|winner| **winner == Some(player)).count();
                 let spread = self.spread(player, k);
                 let standing = PlayerStanding::of(&weighted, best_in);
                 line.standings.push(standing.map(|found| PlayerStanding { spread, ..found }));
-                let whole = logs.len() == self.scenes.len();
+                let whole = logs.len() == self.scenes().len();
                 line.logs.push(if whole { logs } else { Vec::new() });
             }
-            let able = (0..count).filter(|player| can_be_chosen(*player));
-            let known = able.filter_map(|player| {
+            choice.push(least(able().filter_map(|player| {
                 let standing = lines[player].standings[k]?;
-                let score = || {
-                    let spends = self.players[player].spends();
-                    self.score(player, k) + if spends { 0.0 } else { INSURANCE }
-                };
+                let spends = self.players[player].spends();
                 // Whatever neighbouring ε suggest, a method with a clear loss at the given ε is not
                 // chosen.
-                let loses = self.players[player].spends() && standing.ratio > 1.0 + NOTICEABLE;
-                (standing.scenes == most && !loses).then(|| (player, score()))
-            });
-            choice.push(known.min_by(|one, other| one.1.total_cmp(&other.1)).map(|(p, _)| p));
+                let loses = spends && standing.ratio > 1.0 + NOTICEABLE;
+                let insurance = if spends { 0.0 } else { INSURANCE };
+                (standing.scenes == most && !loses)
+                    .then(|| (player, self.score(player, k) + insurance))
+            })));
         }
-        let at = nearest(&self.epsilons, epsilon);
+        let at = nearest(&self.known.epsilons, epsilon);
         let settings = choice[at].map_or(Vec::new(), |chosen| self.varied(chosen, at));
-        let (epsilons, scenes) = (self.epsilons.clone(), self.scenes.clone());
         let all_the_same = self.trust.why().is_empty();
         let weights = if all_the_same { Vec::new() } else { self.trust.weights().to_vec() };
         let notes = [self.trust.why(), &self.left_out].concat();
-        let (grown, lacks_persons) = (self.grown, self.lacks_persons);
-        Advice {
-            epsilons,
-            at,
-            scenes,
-            lines,
-            choice,
-            settings,
-            grown,
-            weights,
-            notes,
-            lacks_persons,
-        }
+        Advice { at, lines, choice, settings, weights, notes, ..self.known.clone() }
     }
 
     /// The results of variants of the chosen player, compared with it.
@@ -372,7 +345,7 @@ impl Results {
                 Some(((own, self.weight(scene)), (other, self.weight(scene))))
             };
             let (own, as_it_is): (Vec<Weighted>, Vec<Weighted>) =
-                (0..self.scenes.len()).filter_map(both).unzip();
+                self.scenes().filter_map(both).unzip();
             let better = own.iter().zip(&as_it_is).filter(|(own, other)| own.0 < other.0).count();
             let standing = PlayerStanding::of(&own, better)?;
             let ratio = standing.ratio / PlayerStanding::of(&as_it_is, 0)?.ratio;
@@ -397,10 +370,15 @@ fn mean(weighted: &[Weighted]) -> f64 {
     weighted.iter().map(|(value, weight)| value * weight).sum::<f64>() / whole
 }
 
+/// The first of those with the least number.
+fn least<T>(all: impl Iterator<Item = (T, f64)>) -> Option<T> {
+    all.min_by(|one, other| one.1.total_cmp(&other.1)).map(|(which, _)| which)
+}
+
 /// The index of the ε that is closest by factor.
 fn nearest(epsilons: &[f64], epsilon: f64) -> usize {
-    let far = |k: &usize| (epsilons[*k].ln() - epsilon.ln()).abs();
-    (0..epsilons.len()).min_by(|a, b| far(a).total_cmp(&far(b))).unwrap_or(0)
+    let far = |(k, known): (usize, &f64)| (k, (known.ln() - epsilon.ln()).abs());
+    least(epsilons.iter().enumerate().map(far)).unwrap_or(0)
 }
 
 impl Advice {
@@ -437,15 +415,14 @@ impl Advice {
         let clearly = |it: &&Variant| {
             it.ratio < 1.0 - NOTICEABLE && 2 * it.standing.best_in > it.standing.scenes
         };
-        let best = self.settings.iter().filter(clearly);
-        let best = best.min_by(|one, other| one.ratio.total_cmp(&other.ratio));
-        Some(best.map_or(player, |variant| &variant.player))
+        let better = self.settings.iter().filter(clearly);
+        Some(least(better.map(|it| (&it.player, it.ratio))).unwrap_or(player))
     }
 
     /// A sentence on other settings of the advised method.
     fn on_settings(&self) -> Option<String> {
         let (player, _) = self.chosen(self.at)?;
-        let best = self.settings.iter().min_by(|one, other| one.ratio.total_cmp(&other.ratio))?;
+        let best = least(self.settings.iter().map(|it| (it, it.ratio)))?;
         let taken = self.to_take()?;
         let words = |it: &Variant| {
             let percent = 100.0 * (it.ratio - 1.0);
@@ -472,8 +449,7 @@ impl Advice {
     /// The line with the least actual error at an ε of the list.
     pub fn best(&self, k: usize) -> Option<usize> {
         let able = (0..self.lines.len()).filter(|at| self.lines[*at].player != Player::NoPrivacy);
-        let known = able.filter_map(|at| Some((at, self.lines[at].standings[k]?.ratio)));
-        known.min_by(|one, other| one.1.total_cmp(&other.1)).map(|(at, _)| at)
+        least(able.filter_map(|at| Some((at, self.lines[at].standings[k]?.ratio))))
     }
 
     /// The player to choose at an ε of the list, and its results.
@@ -597,13 +573,10 @@ impl Advice {
     fn lost(&self, k: usize) -> String {
         let spending = self.lines.iter().filter(|line| line.player.spends());
         let found = spending.filter_map(|line| Some((line, line.standings[k]?)));
-        match found.min_by(|one, other| one.1.ratio.total_cmp(&other.1.ratio)) {
+        match least(found.map(|(line, standing)| ((line, standing), standing.ratio))) {
             Some((line, standing)) => {
-                format!(
-                    "the best method, {}, had {}",
-                    line.player.in_a_sentence(),
-                    better(standing)
-                )
+                let player = line.player.in_a_sentence();
+                format!("the best method, {player}, had {}", better(standing))
             }
             None => "no method fits".to_owned(),
         }
@@ -754,17 +727,20 @@ mod tests {
     fn results(scenes: &[[[f64; 2]; 4]]) -> Results {
         let methods = PLAYERS.map(Player::method);
         let players = [vec![Player::PublicOnly, Player::NoPrivacy], methods.to_vec()].concat();
-        let mut results = Results {
+        let known = Advice {
             epsilons: vec![0.5, 2.0],
             scenes: (0..scenes.len()).map(|scene| format!("scene {scene}")).collect(),
+            grown: 1.0,
+            ..Advice::default()
+        };
+        let mut results = Results {
+            known,
             losses: BTreeMap::new(),
             failed: BTreeMap::new(),
             variants: players.len(),
             players,
-            grown: 1.0,
             trust: Trust::equal(scenes.len()),
             left_out: Vec::new(),
-            lacks_persons: false,
         };
         for (scene, losses) in scenes.iter().enumerate() {
             for (player, losses) in losses.iter().enumerate() {
@@ -885,7 +861,7 @@ mod tests {
         let mut found = results(&[scene]);
         let said = |found: &Results| found.advice(0.5).sentences().join(" ");
         assert!(!said(&found).contains("times as large"), "{}", said(&found));
-        found.grown = 2.34;
+        found.known.grown = 2.34;
         assert!(said(&found).contains("So ε was up to 2.3 times as large"), "{}", said(&found));
     }
 
