@@ -268,9 +268,7 @@ fn plans_of<'a>(session: &'a Session, options: &RunOptions) -> Result<Vec<&'a Pl
             .cure("add one on the Plan screen: halflight SESSION.ron, then 3"));
     }
     for plan in &plans {
-        plan.target
-            .checked()
-            .map_err(|error| error.within(&format!("plan '{}'", plan.name)))?;
+        plan.target.checked().map_err(|error| error.within(&format!("plan '{}'", plan.name)))?;
     }
     Ok(plans)
 }

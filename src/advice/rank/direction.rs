@@ -58,12 +58,6 @@ pub struct PrivateDirection {
     copies: Vec<Vec<Shares>>,
 }
 
-impl std::fmt::Debug for PrivateDirection {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PrivateDirection").field("n", &self.n).finish_non_exhaustive()
-    }
-}
-
 impl PrivateDirection {
     /// Computes the public side of the first repeat.
     pub fn new(

@@ -73,12 +73,6 @@ pub struct PrivateErrors {
     most_records: usize,
 }
 
-impl std::fmt::Debug for PrivateErrors {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PrivateErrors").field("done", &self.done).finish_non_exhaustive()
-    }
-}
-
 impl PrivateErrors {
     /// Refuses private data without labels.
     pub fn new(
@@ -594,7 +588,7 @@ mod tests {
         let unlabelled = Dataset { target: None, ..along(1.0, 500, 1) };
         let private = Private::new(Supply::from(unlabelled.clone()));
         let two = [("a", 1.0), ("b", 1.0)];
-        let refused = PrivateErrors::new(lineup(&two), 3, &private, (500, 1)).unwrap_err();
+        let refused = PrivateErrors::new(lineup(&two), 3, &private, (500, 1)).err().unwrap();
         assert!(refused.to_string().contains("has no label"), "{refused}");
         let alone = PrivateErrors::new(
             lineup(&two[..1]),

@@ -40,12 +40,6 @@ impl RankStep {
     }
 }
 
-impl std::fmt::Debug for Ranking {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Ranking").field("repeats", &self.repeats.len()).finish_non_exhaustive()
-    }
-}
-
 impl Ranking {
     pub fn new(settings: &RankingSettings, lineup: Lineup, private: Private<Supply>) -> Self {
         let settings = settings.clone();

@@ -49,12 +49,6 @@ pub struct PrivateTable {
     n: usize,
 }
 
-impl std::fmt::Debug for PrivateTable {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PrivateTable").field("done", &self.done).finish_non_exhaustive()
-    }
-}
-
 impl PrivateTable {
     /// Computes the public side of every repeat.
     pub fn new(

@@ -48,12 +48,6 @@ pub struct PrivateSelection {
     held: Private<(Supply, Vec<f64>)>,
 }
 
-impl std::fmt::Debug for PrivateSelection {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PrivateSelection").field("done", &self.done).finish_non_exhaustive()
-    }
-}
-
 impl PrivateSelection {
     pub fn new(
         selector: Selector,

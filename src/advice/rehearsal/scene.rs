@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};
 
-use super::trust::traced;
+use super::trust::{numbers, traced};
 use crate::data::column::{Cell, Column};
 use crate::data::{Dataset, Preparation, Table, Task};
 use crate::error::Result;
@@ -153,13 +153,13 @@ impl Cast {
         for scene in found {
             match classes.and_then(|classes| scene.trouble(classes)) {
                 None => self.scenes.push(scene),
-                Some(why) => self.left_out.push(format!(
-                    "'{}' cannot play the private role: \
-                                                         {why}.",
-                    scene.title
-                )),
+                Some(why) => self.leave_out(&scene.title, why),
             }
         }
+    }
+
+    fn leave_out(&mut self, title: &str, why: &str) {
+        self.left_out.push(format!("'{title}' cannot play the private role: {why}."));
     }
 
     /// The cast with nobody on both sides of a scene.
@@ -169,10 +169,9 @@ impl Cast {
             let title = scene.title.clone();
             match scene.of_persons(whose) {
                 Some(scene) => cast.take([scene], classes),
-                None => cast.left_out.push(format!(
-                    "'{title}' cannot play the private role: with nobody on both sides, too few \
-                     persons are left."
-                )),
+                None => {
+                    cast.leave_out(&title, "with nobody on both sides, too few persons are left")
+                }
             }
         }
         cast
@@ -226,10 +225,14 @@ fn classes(table: &Table, label: &str, preparation: &Preparation) -> Result<Opti
         return Ok(None);
     }
     let column = table.column(label)?;
-    let values = column.values();
-    let numbers: BTreeMap<Cell<'_>, usize> =
-        values.iter().enumerate().map(|(at, (cell, _))| (cell.clone(), at)).collect();
-    Ok(Some(column.cells().map(|cell| numbers[&cell]).collect()))
+    Ok(Some(numbered(column, &column.values())))
+}
+
+/// The value of every row, by its index among the values of the column.
+fn numbered(column: &Column, values: &[(Cell<'_>, usize)]) -> Vec<usize> {
+    let numbers: BTreeMap<&Cell<'_>, usize> =
+        values.iter().enumerate().map(|(at, (cell, _))| (cell, at)).collect();
+    column.cells().map(|cell| numbers[&cell]).collect()
 }
 
 /// The rows of one group, if there are enough and not too many of them.
@@ -268,14 +271,10 @@ fn grouped(column: &Column, name: &str, parts: usize) -> Option<(Vec<usize>, Vec
         if !few && large.count() < 2 {
             return None;
         }
-        let numbers: BTreeMap<Cell<'_>, usize> =
-            values.iter().enumerate().map(|(at, (cell, _))| (cell.clone(), at)).collect();
-        let groups = column.cells().map(|cell| numbers[&cell]).collect();
         let titles = values.iter().map(|(cell, _)| format!("{name} {}", words(cell)));
-        return Some((groups, titles.collect()));
+        return Some((numbered(column, &values), titles.collect()));
     }
-    let number = |cell: Cell<'_>| if let Cell::Number(x) = cell { x } else { f64::NAN };
-    let numbers: Vec<f64> = column.cells().map(number).collect();
+    let numbers = numbers(column);
     let mut sorted: Vec<f64> = numbers.iter().copied().filter(|x| x.is_finite()).collect();
     sorted.sort_by(f64::total_cmp);
     let cut = |part: usize| sorted[part * sorted.len() / parts];

@@ -17,12 +17,6 @@ pub struct Split {
     pub judges: Dataset,
 }
 
-impl std::fmt::Debug for Split {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Split").field("private", &self.private.len()).finish_non_exhaustive()
-    }
-}
-
 impl Split {
     /// A method with its default settings.
     pub fn trial<'a>(&'a self, method: &'a str, noise: RehearsalNoise, seed: u64) -> Trial<'a> {

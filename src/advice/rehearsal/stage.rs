@@ -118,12 +118,6 @@ struct StageSide {
     public: PublicRecords,
 }
 
-impl std::fmt::Debug for Stage {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Stage").field("scenes", &self.scenes.len()).finish_non_exhaustive()
-    }
-}
-
 impl Stage {
     /// `table` has the rows of all public datasets, `definition` the used columns.
     pub fn new(

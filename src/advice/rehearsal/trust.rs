@@ -151,7 +151,8 @@ pub(super) fn traced(table: &Table, means: &BTreeMap<String, f64>) -> Vec<Traced
     found.collect()
 }
 
-fn numbers(column: &Column) -> Vec<f64> {
+/// The numbers of a column; NaN where it has none.
+pub(super) fn numbers(column: &Column) -> Vec<f64> {
     let number = |cell: Cell<'_>| if let Cell::Number(x) = cell { x } else { f64::NAN };
     column.cells().map(number).collect()
 }
