@@ -205,7 +205,7 @@ fn whole() {
 /// Seconds that numpy takes for the spans of the private records and of the first `count`
 /// candidates in the first repeat, and by how much a distance differs from ours at most.
 fn compare(lineup: &mut Lineup, data: &[Dataset], count: usize) -> Option<(f64, f64)> {
-    let (round, batch) = (lineup.round(0).unwrap(), lineup.batch());
+    let (round, batch) = (lineup.round(0).unwrap(), lineup.batch);
     let conditions = &round.conditions;
     let drawn = conditions.private_batch(data[0].len(), 2 * batch);
     let private = data[0].features.select_columns(&drawn[..batch]);
@@ -214,7 +214,7 @@ fn compare(lineup: &mut Lineup, data: &[Dataset], count: usize) -> Option<(f64, 
     let write = |name: &str, numbers: &[f64], width: usize| {
         write_array(&place.path().join(name), numbers, width);
     };
-    write("weights.npy", conditions.model().parameters(), 1);
+    write("weights.npy", conditions.model.parameters(), 1);
     let labels = conditions.classes_of(batch).unwrap().unwrap();
     write("labels.npy", &labels.into_iter().map(f64::from).collect::<Vec<_>>(), 1);
     write("0.npy", private.as_slice(), PIXELS);

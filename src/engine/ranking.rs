@@ -335,7 +335,7 @@ struct About {
 
 impl About {
     fn of(lineup: &Lineup, remarks: Vec<String>) -> Self {
-        let left_out = lineup.candidates().iter().filter_map(|candidate| {
+        let left_out = lineup.candidates.iter().filter_map(|candidate| {
             Some((candidate.name.clone(), candidate.data.as_ref().err()?.clone()))
         });
         Self { remarks, left_out: left_out.collect() }

@@ -158,7 +158,7 @@ pub fn rehearse(
 
 /// The weights of scenes from earlier rankings: released ones, and exact ones if requested.
 fn trust(job: &RehearsalJob, private: &Loaded, stage: &Stage) -> Result<Trust> {
-    let scenes = stage.scenes();
+    let scenes = &stage.scenes;
     let found = match &job.exact {
         Some(watch) => Some(resemblance::exact(private, &job.workspace, watch)?),
         None => resemblance::released(private, &job.workspace),
@@ -187,7 +187,7 @@ impl Work<'_> {
         tell: &mut dyn FnMut(&RehearsalProgress),
     ) -> Result<RehearsalProgress> {
         let epsilon = self.job.plan.target.epsilon;
-        let players = self.results.players().to_vec();
+        let players = self.results.players.clone();
         let mut waiting = Vec::new();
         let (part, parts) = self.job.part;
         for (at, entry) in entries.into_iter().enumerate() {
@@ -324,7 +324,7 @@ fn stage_from(
     let owners = (owners.as_slice(), plan.public.as_slice());
     let protects_persons = private.unit.is_some();
     let stage = Stage::new(table, definition, declared, terms, owners, &shifted)?;
-    if stage.scenes().is_empty() {
+    if stage.scenes.is_empty() {
         let by_person = protects_persons && !stage.lacks_persons();
         let persons =
             if by_person { format!(" of {FEWEST_PERSONS} persons") } else { String::new() };
@@ -432,11 +432,7 @@ fn shifted<'a>(definitions: impl Iterator<Item = &'a DatasetDefinition>) -> Resu
 fn players(job: &RehearsalJob, loaded: &[&Loaded]) -> Result<Vec<Player>> {
     let private = loaded.iter().find(|loaded| loaded.definition.name == job.plan.private);
     let task = private.map_or(Task::Regression, |private| private.definition.task);
-    let mut players = if job.methods.is_empty() {
-        player::players(task)
-    } else {
-        player::chosen(&job.methods, task)?
-    };
+    let mut players = player::players(task, &job.methods)?;
     methods::method(&job.plan.method)?.spec().check(&job.plan.settings)?;
     let plan = job.plan.player();
     if job.methods.is_empty() && !players.contains(&plan) {
@@ -447,7 +443,7 @@ fn players(job: &RehearsalJob, loaded: &[&Loaded]) -> Result<Vec<Player>> {
 
 fn key_of(entry: &TrialResult, stage: &Stage, players: &[Player]) -> TrialKey {
     TrialKey {
-        scene: stage.scenes()[entry.scene].name(),
+        scene: stage.scenes[entry.scene].name(),
         player: players[entry.player].id(),
         repetition: entry.repetition,
         epsilon: entry.epsilon,
@@ -781,8 +777,8 @@ mod tests {
         named("public.csv", "p");
         read(&mut job);
         let stage = stage(&job);
-        assert!(!stage.lacks_persons() && !stage.scenes().is_empty());
-        for (at, scene) in stage.scenes().iter().enumerate() {
+        assert!(!stage.lacks_persons() && !stage.scenes.is_empty());
+        for (at, scene) in stage.scenes.iter().enumerate() {
             let persons = |rows: &[usize]| rows.iter().map(|row| row / 10).collect::<HashSet<_>>();
             let (acting, public) = (persons(&scene.acting), persons(&scene.public));
             assert!(acting.is_disjoint(&public), "{}", scene.title);

@@ -84,16 +84,12 @@ impl RehearsedDataset {
             acting: (source..all.rows()).collect(),
         };
         let real = Stage::with_scenes(all, definition, private, terms, vec![scene])?;
-        let players = if methods.is_empty() {
-            player::players(case.task)
-        } else {
-            player::chosen(methods, case.task)?
-        };
+        let players = player::players(case.task, methods)?;
         Ok(Self { name: case.name, players, rehearsed, real })
     }
 
     fn advice(&self, results: &Results, k: usize) -> Advice {
-        results.advice(self.real.terms().epsilons[k])
+        results.advice(self.real.terms.epsilons[k])
     }
 }
 
@@ -154,7 +150,7 @@ impl RehearsalStudy {
         let StudyTask { subject, real, entry } = self.tasks[place.row];
         let of = &self.subjects[subject];
         let stage = if real { &of.real } else { &of.rehearsed };
-        let scene = stage.scenes()[entry.scene].name();
+        let scene = stage.scenes[entry.scene].name();
         let player = of.players[entry.player].id();
         let repetition = self.repetition(entry, place.repetition);
         let epsilon = entry.epsilon.map_or("none".to_owned(), |epsilon| epsilon.to_string());
@@ -235,7 +231,7 @@ impl RehearsalStudy {
             let rehearsed = self.results(harvest, at, false);
             let real = self.results(harvest, at, true);
             let scenes: Vec<&str> =
-                subject.rehearsed.scenes().iter().map(|scene| scene.title.as_str()).collect();
+                subject.rehearsed.scenes.iter().map(|scene| scene.title.as_str()).collect();
             lines.push(format!("{}, rehearsed on {}:", subject.name, scenes.join(", ")));
             for (k, epsilon) in self.epsilons.iter().enumerate() {
                 let id = |line: Option<usize>| {

@@ -66,7 +66,7 @@ pub fn of(
     let data = &*some.map_err(|error| error.within(&candidate.name))?;
     let moment = second_moment(data, 1.0);
     let source = source_only(data, DEFAULT_RIDGE).ok();
-    let own = PublicModel::of(data, lineup.classes(), settings.seed).ok();
+    let own = PublicModel::of(data, lineup.classes, settings.seed).ok();
     Ok(private.curator(watch, |private| Alongside {
         unlabelled: Some(
             4.0 * settings.radius.powi(2) * spectral_norm(&(&private.moment - &moment)),

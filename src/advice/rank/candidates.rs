@@ -37,18 +37,20 @@ pub struct Candidate {
 /// The datasets that a ranking compares, with all public decisions made.
 #[derive(Debug)]
 pub struct Lineup {
-    candidates: Vec<Candidate>,
-    architecture: Architecture,
+    pub candidates: Vec<Candidate>,
+    pub architecture: Architecture,
     /// `None` for a regression.
-    classes: Option<usize>,
+    pub classes: Option<usize>,
     bounds: Bounds,
-    batch: usize,
-    directions: usize,
+    /// m
+    pub batch: usize,
+    /// k
+    pub directions: usize,
     seed: u64,
     /// Remarks on gradients.
     remarks: Vec<String>,
-    /// Remarks on the data themselves.
-    of_data: Vec<String>,
+    /// Remarks on the data themselves, for any kind of ranking.
+    pub of_data: Vec<String>,
     /// Smallest eigengap of every candidate so far.
     gaps: Vec<f64>,
     /// Fewest directions that every candidate's gradients spanned so far, up to k.
@@ -58,7 +60,8 @@ pub struct Lineup {
 /// The parts of a repeat that the datasets share: weights and labels.
 #[derive(Debug)]
 pub struct Conditions {
-    model: Classifier,
+    /// The model with the weights of this repeat. Studies give it other ones.
+    pub model: Classifier,
     classes: Option<usize>,
     bounds: Bounds,
     seed: u64,
@@ -171,37 +174,10 @@ impl Lineup {
         self
     }
 
-    pub fn candidates(&self) -> &[Candidate] {
-        &self.candidates
-    }
-
-    /// m
-    pub fn batch(&self) -> usize {
-        self.batch
-    }
-
-    /// k
-    pub fn directions(&self) -> usize {
-        self.directions
-    }
-
     /// With a given k, even if it cuts an eigenspace; for studies.
     pub fn with_directions(self, directions: usize) -> Self {
         let ranks = vec![directions; self.candidates.len()];
         Self { directions, ranks, ..self }
-    }
-
-    pub fn architecture(&self) -> &Architecture {
-        &self.architecture
-    }
-
-    pub fn classes(&self) -> Option<usize> {
-        self.classes
-    }
-
-    /// Remarks on the data, for any kind of ranking.
-    pub fn remarks_on_data(&self) -> &[String] {
-        &self.of_data
     }
 
     /// Remarks on decisions that differ from the user's wish, and warnings so far.
@@ -306,16 +282,6 @@ impl Lineup {
 }
 
 impl Conditions {
-    /// The model with the weights of this repeat.
-    pub fn model(&self) -> &Classifier {
-        &self.model
-    }
-
-    /// The model, to give it other weights, such as trained ones; for studies.
-    pub fn model_mut(&mut self) -> &mut Classifier {
-        &mut self.model
-    }
-
     /// The gradients of records, one per column. Features are scaled from the ball of the declared
     /// bound to entries of about 1, for which the first weights are made; the factor is a declared
     /// constant.

@@ -69,7 +69,7 @@ impl Comparison {
         let summary = |scores: &[SpanScore]| MeanScores::of(&scores.iter().collect::<Vec<_>>());
         let floor = column(&|repeat| Some(&repeat.floor)).unwrap_or_default();
         let ceiling = column(&|repeat| Some(&repeat.ceiling)).unwrap_or_default();
-        let columns: Vec<Option<Vec<SpanScore>>> = (0..lineup.candidates().len())
+        let columns: Vec<Option<Vec<SpanScore>>> = (0..lineup.candidates.len())
             .map(|index| column(&|repeat| repeat.scores[index].as_ref()))
             .collect();
         let errors: Option<Vec<Option<Goods>>> = (order == CandidateOrder::Error)
@@ -104,7 +104,7 @@ impl Comparison {
         let best_goods = best.map_or(&[][..], |goods| &goods.own);
         let mut lines: Vec<CandidateLine> = Vec::new();
         for (rank, index) in ranks.into_iter().enumerate() {
-            let candidate = &lineup.candidates()[index];
+            let candidate = &lineup.candidates[index];
             let mut line = CandidateLine {
                 name: candidate.name.clone(),
                 records: candidate.data.as_ref().map_or(0, Supply::len),
@@ -146,12 +146,12 @@ impl Comparison {
             ceiling: summary(&ceiling),
             order,
             repeats: repeats.len(),
-            batch: lineup.batch(),
-            directions: lineup.directions(),
+            batch: lineup.batch,
+            directions: lineup.directions,
             remarks: lineup
                 .remarks()
                 .into_iter()
-                .chain(verdict::of_private(repeats, lineup.directions()))
+                .chain(verdict::of_private(repeats, lineup.directions))
                 .chain(by_energy)
                 .collect(),
         }

@@ -25,16 +25,14 @@ use super::candidate_line::Mean;
 use super::candidates::{Lineup, PublicRepeat};
 use super::ranking::RankStep;
 use super::records::Supply;
-use super::released::{Disclosed, PrivateRanking, ReleasedLine};
+use super::released::{Disclosed, PrivateRanking, ReleasedLine, alone};
 use super::shared_directions::CommonDirections;
 use crate::data::SecretOrder;
 use crate::error::{Error, Result};
 use crate::numeric::{Matrix, Vector};
 use crate::privacy::mechanism::{DirectionMechanism, NoiseGenerator};
 use crate::privacy::openings::{OpenPrivate, OpenReleased};
-use crate::privacy::{
-    Adjacency, Allotment, Direction, PlannedRelease, Private, Reach, Release, Released, Spender,
-};
+use crate::privacy::{Direction, PlannedRelease, Private, Reach, Release, Released, Spender};
 
 const DIRECTION: &str = "direction";
 /// The number of directions drawn from a public moment to see the effect of noise.
@@ -82,7 +80,7 @@ impl PrivateDirection {
     /// The shares of directions drawn from a candidate's own gradients with this noise, as if there
     /// were n records of them.
     fn copied(&self, candidate: usize, scale: f64) -> Result<Vec<Shares>> {
-        let Ok(supply) = &self.lineup.candidates()[candidate].data else { return Ok(Vec::new()) };
+        let Ok(supply) = &self.lineup.candidates[candidate].data else { return Ok(Vec::new()) };
         let records = supply.select(&self.lineup.chosen(candidate, 0)?)?;
         let labels = self.round.conditions.labels()?;
         let moment = self.frame.moment(&self.round, &records.into(), labels)?;
@@ -127,7 +125,7 @@ impl PrivateDirection {
             Some(Mean { mean, deviation: deviation(number, index) })
         };
         let line = |index: usize| ReleasedLine {
-            name: self.lineup.candidates()[index].name.clone(),
+            name: self.lineup.candidates[index].name.clone(),
             energy: mean(&|share| share, index),
             distance: mean(&|share| (1.0 - share).sqrt(), index),
         };
@@ -156,16 +154,17 @@ impl PrivateRanking for PrivateDirection {
                  and ε would be spent on nothing",
                 ));
         }
-        let what = "a leading direction of the private gradients, in the public spans";
-        let share = Allotment::Share(1.0);
-        Ok(self.release().announced(what.to_owned(), 1, share, Adjacency::ReplaceOne))
+        Ok(alone(
+            &self.release(),
+            "a leading direction of the private gradients, in the public spans",
+        ))
     }
 
     fn outlook(&mut self, scale: f64) -> Result<Vec<String>> {
         // ‖S‖ is at most its trace, and that is at most 1.
         let largest = 1.0 + CommonDirections::rounding(self.n);
         DirectionMechanism::with_scale(scale)?.check_norm(largest)?;
-        let candidates = 0..self.lineup.candidates().len();
+        let candidates = 0..self.lineup.candidates.len();
         self.copies = candidates.map(|index| self.copied(index, scale)).collect::<Result<_>>()?;
         let mut expected = Vec::new();
         for (index, span) in self.frame.spans.iter().enumerate() {
@@ -173,7 +172,7 @@ impl PrivateRanking for PrivateDirection {
             let own = self.copies[index].iter().filter_map(|shares| shares[index]);
             let share = Mean::of(&own.collect::<Vec<_>>()).mean;
             let chance = span.ncols() as f64 / self.frame.size() as f64;
-            expected.push((share, chance, &self.lineup.candidates()[index].name));
+            expected.push((share, chance, &self.lineup.candidates[index].name));
         }
         expected.sort_by(|a, b| b.0.total_cmp(&a.0));
         let Some((share, chance, _)) = expected.first().copied() else { return Ok(Vec::new()) };
@@ -310,7 +309,7 @@ mod tests {
 
     #[test]
     fn one_dataset_alone_is_refused() {
-        let good = lineup().candidates()[0].clone();
+        let good = lineup().candidates[0].clone();
         let bounds = crate::data::Bounds { feature_norm: 1.0, label: 1.0 };
         let settings = crate::rank::RankingSettings { batch: 40, ..Default::default() };
         let dimension = records(0, 1, 1).dimension();

@@ -29,15 +29,13 @@ use super::candidates::{Candidate, Lineup};
 use super::public_models::PublicModel;
 use super::ranking::RankStep;
 use super::records::{LOOKED_AT, Supply};
-use super::released::{Disclosed, PrivateRanking, ReleasedError};
+use super::released::{Disclosed, PrivateRanking, ReleasedError, alone};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::numeric::projection::shrink_factor;
 use crate::numeric::rounding::summation_error;
 use crate::privacy::openings::{OpenPrivate, OpenReleased};
-use crate::privacy::{
-    Adjacency, Allotment, Gaussian, PlannedRelease, Private, Reach, Release, Spender,
-};
+use crate::privacy::{Gaussian, PlannedRelease, Private, Reach, Release, Spender};
 
 const ERRORS: &str = "errors";
 /// The share of public records whose vectors are not clipped.
@@ -84,7 +82,7 @@ impl PrivateErrors {
         // Whether there is a label column is public, as all column names are.
         let held = private.try_map(|data| {
             if data.is_labelled()? {
-                let sum = vec![0.0; lineup.candidates().len() + 1];
+                let sum = vec![0.0; lineup.candidates.len() + 1];
                 return Ok(ErrorSum { records: data.clone(), shares: None, sum });
             }
             Err(Error::usage("the private dataset has no label, so there are no errors to compare")
@@ -96,7 +94,7 @@ impl PrivateErrors {
     }
 
     fn release(&self) -> Release<Gaussian> {
-        let numbers = self.lineup.candidates().len() + 1;
+        let numbers = self.lineup.candidates.len() + 1;
         let longest = 1.0 + summation_error(numbers + 16);
         let rounding = summation_error(self.n * self.most_records + 16);
         let sensitivity = 2.0 * longest * (1.0 / self.n as f64 + rounding);
@@ -124,7 +122,7 @@ impl PrivateErrors {
         }
         let mut vectors: Vec<Vec<f64>> = Vec::new();
         let mut elsewhere = vec![Vec::new(); halves.len()];
-        let candidates = self.lineup.candidates().iter().zip(&self.models);
+        let candidates = self.lineup.candidates.iter().zip(&self.models);
         let known = candidates.filter(|(_, models)| models.is_some());
         for (own, (candidate, _)) in known.enumerate() {
             let (_, unseen) = halves_of(candidate, self.seed)?;
@@ -174,7 +172,7 @@ impl PrivateErrors {
             }
         };
         let mut lines: Vec<ReleasedError> =
-            self.lineup.candidates().iter().enumerate().map(&mut line).collect();
+            self.lineup.candidates.iter().enumerate().map(&mut line).collect();
         let key = |line: &ReleasedError| line.error.map_or(f64::INFINITY, |error| error.mean);
         lines.sort_by(|a, b| key(a).total_cmp(&key(b)));
         lines
@@ -263,32 +261,33 @@ impl PrivateRanking for PrivateErrors {
 
     /// Gradients are not used here.
     fn remarks(&self) -> Vec<String> {
-        self.lineup.remarks_on_data().to_vec()
+        self.lineup.of_data.clone()
     }
 
     /// One step for each candidate's models, and some for the private records.
     fn repeats(&self) -> usize {
-        self.lineup.candidates().len() + self.parts()
+        self.lineup.candidates.len() + self.parts()
     }
 
     fn plan(&self) -> Result<PlannedRelease> {
-        let candidates = self.lineup.candidates();
+        let candidates = &self.lineup.candidates;
         if candidates.iter().filter(|candidate| candidate.data.is_ok()).count() < 2 {
             return Err(Error::usage("fewer than two datasets can be compared").cure(
                 "add another public dataset that fits; `halflight score` releases the error of \
                  one model",
             ));
         }
-        let what = "the errors of each public dataset's own model on the private records";
-        let share = Allotment::Share(1.0);
-        Ok(self.release().announced(what.to_owned(), 1, share, Adjacency::ReplaceOne))
+        Ok(alone(
+            &self.release(),
+            "the errors of each public dataset's own model on the private records",
+        ))
     }
 
     fn step(&mut self) -> Result<RankStep> {
         let total = self.repeats();
         let index = self.done + 1;
-        let words = if let Some(candidate) = self.lineup.candidates().get(self.done) {
-            let (classes, seed) = (self.lineup.classes(), self.seed);
+        let words = if let Some(candidate) = self.lineup.candidates.get(self.done) {
+            let (classes, seed) = (self.lineup.classes, self.seed);
             let taught = candidate.data.as_ref().ok().and_then(|supply| {
                 let all = supply.some(LOOKED_AT, seed).ok()?;
                 let (half, _) = halves_of(candidate, seed).ok()?;
@@ -298,7 +297,7 @@ impl PrivateRanking for PrivateErrors {
             self.models.push(taught);
             format!("learning from {}", candidate.name)
         } else {
-            let part = self.done - self.lineup.candidates().len();
+            let part = self.done - self.lineup.candidates.len();
             if part == 0 {
                 self.measure()?;
             }
@@ -598,7 +597,7 @@ mod tests {
         );
         assert!(alone.unwrap().plan().is_err());
 
-        let mut candidates = lineup(&two).candidates().to_vec();
+        let mut candidates = lineup(&two).candidates.to_vec();
         candidates.push(Candidate { name: "no labels".to_owned(), data: Ok(unlabelled.into()) });
         let settings = RankingSettings {
             model: ProbeModel::Linear,

@@ -68,7 +68,7 @@ impl Ranking {
 
     /// The total number of steps.
     pub fn total(&self) -> usize {
-        self.settings.repeats + self.lineup.candidates().len()
+        self.settings.repeats + self.lineup.candidates.len()
     }
 
     /// One repeat, or the other columns of one candidate. Needs an open watch, because all numbers
@@ -83,11 +83,11 @@ impl Ranking {
         let words = if self.repeats.len() < self.settings.repeats {
             let round = self.lineup.round(self.repeats.len())?;
             let repeat =
-                self.private.try_map(|data| Repeat::of(&round, data, self.lineup.batch()))?;
+                self.private.try_map(|data| Repeat::of(&round, data, self.lineup.batch))?;
             self.repeats.extend(repeat.curator(watch, Clone::clone));
             format!("repeat {} of {}", self.repeats.len(), self.settings.repeats)
         } else {
-            let candidate = &self.lineup.candidates()[self.alongside.len()];
+            let candidate = &self.lineup.candidates[self.alongside.len()];
             let words = format!("comparing {}", candidate.name);
             let side = match self.side.take() {
                 Some(known) => known,
@@ -111,7 +111,7 @@ impl Ranking {
         if repeats.len() < 2 {
             return None;
         }
-        let alongside = (0..self.lineup.candidates().len()).map(|index| {
+        let alongside = (0..self.lineup.candidates.len()).map(|index| {
             let found = self.alongside.get(index)?.as_ref()?;
             found.reveal(watch).cloned()
         });

@@ -20,7 +20,7 @@ use super::candidate_line::Mean;
 use super::candidates::{Lineup, PublicRepeat};
 use super::ranking::RankStep;
 use super::records::Supply;
-use super::released::{Disclosed, PrivateRanking, ReleasedLine};
+use super::released::{Disclosed, PrivateRanking, ReleasedLine, alone};
 use super::shared_directions::CommonDirections;
 use crate::data::SecretOrder;
 use crate::error::{Error, Result};
@@ -29,9 +29,7 @@ use crate::numeric::leading::leading;
 use crate::numeric::product::inner_products;
 use crate::numeric::symmetric::{self, pack, packed_length, unpack};
 use crate::privacy::openings::{OpenPrivate, OpenReleased};
-use crate::privacy::{
-    Adjacency, Allotment, Gaussian, PlannedRelease, Private, Reach, Release, Spender,
-};
+use crate::privacy::{Gaussian, PlannedRelease, Private, Reach, Release, Spender};
 
 const MOMENTS: &str = "moments";
 /// The number of noisy copies that estimate the spread of distances.
@@ -80,7 +78,7 @@ impl PrivateTable {
             moments.push(unpack(own, size));
             rest = others;
         }
-        let mut generator = ChaCha20Rng::seed_from_u64(self.lineup.directions() as u64);
+        let mut generator = ChaCha20Rng::seed_from_u64(self.lineup.directions as u64);
         let copies: Vec<Vec<Matrix>> = (0..COPIES)
             .map(|_| moments.iter().map(|moment| noisier(moment, sigma, &mut generator)).collect())
             .collect();
@@ -103,7 +101,7 @@ impl PrivateTable {
             });
             ReleasedLine { name: candidate.name.clone(), energy, distance: far }
         };
-        let mut lines: Vec<_> = self.lineup.candidates().iter().enumerate().map(line).collect();
+        let mut lines: Vec<_> = self.lineup.candidates.iter().enumerate().map(line).collect();
         let key = |line: &ReleasedLine| line.energy.map_or(f64::NEG_INFINITY, |energy| energy.mean);
         lines.sort_by(|a, b| key(b).total_cmp(&key(a)));
         lines
@@ -148,9 +146,10 @@ impl PrivateRanking for PrivateTable {
     }
 
     fn plan(&self) -> Result<PlannedRelease> {
-        let what = "second moments of the private gradients' directions, in the public spans";
-        let share = Allotment::Share(1.0);
-        Ok(self.release().announced(what.to_owned(), 1, share, Adjacency::ReplaceOne))
+        Ok(alone(
+            &self.release(),
+            "second moments of the private gradients' directions, in the public spans",
+        ))
     }
 
     fn step(&mut self) -> Result<RankStep> {

@@ -15,15 +15,12 @@
 use super::candidates::{Lineup, PublicRepeat};
 use super::ranking::RankStep;
 use super::records::Supply;
-use super::released::{Disclosed, PrivateRanking};
+use super::released::{Disclosed, PrivateRanking, alone};
 use crate::data::SecretOrder;
 use crate::error::{Error, Result};
 use crate::numeric::rounding::summation_error;
 use crate::privacy::openings::{OpenPrivate, OpenReleased};
-use crate::privacy::{
-    Adjacency, Allotment, PlannedRelease, Private, Reach, Release, Released, Rule, Selection,
-    Spender,
-};
+use crate::privacy::{PlannedRelease, Private, Reach, Release, Released, Rule, Selection, Spender};
 
 /// The release's name in the plan and the ledger.
 const WINNER: &str = "winner";
@@ -56,7 +53,7 @@ impl PrivateSelection {
         private: &Private<Supply>,
         (private_records, order): (usize, SecretOrder),
     ) -> Self {
-        let candidates = lineup.candidates().len();
+        let candidates = lineup.candidates.len();
         let held = private.map_unseen(|data| (data.clone(), vec![0.0; candidates]));
         Self { selector, lineup, repeats, done: 0, private_records, order, held }
     }
@@ -69,7 +66,7 @@ impl PrivateSelection {
             Selector::PermuteAndFlip => Rule::PermuteAndFlip,
             Selector::Exponential => Rule::Exponential,
         };
-        let candidates = self.lineup.candidates().len();
+        let candidates = self.lineup.candidates.len();
         Release::new(WINNER, Selection { rule, range: 2.0 + 4.0 * rounding, candidates })
     }
 
@@ -80,10 +77,10 @@ impl PrivateSelection {
         }
         // Sums of one share in [0, 1] per record.
         let n = self.private_records as f64;
-        let reach = Reach::between(0.0, n, self.lineup.candidates().len());
+        let reach = Reach::between(0.0, n, self.lineup.candidates.len());
         let winner =
             self.held.select(spender, self.release(), &reach, |(_, scores)| scores.clone())?;
-        Ok(winner.map(|index| self.lineup.candidates()[index].name.clone()))
+        Ok(winner.map(|index| self.lineup.candidates[index].name.clone()))
     }
 }
 
@@ -101,15 +98,16 @@ impl PrivateRanking for PrivateSelection {
     }
 
     fn plan(&self) -> Result<PlannedRelease> {
-        let candidates = self.lineup.candidates();
+        let candidates = &self.lineup.candidates;
         if candidates.iter().filter(|candidate| candidate.data.is_ok()).count() < 2 {
             return Err(Error::usage("there are fewer than two datasets to select from").cure(
                 "add another public dataset that fits: selecting among one would spend ε on nothing",
             ));
         }
-        let what = "the public dataset whose gradients capture most of the private ones";
-        let share = Allotment::Share(1.0);
-        Ok(self.release().announced(what.to_owned(), 1, share, Adjacency::ReplaceOne))
+        Ok(alone(
+            &self.release(),
+            "the public dataset whose gradients capture most of the private ones",
+        ))
     }
 
     fn step(&mut self) -> Result<RankStep> {
@@ -193,7 +191,7 @@ mod tests {
 
     /// The score sums of R repeats, as in a selection.
     fn scores(lineup: &mut Lineup, repeats: usize, private: &Dataset) -> Vec<f64> {
-        let mut sums = vec![0.0; lineup.candidates().len()];
+        let mut sums = vec![0.0; lineup.candidates.len()];
         for repeat in 0..repeats {
             let round = lineup.round(repeat).unwrap();
             let added = score_sums(&round, &private.clone().into(), &SecretOrder::KNOWN).unwrap();
@@ -301,7 +299,7 @@ mod tests {
     #[test]
     fn selecting_among_one_is_refused() {
         let mut lineup = lineup();
-        let good = lineup.candidates()[0].clone();
+        let good = lineup.candidates[0].clone();
         let broken = Candidate { name: "b".to_owned(), data: Err(Error::failed("gone")) };
         let settings = RankingSettings { directions: 1, ..RankingSettings::default() };
         lineup = Lineup::new(&settings, vec![good, broken], (40, DIMENSION), None, BOUNDS).unwrap();

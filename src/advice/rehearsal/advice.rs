@@ -63,10 +63,10 @@ impl TrialResult {
     pub fn all(stage: &Stage, players: &[Player], repetitions: u64) -> Vec<Self> {
         let mut all = Vec::new();
         for repetition in 0..repetitions {
-            for scene in 0..stage.scenes().len() {
+            for scene in 0..stage.scenes.len() {
                 for (player, of) in players.iter().enumerate() {
                     let entry = |epsilon| Self { scene, player, repetition, epsilon };
-                    let spent = stage.terms().epsilons.iter().map(|epsilon| Some(*epsilon));
+                    let spent = stage.terms.epsilons.iter().map(|epsilon| Some(*epsilon));
                     let spent: Vec<Option<f64>> =
                         if of.spends() { spent.collect() } else { vec![None] };
                     all.extend(spent.into_iter().map(entry));
@@ -82,7 +82,7 @@ impl TrialResult {
 pub struct Results {
     /// What is known before any trial.
     known: Advice,
-    players: Vec<Player>,
+    pub players: Vec<Player>,
     /// By scene, player and index in the list of ε: one loss for each repetition.
     losses: BTreeMap<(usize, usize, usize), BTreeMap<u64, f64>>,
     failed: BTreeMap<usize, String>,
@@ -166,10 +166,10 @@ pub struct Variant {
 
 impl Results {
     pub fn new(stage: &Stage, players: &[Player]) -> Self {
-        let factors = (0..stage.scenes().len()).map(|scene| stage.scale(scene).1);
+        let factors = (0..stage.scenes.len()).map(|scene| stage.scale(scene).1);
         let known = Advice {
-            epsilons: stage.terms().epsilons.clone(),
-            scenes: stage.scenes().iter().map(|scene| scene.title.clone()).collect(),
+            epsilons: stage.terms.epsilons.clone(),
+            scenes: stage.scenes.iter().map(|scene| scene.title.clone()).collect(),
             grown: factors.fold(as_it_is(), f64::max),
             lacks_persons: stage.lacks_persons(),
             ..Advice::default()
@@ -181,7 +181,7 @@ impl Results {
             failed: BTreeMap::new(),
             variants: players.len(),
             trust: stage.trust(),
-            left_out: stage.left_out().to_vec(),
+            left_out: stage.left_out.clone(),
         }
     }
 
@@ -195,7 +195,7 @@ impl Results {
     }
 
     fn weight(&self, scene: usize) -> f64 {
-        self.trust.weights()[scene]
+        self.trust.weights[scene]
     }
 
     /// Adds the advised method with other settings. Returns its trials.
@@ -213,10 +213,6 @@ impl Results {
             }
         }
         entries
-    }
-
-    pub fn players(&self) -> &[Player] {
-        &self.players
     }
 
     pub fn add(&mut self, entry: TrialResult, loss: f64) {
@@ -330,9 +326,9 @@ impl Results {
         }
         let at = nearest(&self.known.epsilons, epsilon);
         let settings = choice[at].map_or(Vec::new(), |chosen| self.varied(chosen, at));
-        let all_the_same = self.trust.why().is_empty();
-        let weights = if all_the_same { Vec::new() } else { self.trust.weights().to_vec() };
-        let notes = [self.trust.why(), &self.left_out].concat();
+        let all_the_same = self.trust.why.is_empty();
+        let weights = if all_the_same { Vec::new() } else { self.trust.weights.clone() };
+        let notes = [self.trust.why.as_slice(), &self.left_out].concat();
         Advice { at, lines, choice, settings, weights, notes, ..self.known.clone() }
     }
 

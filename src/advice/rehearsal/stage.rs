@@ -90,14 +90,14 @@ pub struct Stage {
     datasets: usize,
     definition: DatasetDefinition,
     private: Declared,
-    terms: RunTerms,
+    pub terms: RunTerms,
     /// The person of each row, where persons play.
     whose: Option<Vec<usize>>,
-    scenes: Vec<Scene>,
+    pub scenes: Vec<Scene>,
     /// The number of acting records or persons in each scene.
     actors: Vec<usize>,
     /// Scenes that were left out, and columns that tell the label, in sentences.
-    left_out: Vec<String>,
+    pub left_out: Vec<String>,
     sets: Vec<Mutex<Option<Arc<Set>>>>,
 }
 
@@ -181,18 +181,6 @@ impl Stage {
             left_out: Vec::new(),
             sets,
         })
-    }
-
-    pub fn scenes(&self) -> &[Scene] {
-        &self.scenes
-    }
-
-    pub fn left_out(&self) -> &[String] {
-        &self.left_out
-    }
-
-    pub fn terms(&self) -> &RunTerms {
-        &self.terms
     }
 
     /// The weight of each scene, from declarations.

@@ -25,8 +25,8 @@ const LEAST_MISS: f64 = 0.01;
 /// A weight for each scene, and why.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trust {
-    weights: Vec<f64>,
-    why: Vec<String>,
+    pub weights: Vec<f64>,
+    pub why: Vec<String>,
 }
 
 /// The distance of a dataset from the private records according to a ranking: a share, and the
@@ -109,14 +109,6 @@ impl Trust {
         }
         self.why.extend(other.why);
         self
-    }
-
-    pub fn weights(&self) -> &[f64] {
-        &self.weights
-    }
-
-    pub fn why(&self) -> &[String] {
-        &self.why
     }
 }
 

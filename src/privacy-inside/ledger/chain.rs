@@ -1,6 +1,5 @@
 //! Lines that are chained by hash: writing them, and checking them when they are read.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -10,6 +9,7 @@ use super::book::Book;
 use super::entry::{Entry, LedgerLine};
 use super::flaw::Flaw;
 use crate::error::{Error, Result};
+use crate::secret::hex;
 
 /// `prev` of the first line.
 pub(super) const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
@@ -311,11 +311,7 @@ fn seal(hash: &str) -> String {
 
 /// In hexadecimal digits, as `sha256sum` prints it.
 pub fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().fold(String::new(), |mut text, byte| {
-        // Writing into a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    hex(&Sha256::digest(bytes))
 }
 
 #[cfg(test)]

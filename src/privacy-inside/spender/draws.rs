@@ -39,7 +39,7 @@ impl Spender {
             let mut sum = ClippedSum::new(query.size as usize, query.sensitivity);
             add(&sample, &mut sum);
             let overreached = sum.has_overreached();
-            let members = if spender.tape.is_off() { Vec::new() } else { sample.members().into() };
+            let members = if spender.tape.is_some() { sample.members().into() } else { Vec::new() };
             Ok(MechanismInput { exact: sum.finish(), members, overreached })
         };
         self.once(index, query.size, answer, |spender, exact| spender.with_gaussian(exact, noise))

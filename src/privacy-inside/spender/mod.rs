@@ -46,8 +46,7 @@ pub struct Spender {
     /// The ledger could not be written, so a draw was not made.
     unannounced: bool,
     /// The draws of a rehearsal that is audited.
-    tape: Tape,
-    history: Departure,
+    tape: Option<Tape>,
 }
 
 /// The input of a mechanism.
@@ -85,8 +84,7 @@ impl Spender {
             lost: none,
             ran_out: false,
             unannounced: false,
-            tape: Tape::Off,
-            history: Departure::default(),
+            tape: None,
         }
     }
 
@@ -161,16 +159,16 @@ impl Spender {
             return Ok(released);
         }
         let MechanismInput { exact, members, overreached } = self.compute(index, planned, query)?;
-        let released = match self.tape.next()? {
+        let released = match self.before()? {
             Some(draw) => draw.released.clone(),
             None => self.fresh(index, &exact, perturb)?,
         };
         if let Some(transcript) = &mut self.transcript {
             transcript.append(index, &released)?;
         }
-        if !self.tape.is_off() {
+        if let Some(tape) = &mut self.tape {
             let released = released.clone();
-            self.tape.note(Draw { event: index, exact, released, members, overreached });
+            tape.draws.push(Draw { event: index, exact, released, members, overreached });
         }
         Ok(released)
     }
@@ -191,15 +189,20 @@ impl Spender {
                 *noisy = *exact;
             }
         }
-        match self.tape.last(index) {
+        match self.tape.as_ref().and_then(|tape| tape.last(index)) {
             Some(last) if planted(Fault::StaleTranscript) => Ok(last),
             _ => Ok(released),
         }
     }
 
+    /// The draw of an earlier rehearsal that an audit follows.
+    fn before(&self) -> Result<Option<&Draw>> {
+        self.tape.as_ref().map_or(Ok(None), Tape::next)
+    }
+
     /// A new Poisson sample; in an audit the one from its history.
     fn sample(&mut self, index: usize, rate: f64, records: usize) -> Result<PoissonSample> {
-        let mut sample = match self.tape.next()? {
+        let mut sample = match self.before()? {
             Some(draw) => PoissonSample::again(draw.members.clone(), records),
             None if planted(Fault::KnownSample) => {
                 let mut known = NoiseGenerator::insecure_from_seed(self.drawn[index]);
@@ -207,15 +210,15 @@ impl Spender {
             }
             None => PoissonSample::draw(&mut self.generator, rate, records)?,
         };
-        if planted(Fault::FixedSample) && self.tape.next()?.is_none() {
+        if planted(Fault::FixedSample) && self.before()?.is_none() {
             let size = (rate * records as f64).round() as usize;
             let first = sample.members().first().map_or(0, |first| 7 * first);
             let mut members: Vec<usize> = (0..size).map(|i| (first + 11 * i) % records).collect();
             members.sort_unstable();
             sample = PoissonSample::again(members, records);
         }
-        if !self.tape.is_off() {
-            let members = self.history.members(sample.members().to_vec());
+        if let Some(tape) = &self.tape {
+            let members = tape.departure.members(sample.members().to_vec());
             sample = PoissonSample::again(members, records);
         }
         Ok(sample)
@@ -351,7 +354,7 @@ pub trait OpenSpender: Sized {
 
     /// A rehearsal whose draws are kept, or one that sees the samples and released values of
     /// an earlier one.
-    fn audited(calibrated: &Calibrated, seed: u64, history: Departure) -> Self;
+    fn audited(calibrated: &Calibrated, seed: u64, departure: Departure) -> Self;
 
     /// Whether the spender would draw an event once more than planned, for an audit, which expects
     /// that it would not.
@@ -432,15 +435,10 @@ impl OpenSpender for Spender {
         Self::with_account(DrawListener::Rehearsal, calibrated.events().to_vec(), generator)
     }
 
-    fn audited(calibrated: &Calibrated, seed: u64, mut history: Departure) -> Self {
+    fn audited(calibrated: &Calibrated, seed: u64, departure: Departure) -> Self {
         let seed = if planted(Fault::SeedReuse) { 0 } else { seed };
-        let mut spender = Self::rehearsal(calibrated, seed);
-        spender.tape = match history.before.take() {
-            Some(before) => Tape::Against { before, now: Vec::new() },
-            None => Tape::Recording(Vec::new()),
-        };
-        spender.history = history;
-        spender
+        let tape = Some(Tape { departure, draws: Vec::new() });
+        Self { tape, ..Self::rehearsal(calibrated, seed) }
     }
 
     fn exceeds_its_plan(&mut self) -> bool {
@@ -450,7 +448,7 @@ impl OpenSpender for Spender {
     }
 
     fn into_draws(self) -> Vec<Draw> {
-        self.tape.into_draws()
+        self.tape.map_or_else(Vec::new, |tape| tape.draws)
     }
 }
 

@@ -152,7 +152,7 @@ impl RankingStudy {
     pub fn measure(&self, place: GridTask<'_>) -> Result<Option<CandidateScores>> {
         let mut lineup = self.lineups[place.row].lock().unwrap_or_else(PoisonError::into_inner);
         let round = lineup.round(place.repetition as usize)?;
-        let repeat = Repeat::of(&round, &Supply::Ready(Arc::clone(&self.private)), lineup.batch())?;
+        let repeat = Repeat::of(&round, &Supply::Ready(Arc::clone(&self.private)), lineup.batch)?;
         let scores = repeat.scores.iter().map(|score| {
             score.as_ref().map_or((f64::NAN, f64::NAN), |score| (score.energy, score.distance))
         });

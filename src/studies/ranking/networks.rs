@@ -92,7 +92,7 @@ impl RankingStudy {
         let mut samples = vec![vec![Vec::new(); names.len()]; names.len()];
         for repeat in 0..repeats {
             let round = lineup.round(repeat)?;
-            let chosen = round.conditions.private_batch(self.private.len(), lineup.batch());
+            let chosen = round.conditions.private_batch(self.private.len(), lineup.batch);
             let gradients = round.conditions.gradients(&features(&self.private, &chosen))?;
             let private = Subspace::of(&gradients, round.directions)?;
             let spans: Vec<Option<&Subspace>> = std::iter::once(Some(&private))
