@@ -14,7 +14,7 @@
 //!
 //! | opening | who may call it | what passes | what holds it |
 //! |---|---|---|---|
-//! | [`Private::transform`], [`Private::try_transform`] | everybody | nothing: the result stays private | `fn` pointers capture nothing; a failure is a [`PrivateFault`]: fixed words and a position |
+//! | [`Private::transform`], [`Private::try_transform`] | everybody | nothing: the result stays private | `fn` pointers capture nothing; a failure is a [`PrivateFault`]: fixed words |
 //! | [`OpenPrivate::map_unseen`], `map_usable`, `try_map` | insiders | nothing, but see below | `Fn + Sync`: no captured `Cell` or `RefCell` |
 //! | [`OpenPrivate::together`] | insiders | nothing: the result stays private | – |
 //! | [`OpenPrivate::release_gaussian`] and the other releases, `select` | insiders | a noisy value | the [`Spender`]: ledger first, sensitivity from the plan, the query clipped to its [`Reach`], nothing that is not finite |
@@ -230,34 +230,23 @@ pub trait OpenPrivate<T>: Sized + inside::Inside<T> {
 
 impl<T> OpenPrivate<T> for Private<T> {}
 
-/// Why private data cannot be used: fixed words and a position, never content.
+/// Why private data cannot be used: fixed words, never content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PrivateFault {
     what: &'static str,
     cure: &'static str,
-    record: Option<usize>,
 }
 
 impl PrivateFault {
     /// A fault of the data as a whole.
     pub const fn new(what: &'static str, cure: &'static str) -> Self {
-        Self { what, cure, record: None }
-    }
-
-    /// Attributes the fault to one record, counted from 1.
-    #[must_use]
-    pub const fn of_record(self, record: usize) -> Self {
-        Self { record: Some(record), ..self }
+        Self { what, cure }
     }
 }
 
 impl From<PrivateFault> for Error {
     fn from(fault: PrivateFault) -> Self {
-        let error = Self::failed(fault.what).cure(fault.cure);
-        match fault.record {
-            Some(record) => error.at(format!("private record {record}")),
-            None => error,
-        }
+        Self::failed(fault.what).cure(fault.cure)
     }
 }
 
@@ -466,11 +455,11 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_says_where_and_nothing_of_what() {
-        let fault = PrivateFault::new("a label is missing", "fill it in").of_record(7);
+    fn a_fault_says_fixed_words_and_nothing_of_what() {
+        let fault = PrivateFault::new("a label is missing", "fill it in");
         let data = Private::new(vec![61.5]);
         let error = data.map_usable(|_| Err::<(), _>(fault)).err().unwrap();
-        assert_eq!(error.place(), Some("private record 7"));
+        assert_eq!((error.what(), error.place()), ("a label is missing", None));
         assert!(!error.to_string().contains("61"), "{error}");
     }
 }

@@ -301,11 +301,6 @@ impl Account {
         only.map(|unit| protected_words(Some(unit)))
     }
 
-    /// Everything charged so far.
-    pub fn composition(&self) -> Result<Composition> {
-        Composition::of(&self.charged_events())
-    }
-
     /// ε spent so far at `delta`; `None` when nothing was spent.
     pub fn spent(&self, delta: f64) -> Result<Option<Guarantee>> {
         self.spent_with(&[], delta)

@@ -203,7 +203,7 @@ impl Spender {
     /// A new Poisson sample; in an audit the one from its history.
     fn sample(&mut self, index: usize, rate: f64, records: usize) -> Result<PoissonSample> {
         let mut sample = match self.before()? {
-            Some(draw) => PoissonSample::again(draw.members.clone(), records),
+            Some(draw) => PoissonSample::again(draw.members.clone()),
             None if planted(Fault::KnownSample) => {
                 let mut known = NoiseGenerator::insecure_from_seed(self.drawn[index]);
                 PoissonSample::draw(&mut known, rate, records)?
@@ -215,11 +215,11 @@ impl Spender {
             let first = sample.members().first().map_or(0, |first| 7 * first);
             let mut members: Vec<usize> = (0..size).map(|i| (first + 11 * i) % records).collect();
             members.sort_unstable();
-            sample = PoissonSample::again(members, records);
+            sample = PoissonSample::again(members);
         }
         if let Some(tape) = &self.tape {
             let members = tape.departure.members(sample.members().to_vec());
-            sample = PoissonSample::again(members, records);
+            sample = PoissonSample::again(members);
         }
         Ok(sample)
     }
