@@ -250,10 +250,10 @@ fn epsilons(text: &str) -> Result<Vec<f64>> {
 
 fn as_text(found: &rehearse::RehearsalProgress, plan: &PlanDefinition) -> String {
     let advice = &found.advice;
-    let count = advice.scenes.len();
+    let count = advice.cases.len();
     let s = if count == 1 { "" } else { "s" };
     let mut lines =
-        vec![format!("{} · {count} rehearsal{s}: {}", plan.name, advice.scenes.join(", "))];
+        vec![format!("{} · {count} rehearsal{s}: {}", plan.name, advice.cases.join(", "))];
     lines.push("Error relative to public data alone (below 1 is better):".to_owned());
     let rows: Vec<&PlayerLine> = advice.sorted().collect();
     let width = rows.iter().map(|line| line.player.title().chars().count()).max().unwrap_or(0);
@@ -273,7 +273,7 @@ fn as_text(found: &rehearse::RehearsalProgress, plan: &PlanDefinition) -> String
             .concat();
         let last = match (&line.failed, line.standings.get(advice.at).copied().flatten()) {
             (_, Some(_)) if line.player == Player::NoPrivacy => String::new(),
-            (_, Some(found)) => format!("{:>3} of {}", found.best_in, found.scenes),
+            (_, Some(found)) => format!("{:>3} of {}", found.best_in, found.cases),
             (Some(why), None) => why.clone(),
             (None, None) => String::new(),
         };
@@ -303,7 +303,7 @@ fn as_json(advice: &Advice, plan: &PlanDefinition) -> Value {
         found.map(|found| {
             json!({
                 "ratio": found.ratio, "least": found.least, "most": found.most,
-                "best_in": found.best_in, "rehearsals": found.scenes, "spread": found.spread,
+                "best_in": found.best_in, "rehearsals": found.cases, "spread": found.spread,
             })
         })
     };
@@ -320,7 +320,7 @@ fn as_json(advice: &Advice, plan: &PlanDefinition) -> Value {
         "plan": plan.name,
         "epsilons": advice.epsilons,
         "odds_change_by_at_most": advice.epsilons.iter().map(|e| e.exp()).collect::<Vec<_>>(),
-        "rehearsals": advice.scenes,
+        "rehearsals": advice.cases,
         "weights": advice.weights,
         "players": advice.lines.iter().map(line).collect::<Vec<_>>(),
         "advised": chosen.collect::<Vec<_>>(),

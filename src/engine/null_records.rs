@@ -351,7 +351,7 @@ fn a_ranking_tells_nothing_of_a_record_that_cannot_be_used() {
         let loaded: Vec<_> = load(&session, directory.path()).into_iter().map(Arc::new).collect();
         let field =
             prepare(&session, &session.ranking, &loaded, &PreparedStore::default()).unwrap();
-        (field.private_records, field.lineup.remarks())
+        (field.private_records, field.setup.remarks())
     };
     assert_eq!(field(&damaged(&lines, &[b"x,y\n"], 1)[0]), field(&lines.concat()));
 }

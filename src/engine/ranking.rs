@@ -40,8 +40,8 @@ use crate::privacy::openings::OpenPrivate;
 use crate::privacy::{CuratorOnly, Guarantee, Private, Target, Watch};
 use crate::rank::ranking::RankStep;
 use crate::rank::{
-    Candidate, Comparison, Disclosed, Lineup, PrivateDirection, PrivateErrors, PrivateRanking,
-    PrivateSelection, PrivateTable, Ranking, Selector, Supply,
+    Candidate, Comparison, Disclosed, PrivateDirection, PrivateErrors, PrivateRanking,
+    PrivateSelection, PrivateTable, Ranking, RankingSetup, Selector, Supply,
 };
 use crate::session::ranking_record::{self, ReleasedRanking};
 use crate::session::{Loaded, RankingDefinition, Session, Workspace};
@@ -129,7 +129,7 @@ pub enum Findings {
 
 /// The datasets of a ranking, prepared in the same way.
 pub struct RankingField {
-    pub lineup: Lineup,
+    pub setup: RankingSetup,
     pub private: Private<Supply>,
     /// n; public under replace-one.
     pub private_records: usize,
@@ -146,7 +146,7 @@ pub fn rank(job: &RankingJob, tell: &mut dyn FnMut(RankingMoment)) -> Result<Ran
     let publics = publics.filter_map(|name| named(&datasets, name).ok().map(Arc::as_ref));
     let publics: Vec<&Loaded> = publics.collect();
     overlap::refuse_private_rows(private, &publics, &job.workspace, &job.watch)?;
-    let RankingField { lineup, private: data, private_records } =
+    let RankingField { setup, private: data, private_records } =
         prepare(&job.session, definition, &datasets, &job.prepared)?;
     let repeats = definition.settings.repeats;
     let order = private.order.as_ref().map(|order| order.choices);
@@ -156,24 +156,24 @@ pub fn rank(job: &RankingJob, tell: &mut dyn FnMut(RankingMoment)) -> Result<Ran
     // more places than others.
     let one_of_each = || data.map_unseen(Supply::one_of_each);
     match job.manner {
-        Manner::Curator => curator(job, private, lineup, one_of_each(), tell),
+        Manner::Curator => curator(job, private, setup, one_of_each(), tell),
         Manner::Errors(target) => {
             let seed = definition.settings.seed;
             let unit = private.definition.unit.as_ref();
             let most = unit.map_or(1, |_| private.definition.most_records());
-            let work = PrivateErrors::new(lineup, seed, &data, (private_records, most))?;
+            let work = PrivateErrors::new(setup, seed, &data, (private_records, most))?;
             privately(job, private, Box::new(work), target, tell)
         }
         Manner::Winner(selector, target) => {
-            let work = PrivateSelection::new(selector, lineup, repeats, &one_of_each(), records);
+            let work = PrivateSelection::new(selector, setup, repeats, &one_of_each(), records);
             privately(job, private, Box::new(work), target, tell)
         }
         Manner::Table(target) => {
-            let work = PrivateTable::new(lineup, repeats, &one_of_each(), records)?;
+            let work = PrivateTable::new(setup, repeats, &one_of_each(), records)?;
             privately(job, private, Box::new(work), target, tell)
         }
         Manner::Direction(target) => {
-            let work = PrivateDirection::new(lineup, &one_of_each(), records)?;
+            let work = PrivateDirection::new(setup, &one_of_each(), records)?;
             privately(job, private, Box::new(work), target, tell)
         }
     }
@@ -182,7 +182,7 @@ pub fn rank(job: &RankingJob, tell: &mut dyn FnMut(RankingMoment)) -> Result<Ran
 fn curator(
     job: &RankingJob,
     private: &Loaded,
-    lineup: Lineup,
+    setup: RankingSetup,
     data: Private<Supply>,
     tell: &mut dyn FnMut(RankingMoment),
 ) -> Result<RankingSummary> {
@@ -196,15 +196,15 @@ fn curator(
     let budget = job.session.budgets.get(&private.definition.name);
     let account = OpenAccount::open(private, &job.workspace, budget)?.id;
     look::note(private, &job.workspace, UNPROTECTED)?;
-    let ranking = Ranking::new(&job.session.ranking.settings, lineup, data);
-    let mut about = About::of(ranking.lineup(), ranking.lineup().remarks());
+    let ranking = Ranking::new(&job.session.ranking.settings, setup, data);
+    let mut about = About::of(ranking.setup(), ranking.setup().remarks());
     tell(RankingMoment::Begun { total: ranking.total(), remarks: about.remarks.clone() });
     let watch = job.watch.clone();
     let step = move |ranking: &mut Ranking| {
         let step = ranking.step(&watch)?;
         let comparison = ranking.comparison(&watch).map(Box::new);
         let done = step.done;
-        Ok(((About::of(ranking.lineup(), ranking.lineup().remarks()), step, comparison), done))
+        Ok(((About::of(ranking.setup(), ranking.setup().remarks()), step, comparison), done))
     };
     let mut comparison = None;
     let stopped = in_steps(ranking, step, &job.control, |(so_far, step, table)| {
@@ -242,7 +242,7 @@ fn privately(
         outlook.push(delta::warning(target.delta, private.rows as u64));
     }
     if job.control.is_stopped() {
-        let about = About::of(work.lineup(), work.remarks());
+        let about = About::of(work.setup(), work.remarks());
         return Ok(summary(private, Findings::Nothing, about, true));
     }
     let name = &private.definition.name;
@@ -252,11 +252,11 @@ fn privately(
     account.admit(&purpose)?;
     let remarks = [work.remarks(), outlook.clone()].concat();
     tell(RankingMoment::Begun { total: work.repeats(), remarks });
-    let mut about = About::of(work.lineup(), work.remarks());
+    let mut about = About::of(work.setup(), work.remarks());
     let step = |work: &mut Box<dyn PrivateRanking + Send>| {
         let step = work.step()?;
         let done = step.done;
-        Ok(((About::of(work.lineup(), work.remarks()), step), done))
+        Ok(((About::of(work.setup(), work.remarks()), step), done))
     };
     let stepped = in_steps(work, step, &job.control, |(so_far, step)| {
         about = so_far;
@@ -334,8 +334,8 @@ struct About {
 }
 
 impl About {
-    fn of(lineup: &Lineup, remarks: Vec<String>) -> Self {
-        let left_out = lineup.candidates.iter().filter_map(|candidate| {
+    fn of(setup: &RankingSetup, remarks: Vec<String>) -> Self {
+        let left_out = setup.candidates.iter().filter_map(|candidate| {
             Some((candidate.name.clone(), candidate.data.as_ref().err()?.clone()))
         });
         Self { remarks, left_out: left_out.collect() }
@@ -372,12 +372,10 @@ pub fn prepare(
     let records = store.ranking.get(source, || prepared(definition, private, &publics))?;
     let RankingRecords { candidates, bounds, dimension, classes, remark, .. } = &*records;
     let shape = (private.rows, *dimension);
-    let lineup = Lineup::new(&definition.settings, candidates.clone(), shape, *classes, *bounds)?;
-    Ok(RankingField {
-        lineup: lineup.with_remark(remark.clone()),
-        private: records.private.share(),
-        private_records: private.rows,
-    })
+    let mut setup =
+        RankingSetup::new(&definition.settings, candidates.clone(), shape, *classes, *bounds)?;
+    setup.of_data.extend(remark.clone());
+    Ok(RankingField { setup, private: records.private.share(), private_records: private.rows })
 }
 
 /// Brings the private dataset and every candidate that fits into the same features, with

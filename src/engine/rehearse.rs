@@ -1,8 +1,8 @@
 //! Rehearses a plan: its public datasets play the private one, on all cores. The results are kept
 //! in the workspace.
 //!
-//! [`stage_of`] takes only the number of records and the definition of the private dataset. The
-//! contents of its rows cannot get in: a [`Stage`] is made of public tables and [`Declared`].
+//! [`data_of`] takes only the number of records and the definition of the private dataset. The
+//! contents of its rows cannot get in: [`RehearsalData`] are made of public tables and [`Declared`].
 
 use std::collections::BTreeMap;
 use std::collections::HashSet;
@@ -26,8 +26,8 @@ use crate::methods::{self, STEPS_VERSION};
 use crate::numeric::parallel;
 use crate::privacy::Watch;
 use crate::rehearsal::advice::{Advice, Results, TrialResult};
-use crate::rehearsal::scene::{FEWEST_ACTING, FEWEST_PERSONS};
-use crate::rehearsal::{Declared, Player, RunTerms, Stage, Trust, player};
+use crate::rehearsal::case::{FEWEST_ACTING, FEWEST_PERSONS};
+use crate::rehearsal::{Declared, Player, RehearsalData, RunTerms, Trust, player};
 use crate::session::notebook::{self, Notebook, TrialKey};
 use crate::session::{Loaded, PlanDefinition, Session, Workspace};
 
@@ -132,14 +132,14 @@ pub fn rehearse(
     // A private row among the public ones would play with them.
     let (private, publics) = roles(&job.plan, &loaded)?;
     overlap::refuse_private_rows(private, &publics, &job.workspace, &Watch::sealed())?;
-    let stage = Arc::new(stage_of(job, &loaded)?);
+    let data = Arc::new(data_of(job, &loaded)?);
     let players = players(job, &loaded)?;
     let notebook = Notebook::open(&job.workspace, &name_of(&job.plan, &loaded)?)?;
-    let trust = trust(job, private, &stage)?;
-    let results = Results::new(&stage, &players).trusting(trust);
-    let repetitions = job.repetitions.unwrap_or_else(|| stage.repetitions());
-    let entries = TrialResult::all(&stage, &players, repetitions);
-    let mut work = Work { job, stage, notebook, results, played: 0 };
+    let trust = trust(job, private, &data)?;
+    let results = Results::new(&data, &players).trusting(trust);
+    let repetitions = job.repetitions.unwrap_or_else(|| data.repetitions());
+    let entries = TrialResult::all(&data, &players, repetitions);
+    let mut work = Work { job, data, notebook, results, played: 0 };
     let mut progress = work.play(entries, tell)?;
     // The advised method may do better with other settings; only a complete rehearsal tries them.
     if job.part == WHOLE && !job.control.is_stopped() {
@@ -156,23 +156,23 @@ pub fn rehearse(
     Ok(progress)
 }
 
-/// The weights of scenes from earlier rankings: released ones, and exact ones if requested.
-fn trust(job: &RehearsalJob, private: &Loaded, stage: &Stage) -> Result<Trust> {
-    let scenes = &stage.scenes;
+/// The weights of cases from earlier rankings: released ones, and exact ones if requested.
+fn trust(job: &RehearsalJob, private: &Loaded, data: &RehearsalData) -> Result<Trust> {
+    let cases = &data.cases;
     let found = match &job.exact {
         Some(watch) => Some(resemblance::exact(private, &job.workspace, watch)?),
         None => resemblance::released(private, &job.workspace),
     };
     Ok(found.map_or_else(
-        || Trust::equal(scenes.len()),
-        |(misses, words)| Trust::of_ranking(scenes, &misses, &words),
+        || Trust::equal(cases.len()),
+        |(misses, words)| Trust::of_ranking(cases, &misses, &words),
     ))
 }
 
 /// A rehearsal under way.
 struct Work<'a> {
     job: &'a RehearsalJob,
-    stage: Arc<Stage>,
+    data: Arc<RehearsalData>,
     notebook: Notebook,
     results: Results,
     /// Trials that were completed, now or in an earlier session.
@@ -191,7 +191,7 @@ impl Work<'_> {
         let mut waiting = Vec::new();
         let (part, parts) = self.job.part;
         for (at, entry) in entries.into_iter().enumerate() {
-            match self.notebook.find(&key_of(&entry, &self.stage, &players)) {
+            match self.notebook.find(&key_of(&entry, &self.data, &players)) {
                 Some(loss) => {
                     self.results.add(entry, loss);
                     self.played += 1;
@@ -217,7 +217,7 @@ impl Work<'_> {
             };
             match found {
                 Ok(loss) => {
-                    self.notebook.note(key_of(&entry, &self.stage, &players), loss)?;
+                    self.notebook.note(key_of(&entry, &self.data, &players), loss)?;
                     self.results.add(entry, loss);
                 }
                 Err(error) => self.results.fail(entry, &error),
@@ -237,7 +237,7 @@ impl Work<'_> {
         waiting: Vec<TrialResult>,
     ) -> Receiver<(TrialResult, Result<f64>)> {
         let trials = Arc::new(Trials {
-            stage: Arc::clone(&self.stage),
+            data: Arc::clone(&self.data),
             players: players.to_vec(),
             queue: Mutex::new(TrialQueue { waiting, costs: BTreeMap::new() }),
             control: self.job.control.clone(),
@@ -245,7 +245,7 @@ impl Work<'_> {
         let (sender, receiver) = channel();
         std::thread::spawn(move || {
             // The first number on screen waits for the first trial, which learns from all public
-            // records of its scene: it has every thread to itself.
+            // records of its case: it has every thread to itself.
             if !trials.play_one(&sender) {
                 return;
             }
@@ -258,22 +258,22 @@ impl Work<'_> {
     }
 }
 
-/// The public records of a plan as a stage. How many records fall on each side of the hold-out
+/// The public records of a plan for its rehearsals. How many records fall on each side of the hold-out
 /// depends on their number alone, which is public.
-fn stage_of(job: &RehearsalJob, loaded: &[&Loaded]) -> Result<Stage> {
+fn data_of(job: &RehearsalJob, loaded: &[&Loaded]) -> Result<RehearsalData> {
     let (private, publics) = roles(&job.plan, loaded)?;
     let records = training_records(private, &job.plan)?;
     let declared = Declared { rows: private.rows, records, definition: private.definition.clone() };
-    stage_from(&job.plan.resolved(&job.workspace), &job.epsilons, declared, &publics)
+    data_from(&job.plan.resolved(&job.workspace), &job.epsilons, declared, &publics)
 }
 
-/// The stage from public and declared values.
-fn stage_from(
+/// The data of rehearsals from public and declared values.
+fn data_from(
     plan: &PlanDefinition,
     epsilons: &[f64],
     declared: Declared,
     publics: &[&Loaded],
-) -> Result<Stage> {
+) -> Result<RehearsalData> {
     let private = &declared.definition;
     let own = &publics[0].definition;
     let Some(label) = own.label.clone().filter(|_| private.label == own.label) else {
@@ -323,9 +323,9 @@ fn stage_from(
     };
     let owners = (owners.as_slice(), plan.public.as_slice());
     let protects_persons = private.unit.is_some();
-    let stage = Stage::new(table, definition, declared, terms, owners, &shifted)?;
-    if stage.scenes.is_empty() {
-        let by_person = protects_persons && !stage.lacks_persons();
+    let data = RehearsalData::new(table, definition, declared, terms, owners, &shifted)?;
+    if data.cases.is_empty() {
+        let by_person = protects_persons && !data.lacks_persons();
         let persons =
             if by_person { format!(" of {FEWEST_PERSONS} persons") } else { String::new() };
         return Err(Error::refused(format!(
@@ -335,7 +335,7 @@ fn stage_from(
         ))
         .cure("add a second public dataset, or keep columns by which the records differ"));
     }
-    Ok(stage)
+    Ok(data)
 }
 
 /// The plan's released score, if the run's budget pays for it. A score covered by the noise of
@@ -441,9 +441,9 @@ fn players(job: &RehearsalJob, loaded: &[&Loaded]) -> Result<Vec<Player>> {
     Ok(players)
 }
 
-fn key_of(entry: &TrialResult, stage: &Stage, players: &[Player]) -> TrialKey {
+fn key_of(entry: &TrialResult, data: &RehearsalData, players: &[Player]) -> TrialKey {
     TrialKey {
-        scene: stage.scenes[entry.scene].name(),
+        scene: data.cases[entry.case].name(),
         player: players[entry.player].id(),
         repetition: entry.repetition,
         epsilon: entry.epsilon,
@@ -451,7 +451,7 @@ fn key_of(entry: &TrialResult, stage: &Stage, players: &[Player]) -> TrialKey {
 }
 
 struct Trials {
-    stage: Arc<Stage>,
+    data: Arc<RehearsalData>,
     players: Vec<Player>,
     queue: Mutex<TrialQueue>,
     control: Control,
@@ -476,9 +476,9 @@ impl TrialQueue {
 }
 
 impl TrialQueue {
-    /// Takes out the other trials of the same player in the same scene.
+    /// Takes out the other trials of the same player in the same case.
     fn withdraw(&mut self, of: TrialResult) -> Vec<TrialResult> {
-        let same = |other: &TrialResult| (other.scene, other.player) == (of.scene, of.player);
+        let same = |other: &TrialResult| (other.case, other.player) == (of.case, of.player);
         let (out, rest) = std::mem::take(&mut self.waiting).into_iter().partition(same);
         self.waiting = rest;
         out
@@ -495,10 +495,10 @@ impl Trials {
         let Some(entry) = queue().next() else { return false };
         let start = Instant::now();
         let player = &self.players[entry.player];
-        let found = self.stage.play(entry.scene, player, entry.repetition, entry.epsilon);
+        let found = self.data.play(entry.case, player, entry.repetition, entry.epsilon);
         let mut told = vec![(entry, found)];
         if let Err(error) = &told[0].1 {
-            // A player that fails once in a scene always fails: it does not fit these data.
+            // A player that fails once in a case always fails: it does not fit these data.
             let error = error.clone();
             let others = queue().withdraw(entry);
             told.extend(others.into_iter().map(|other| (other, Err(error.clone()))));
@@ -579,10 +579,10 @@ mod tests {
         let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let found = run(&job(one.path(), 1.0, ""));
         assert_eq!(found, run(&job(other.path(), -3.0, "")));
-        // And five other settings of the advised method, in each scene.
+        // And five other settings of the advised method, in each case.
         assert_eq!((found.done, found.total), (44, 44));
         assert_eq!(found.advice.settings.len(), 5);
-        assert_eq!(found.advice.scenes[..2], ["region north", "region south"]);
+        assert_eq!(found.advice.cases[..2], ["region north", "region south"]);
         assert_eq!(found.advice.epsilons, [0.5, 1.0]);
         assert!(found.advice.choice.iter().all(Option::is_some));
         let kept: Vec<_> = std::fs::read_dir(one.path().join(".halflight")).unwrap().collect();
@@ -763,28 +763,28 @@ mod tests {
             let load = |data| Arc::new(dataset::load(data, &job.workspace).unwrap());
             job.datasets = job.session.datasets.iter().map(load).collect();
         };
-        let stage = |job: &RehearsalJob| {
+        let data = |job: &RehearsalJob| {
             let loaded: Vec<&Loaded> = job.datasets.iter().map(Arc::as_ref).collect();
-            stage_of(job, &loaded).unwrap()
+            data_of(job, &loaded).unwrap()
         };
         read(&mut job);
-        assert!(stage(&job).lacks_persons());
+        assert!(data(&job).lacks_persons());
         // 64 persons train, and as many rows play them.
-        assert_eq!(stage(&job).scale(0), (64, 1.0));
+        assert_eq!(data(&job).scale(0), (64, 1.0));
         let told = run(&job).advice.sentences().concat();
         assert!(told.contains("do not say whose record a row is"), "{told}");
 
         named("public.csv", "p");
         read(&mut job);
-        let stage = stage(&job);
-        assert!(!stage.lacks_persons() && !stage.scenes.is_empty());
-        for (at, scene) in stage.scenes.iter().enumerate() {
+        let data = data(&job);
+        assert!(!data.lacks_persons() && !data.cases.is_empty());
+        for (at, case) in data.cases.iter().enumerate() {
             let persons = |rows: &[usize]| rows.iter().map(|row| row / 10).collect::<HashSet<_>>();
-            let (acting, public) = (persons(&scene.acting), persons(&scene.public));
-            assert!(acting.is_disjoint(&public), "{}", scene.title);
+            let (acting, public) = (persons(&case.acting), persons(&case.public));
+            assert!(acting.is_disjoint(&public), "{}", case.title);
             // Persons are counted, not their rows.
-            let (trained, factor) = stage.scale(at);
-            assert!(trained <= 64 && trained < acting.len(), "{}: {trained}", scene.title);
+            let (trained, factor) = data.scale(at);
+            assert!(trained <= 64 && trained < acting.len(), "{}: {trained}", case.title);
             assert_eq!(factor, 64.0 / trained as f64);
         }
         let found = run(&job);

@@ -160,14 +160,14 @@ impl Subject {
         told.push(format!("{:?}", model.get()));
         if let Some((scoring, holdout)) = score {
             let alone = public_model(&self.problem).ok();
-            let scene = ScoringNeeds {
+            let needs = ScoringNeeds {
                 public_alone: alone.as_ref(),
                 public_holdout: Some(&self.problem.public),
                 classes: &self.problem.shape.classes,
                 label: &|raw| raw,
             };
             let holdout = Private::new(holdout.in_singles());
-            let scored = scoring.draw(&holdout, model.get(), &scene, &mut spender)?;
+            let scored = scoring.draw(&holdout, model.get(), &needs, &mut spender)?;
             told.push(format!("{:?}", scored.get()));
         }
         let exceeds = spender.exceeds_its_plan();

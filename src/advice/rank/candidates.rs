@@ -36,7 +36,7 @@ pub struct Candidate {
 
 /// The datasets that a ranking compares, with all public decisions made.
 #[derive(Debug)]
-pub struct Lineup {
+pub struct RankingSetup {
     pub candidates: Vec<Candidate>,
     pub architecture: Architecture,
     /// `None` for a regression.
@@ -112,7 +112,7 @@ enum Purpose {
     Batch,
 }
 
-impl Lineup {
+impl RankingSetup {
     /// For private data of `private_records` records with `dimension` features.
     pub fn new(
         settings: &RankingSettings,
@@ -166,12 +166,6 @@ impl Lineup {
             gaps,
             ranks,
         })
-    }
-
-    /// With a further remark.
-    pub fn with_remark(mut self, remark: Option<String>) -> Self {
-        self.of_data.extend(remark);
-        self
     }
 
     /// With a given k, even if it cuts an eigenspace; for studies.

@@ -1,7 +1,7 @@
 //! The common parts of all private rankings: one release at the end, and the results from it.
 
 use super::candidate_line::Mean;
-use super::candidates::Lineup;
+use super::candidates::RankingSetup;
 use super::ranking::RankStep;
 use crate::error::Result;
 use crate::privacy::release::ReleaseKind;
@@ -12,11 +12,11 @@ pub trait PrivateRanking {
     /// Name of the method in the ledger.
     fn method(&self) -> &'static str;
 
-    fn lineup(&self) -> &Lineup;
+    fn setup(&self) -> &RankingSetup;
 
     /// Remarks for the user.
     fn remarks(&self) -> Vec<String> {
-        self.lineup().remarks()
+        self.setup().remarks()
     }
 
     /// The number of steps.

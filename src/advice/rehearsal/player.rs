@@ -1,4 +1,4 @@
-//! A player: a method or baseline that is tried in a scene.
+//! A player: a method or baseline that is tried in a case.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The records of a scene: public ones, those in the private role, and those that judge.
+//! The records of a case: public ones, those in the private role, and those that judge.
 
 use std::collections::BTreeMap;
 

@@ -78,7 +78,7 @@ fn figure(advice: &Advice) -> Figure {
     });
     Figure {
         title: "Error in rehearsals, over ε".to_owned(),
-        note: format!("means over {} rehearsals on public data", advice.scenes.len()),
+        note: format!("means over {} rehearsals on public data", advice.cases.len()),
         vertical: AxisSide::linear("error, divided by that of public data alone"),
         panels: vec![Panel {
             title: String::new(),

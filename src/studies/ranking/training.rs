@@ -8,7 +8,7 @@
 use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};
 
-use super::networks::{features, last_lineup};
+use super::networks::{features, last_setup};
 use super::{RankingStudy, kendall};
 use crate::error::{Error, Result};
 use crate::grid::{Grid, GridTask, Harvest};
@@ -61,10 +61,10 @@ impl<'a> TrainingStudy<'a> {
         let study = self.study;
         let repeat = place.repetition as usize;
         let (mut round, batch) = {
-            let mut lineup = last_lineup(study);
-            (lineup.round(repeat)?, lineup.batch)
+            let mut setup = last_setup(study);
+            (setup.round(repeat)?, setup.batch)
         };
-        let chosen = |candidate: usize| last_lineup(study).chosen(candidate, repeat);
+        let chosen = |candidate: usize| last_setup(study).chosen(candidate, repeat);
         let private = round.conditions.private_batch(study.private.len(), batch);
         let private = features(&study.private, &private);
         let labels = study.private.classes.as_ref().map(|classes| &classes.of);
