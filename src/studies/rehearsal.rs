@@ -21,7 +21,6 @@ const WANTED_REGRET: f64 = 0.05;
 const WANTED_AT_MOST: f64 = 1.02;
 
 /// A dataset with its rehearsals, and the real run.
-#[derive(Debug)]
 pub struct RehearsedDataset {
     name: &'static str,
     players: Vec<Player>,
@@ -30,7 +29,6 @@ pub struct RehearsedDataset {
     real: RehearsalData,
 }
 
-#[derive(Debug)]
 pub struct RehearsalStudy {
     pub subjects: Vec<RehearsedDataset>,
     pub epsilons: Vec<f64>,
