@@ -21,7 +21,7 @@ use halflight::data::{Bounds, Dataset};
 use halflight::model::{Activation, Architecture, Classifier, ExampleLabels, Volume};
 use halflight::numeric::Matrix;
 use halflight::rank::subspace::lead_and_span;
-use halflight::rank::{Candidate, Lineup, ProbeModel, Ranking, RankingSettings, Subspace};
+use halflight::rank::{Candidate, ProbeModel, Ranking, RankingSettings, RankingSetup, Subspace};
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -162,16 +162,16 @@ fn whole() {
         repeats,
         ..RankingSettings::default()
     };
-    let lineup = |settings: &RankingSettings| {
+    let setup = |settings: &RankingSettings| {
         let candidates = data[1..].iter().enumerate().map(|(index, data)| Candidate {
             name: format!("candidate {}", index + 1),
             data: Ok(data.clone().into()),
         });
         let shape = (data[0].len(), PIXELS);
-        Lineup::new(settings, candidates.collect(), shape, Some(CLASSES), bounds()).unwrap()
+        RankingSetup::new(settings, candidates.collect(), shape, Some(CLASSES), bounds()).unwrap()
     };
     let full = settings(RECORDS, REPEATS);
-    let (all, ours) = (lineup(&full), data[0].clone().into());
+    let (all, ours) = (setup(&full), data[0].clone().into());
     let (directions, start) = (all.directions(), Instant::now());
     black_box(Ranking::of_public(&full, all, ours).unwrap());
     let ours = start.elapsed().as_secs_f64();
@@ -182,9 +182,9 @@ fn whole() {
 
     // numpy: the private span and one candidate's, in the first repeat; then all candidates
     // with fewer records.
-    let pair = compare(&mut lineup(&full), &data, 1);
+    let pair = compare(&mut setup(&full), &data, 1);
     let small = settings(SMALL, 2);
-    let all = compare(&mut lineup(&small), &data, CANDIDATES);
+    let all = compare(&mut setup(&small), &data, CANDIDATES);
     let Some((seconds, difference)) = pair else {
         println!("numpy: SKIPPED, no Python with numpy (set PYTHON)");
         return;
@@ -204,8 +204,8 @@ fn whole() {
 
 /// Seconds that numpy takes for the spans of the private records and of the first `count`
 /// candidates in the first repeat, and by how much a distance differs from ours at most.
-fn compare(lineup: &mut Lineup, data: &[Dataset], count: usize) -> Option<(f64, f64)> {
-    let (round, batch) = (lineup.round(0).unwrap(), lineup.batch());
+fn compare(setup: &mut RankingSetup, data: &[Dataset], count: usize) -> Option<(f64, f64)> {
+    let (round, batch) = (setup.round(0).unwrap(), setup.batch);
     let conditions = &round.conditions;
     let drawn = conditions.private_batch(data[0].len(), 2 * batch);
     let private = data[0].features.select_columns(&drawn[..batch]);
@@ -214,12 +214,12 @@ fn compare(lineup: &mut Lineup, data: &[Dataset], count: usize) -> Option<(f64, 
     let write = |name: &str, numbers: &[f64], width: usize| {
         write_array(&place.path().join(name), numbers, width);
     };
-    write("weights.npy", conditions.model().parameters(), 1);
+    write("weights.npy", conditions.model.parameters(), 1);
     let labels = conditions.classes_of(batch).unwrap().unwrap();
     write("labels.npy", &labels.into_iter().map(f64::from).collect::<Vec<_>>(), 1);
     write("0.npy", private.as_slice(), PIXELS);
     for index in 0..count {
-        let chosen = lineup.chosen(index, 0).unwrap();
+        let chosen = setup.chosen(index, 0).unwrap();
         let images = data[index + 1].features.select_columns(&chosen);
         write(&format!("{}.npy", index + 1), images.as_slice(), PIXELS);
     }

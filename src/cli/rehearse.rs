@@ -236,10 +236,10 @@ fn epsilons(text: &str) -> Result<Vec<f64>> {
 
 fn as_text(found: &rehearse::RehearsalProgress, plan: &PlanDefinition) -> String {
     let advice = &found.advice;
-    let count = advice.scenes.len();
+    let count = advice.cases.len();
     let s = if count == 1 { "" } else { "s" };
     let mut lines =
-        vec![format!("{} · {count} rehearsal{s}: {}", plan.name, advice.scenes.join(", "))];
+        vec![format!("{} · {count} rehearsal{s}: {}", plan.name, advice.cases.join(", "))];
     lines.push("Error relative to public data alone (below 1 is better):".to_owned());
     let rows: Vec<&PlayerLine> = advice.sorted().collect();
     let width = rows.iter().map(|line| line.player.title().chars().count()).max().unwrap_or(0);
@@ -257,7 +257,7 @@ fn as_text(found: &rehearse::RehearsalProgress, plan: &PlanDefinition) -> String
         let cells = (0..advice.epsilons.len()).map(cell).collect::<String>();
         let last = match (&line.failed, line.standings.get(advice.at).copied().flatten()) {
             (_, Some(_)) if line.player == Player::NoPrivacy => String::new(),
-            (_, Some(found)) => format!("{:>3} of {}", found.best_in, found.scenes),
+            (_, Some(found)) => format!("{:>3} of {}", found.best_in, found.cases),
             (Some(why), None) => why.clone(),
             (None, None) => String::new(),
         };
@@ -303,7 +303,7 @@ fn as_json(advice: &Advice, plan: &PlanDefinition) -> Value {
         "plan": plan.name,
         "epsilons": advice.epsilons,
         "odds_change_by_at_most": advice.epsilons.iter().map(|e| e.exp()).collect::<Vec<_>>(),
-        "rehearsals": advice.scenes,
+        "rehearsals": advice.cases,
         "weights": advice.weights,
         "players": advice.lines.iter().map(line).collect::<Vec<_>>(),
         "advised": chosen.collect::<Vec<_>>(),

@@ -39,8 +39,8 @@ use crate::privacy::openings::OpenPrivate;
 use crate::privacy::{CuratorOnly, Guarantee, Private, Target, Watch};
 use crate::rank::ranking::RankStep;
 use crate::rank::{
-    Candidate, Comparison, Disclosed, Lineup, PrivateDirection, PrivateErrors, PrivateRanking,
-    PrivateSelection, PrivateTable, Ranking, Selector, Supply,
+    Candidate, Comparison, Disclosed, PrivateDirection, PrivateErrors, PrivateRanking,
+    PrivateSelection, PrivateTable, Ranking, RankingSetup, Selector, Supply,
 };
 use crate::session::ranking_record::{self, ReleasedRanking};
 use crate::session::{Loaded, RankingDefinition, Session, Workspace};
@@ -170,7 +170,7 @@ pub fn rank(job: &RankingJob, tell: &mut dyn FnMut(RankingProgress)) -> Result<R
 fn curator(
     job: &RankingJob,
     private: &Loaded,
-    lineup: Lineup,
+    setup: RankingSetup,
     data: Private<Supply>,
     tell: &mut dyn FnMut(RankingProgress),
 ) -> Result<RankingSummary> {
@@ -191,7 +191,7 @@ fn curator(
         let step = ranking.step(&watch)?;
         let comparison = ranking.comparison(&watch).map(Box::new);
         let done = step.done;
-        Ok(((About::of(ranking.lineup(), ranking.lineup().remarks()), step, comparison), done))
+        Ok(((About::of(ranking.setup(), ranking.setup().remarks()), step, comparison), done))
     };
     let mut comparison = None;
     let stepped = in_steps(ranking, step, &job.control, |(so_far, step, table)| {
@@ -228,7 +228,7 @@ fn privately(
         outlook.push(delta::warning(target.delta, private.rows as u64));
     }
     if job.control.is_stopped() {
-        let about = About::of(work.lineup(), work.remarks());
+        let about = About::of(work.setup(), work.remarks());
         return Ok(summary(private, Findings::Nothing, about, true));
     }
     let name = &private.definition.name;
@@ -242,7 +242,7 @@ fn privately(
     let step = |work: &mut Box<dyn PrivateRanking + Send>| {
         let step = work.step()?;
         let done = step.done;
-        Ok(((About::of(work.lineup(), work.remarks()), step), done))
+        Ok(((About::of(work.setup(), work.remarks()), step), done))
     };
     let stepped = in_steps(work, step, &job.control, |(so_far, step)| {
         about = so_far;
@@ -320,8 +320,8 @@ struct About {
 }
 
 impl About {
-    fn of(lineup: &Lineup, remarks: Vec<String>) -> Self {
-        let left_out = lineup.candidates().iter().filter_map(|candidate| {
+    fn of(setup: &RankingSetup, remarks: Vec<String>) -> Self {
+        let left_out = setup.candidates.iter().filter_map(|candidate| {
             Some((candidate.name.clone(), candidate.data.as_ref().err()?.clone()))
         });
         Self { remarks, left_out: left_out.collect() }

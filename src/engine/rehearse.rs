@@ -1,8 +1,8 @@
 //! Rehearses a plan: its public datasets play the private one, on all cores. The results are kept
 //! in the workspace.
 //!
-//! [`stage_of`] takes only the number of records and the definition of the private dataset. The
-//! contents of its rows cannot get in: a [`Stage`] is made of public tables and [`Declared`].
+//! [`data_of`] takes only the number of records and the definition of the private dataset. The
+//! contents of its rows cannot get in: [`RehearsalData`] are made of public tables and [`Declared`].
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -23,8 +23,8 @@ use crate::numeric::parallel;
 use crate::privacy::Watch;
 use crate::privacy::ledger::sha256;
 use crate::rehearsal::advice::{Advice, Results, TrialResult};
-use crate::rehearsal::scene::{FEWEST_ACTING, FEWEST_PERSONS};
-use crate::rehearsal::{Declared, Player, RunTerms, Stage, Trust, player};
+use crate::rehearsal::case::{FEWEST_ACTING, FEWEST_PERSONS};
+use crate::rehearsal::{Declared, Player, RehearsalData, RunTerms, Trust, player};
 use crate::session::notebook::{self, Notebook, TrialKey};
 use crate::session::{Loaded, PlanDefinition, Session, Workspace};
 
@@ -149,9 +149,9 @@ pub fn rehearse(
     Ok(progress)
 }
 
-/// The weights of scenes from earlier rankings: released ones, and exact ones if requested.
-fn trust(job: &RehearsalJob, private: &Loaded, stage: &Stage) -> Result<Trust> {
-    let scenes = stage.scenes();
+/// The weights of cases from earlier rankings: released ones, and exact ones if requested.
+fn trust(job: &RehearsalJob, private: &Loaded, data: &RehearsalData) -> Result<Trust> {
+    let cases = &data.cases;
     let found = match &job.exact {
         Some(watch) => Some(resemblance::exact(private, &job.run.workspace, watch)?),
         None => resemblance::released(private, &job.run.workspace),
@@ -165,7 +165,7 @@ fn trust(job: &RehearsalJob, private: &Loaded, stage: &Stage) -> Result<Trust> {
 /// A rehearsal under way.
 struct Work<'a> {
     job: &'a RehearsalJob,
-    stage: Arc<Stage>,
+    data: Arc<RehearsalData>,
     notebook: Notebook,
     results: Results,
     /// Trials that were completed, now or in an earlier session.
@@ -184,7 +184,7 @@ impl Work<'_> {
         let mut waiting = Vec::new();
         let (part, parts) = self.job.part;
         for (at, entry) in entries.into_iter().enumerate() {
-            match self.notebook.find(&key_of(&entry, &self.stage, &players)) {
+            match self.notebook.find(&key_of(&entry, &self.data, &players)) {
                 Some(loss) => {
                     self.results.add(entry, loss);
                     self.played += 1;
@@ -210,7 +210,7 @@ impl Work<'_> {
             };
             match found {
                 Ok(loss) => {
-                    self.notebook.note(key_of(&entry, &self.stage, &players), loss)?;
+                    self.notebook.note(key_of(&entry, &self.data, &players), loss)?;
                     self.results.add(entry, loss);
                 }
                 Err(error) => self.results.fail(entry, &error),
@@ -230,7 +230,7 @@ impl Work<'_> {
         waiting: Vec<TrialResult>,
     ) -> Receiver<(TrialResult, Result<f64>)> {
         let trials = Arc::new(Trials {
-            stage: Arc::clone(&self.stage),
+            data: Arc::clone(&self.data),
             players: players.to_vec(),
             queue: Mutex::new(TrialQueue { waiting, costs: BTreeMap::new() }),
             control: self.job.run.control.clone(),
@@ -238,7 +238,7 @@ impl Work<'_> {
         let (sender, receiver) = channel();
         std::thread::spawn(move || {
             // The first number on screen waits for the first trial, which learns from all public
-            // records of its scene: it has every thread to itself.
+            // records of its case: it has every thread to itself.
             if !trials.play_one(&sender) {
                 return;
             }
@@ -264,7 +264,7 @@ fn stage_of(
     epsilons: &[f64],
     declared: Declared,
     publics: &[&Loaded],
-) -> Result<Stage> {
+) -> Result<RehearsalData> {
     let private = &declared.definition;
     let own = &publics[0].definition;
     let Some(label) = own.label.clone().filter(|_| private.label == own.label) else {
@@ -325,7 +325,7 @@ fn stage_of(
         ))
         .cure("add a second public dataset, or keep columns by which the records differ"));
     }
-    Ok(stage)
+    Ok(data)
 }
 
 /// The plan's released score, if the run's budget pays for it. A score covered by the noise of
@@ -430,9 +430,9 @@ fn players(job: &RehearsalJob, task: Task) -> Result<Vec<Player>> {
     Ok(players)
 }
 
-fn key_of(entry: &TrialResult, stage: &Stage, players: &[Player]) -> TrialKey {
+fn key_of(entry: &TrialResult, data: &RehearsalData, players: &[Player]) -> TrialKey {
     TrialKey {
-        scene: stage.scenes()[entry.scene].name(),
+        scene: data.cases[entry.case].name(),
         player: players[entry.player].id(),
         repetition: entry.repetition,
         epsilon: entry.epsilon,
@@ -440,7 +440,7 @@ fn key_of(entry: &TrialResult, stage: &Stage, players: &[Player]) -> TrialKey {
 }
 
 struct Trials {
-    stage: Arc<Stage>,
+    data: Arc<RehearsalData>,
     players: Vec<Player>,
     queue: Mutex<TrialQueue>,
     control: Control,
@@ -480,10 +480,10 @@ impl Trials {
         let Some(entry) = queue().next() else { return false };
         let start = Instant::now();
         let player = &self.players[entry.player];
-        let found = self.stage.play(entry.scene, player, entry.repetition, entry.epsilon);
+        let found = self.data.play(entry.case, player, entry.repetition, entry.epsilon);
         let mut told = vec![(entry, found)];
         if let Err(error) = &told[0].1 {
-            // A player that fails once in a scene always fails: it does not fit these data.
+            // A player that fails once in a case always fails: it does not fit these data.
             let error = error.clone();
             let others = queue().withdraw(entry);
             told.extend(others.into_iter().map(|other| (other, Err(error.clone()))));
@@ -558,10 +558,10 @@ mod tests {
         let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let found = run(&job(one.path(), 1.0, ""));
         assert_eq!(found, run(&job(other.path(), -3.0, "")));
-        // And five other settings of the advised method, in each scene.
+        // And five other settings of the advised method, in each case.
         assert_eq!((found.done, found.total), (44, 44));
         assert_eq!(found.advice.settings.len(), 5);
-        assert_eq!(found.advice.scenes[..2], ["region north", "region south"]);
+        assert_eq!(found.advice.cases[..2], ["region north", "region south"]);
         assert_eq!(found.advice.epsilons, [0.5, 1.0]);
         assert!(found.advice.choice.iter().all(Option::is_some));
         let kept: Vec<_> = std::fs::read_dir(one.path().join(".halflight")).unwrap().collect();
@@ -749,23 +749,23 @@ mod tests {
             stage_of(&job.run.plan.resolved(&job.run.workspace), &[], declared, &publics).unwrap()
         };
         read(&mut job);
-        assert!(stage(&job).lacks_persons());
+        assert!(data(&job).lacks_persons());
         // 64 persons train, and as many rows play them.
-        assert_eq!(stage(&job).scale(0), (64, 1.0));
+        assert_eq!(data(&job).scale(0), (64, 1.0));
         let told = run(&job).advice.sentences().concat();
         assert!(told.contains("do not say whose record a row is"), "{told}");
 
         named("public.csv", "p");
         read(&mut job);
-        let stage = stage(&job);
-        assert!(!stage.lacks_persons() && !stage.scenes().is_empty());
-        for (at, scene) in stage.scenes().iter().enumerate() {
+        let data = data(&job);
+        assert!(!data.lacks_persons() && !data.cases.is_empty());
+        for (at, case) in data.cases.iter().enumerate() {
             let persons = |rows: &[usize]| rows.iter().map(|row| row / 10).collect::<HashSet<_>>();
-            let (acting, public) = (persons(&scene.acting), persons(&scene.public));
-            assert!(acting.is_disjoint(&public), "{}", scene.title);
+            let (acting, public) = (persons(&case.acting), persons(&case.public));
+            assert!(acting.is_disjoint(&public), "{}", case.title);
             // Persons are counted, not their rows.
-            let (trained, factor) = stage.scale(at);
-            assert!(trained <= 64 && trained < acting.len(), "{}: {trained}", scene.title);
+            let (trained, factor) = data.scale(at);
+            assert!(trained <= 64 && trained < acting.len(), "{}: {trained}", case.title);
             assert_eq!(factor, 64.0 / trained as f64);
         }
         let found = run(&job);

@@ -146,6 +146,19 @@ fn on_all(threads: usize, work: &(dyn Fn() + Sync)) {
     });
 }
 
+/// The results of `work` for each number below `count`, shared out as by [`share_out`].
+pub fn share_out_for_results<T: Send>(
+    count: usize,
+    threads: usize,
+    work: impl Fn(usize) -> T + Sync,
+) -> Vec<T> {
+    let mut results: Vec<Option<T>> = (0..count).map(|_| None).collect();
+    let jobs = results.iter_mut().enumerate().collect();
+    let fill = |(index, result): (usize, &mut Option<T>)| *result = Some(work(index));
+    share_out(jobs, threads, &fill);
+    results.into_iter().flatten().collect()
+}
+
 /// Does the work with this many threads, for tests and benchmarks.
 pub fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
     match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {

@@ -14,7 +14,7 @@
 //!
 //! | opening | who may call it | what passes | what holds it |
 //! |---|---|---|---|
-//! | [`Private::transform`], [`Private::try_transform`] | everybody | nothing: the result stays private | `fn` pointers capture nothing; a failure is a [`PrivateFault`]: fixed words and a position |
+//! | [`Private::transform`], [`Private::try_transform`] | everybody | nothing: the result stays private | `fn` pointers capture nothing; a failure is a [`PrivateFault`]: fixed words |
 //! | [`OpenPrivate::map_unseen`], `map_usable`, `try_map` | insiders | nothing, but see below | `Fn + Sync`: no captured `Cell` or `RefCell` |
 //! | [`OpenPrivate::together`] | insiders | nothing: the result stays private | – |
 //! | [`OpenPrivate::release_gaussian`] and the other releases, `select` | insiders | a noisy value | the [`Spender`]: ledger first, sensitivity from the plan, the query clipped to its [`Reach`], nothing that is not finite |
@@ -98,23 +98,56 @@ impl<T> Private<T> {
     }
 }
 
+/// The way from the methods of [`OpenPrivate`] to the value. Only this file has a key:
+///
+/// ```compile_fail,E0308
+/// use halflight_privacy_inside::openings::OpenPrivate;
+///
+/// fn look<P: OpenPrivate<u8>>(private: &P) -> u8 {
+///     **private.inside(())
+/// }
+/// ```
+mod inside {
+    pub struct Key(pub(super) ());
+
+    pub trait Inside<T> {
+        fn inside(&self, key: Key) -> &std::sync::Arc<T>;
+    }
+}
+
+const KEY: inside::Key = inside::Key(());
+
+impl<T> inside::Inside<T> for Private<T> {
+    fn inside(&self, _: inside::Key) -> &Arc<T> {
+        &self.0
+    }
+}
+
 /// Openings of [`Private`]: closures over private data, and releases.
-pub trait OpenPrivate<T>: Sized {
+pub trait OpenPrivate<T>: Sized + inside::Inside<T> {
     /// Several private values as one; nothing is seen and nothing is copied.
-    fn together(all: &[Self]) -> Private<Vec<Arc<T>>>;
+    fn together(all: &[Self]) -> Private<Vec<Arc<T>>> {
+        Private::new(all.iter().map(|one| Arc::clone(one.inside(KEY))).collect())
+    }
 
     /// Transforms without looking. `Fn + Sync`, so that a closure cannot easily carry something
     /// out: neither `FnMut` nor a captured cell is possible.
-    fn map_unseen<U>(&self, transform: impl Fn(&T) -> U + Sync) -> Private<U>;
+    fn map_unseen<U>(&self, transform: impl Fn(&T) -> U + Sync) -> Private<U> {
+        Private::new(transform(self.inside(KEY)))
+    }
 
     /// Like [`Self::map_unseen`] for transformations that can fail.
     fn map_usable<U>(
         &self,
         transform: impl Fn(&T) -> std::result::Result<U, PrivateFault> + Sync,
-    ) -> Result<Private<U>>;
+    ) -> Result<Private<U>> {
+        Ok(Private::new(transform(self.inside(KEY))?))
+    }
 
     /// Like [`Self::map_unseen`] for tables and exact rankings, whose errors name lines and columns.
-    fn try_map<U>(&self, transform: impl Fn(&T) -> Result<U> + Sync) -> Result<Private<U>>;
+    fn try_map<U>(&self, transform: impl Fn(&T) -> Result<U> + Sync) -> Result<Private<U>> {
+        transform(self.inside(KEY)).map(Private::new)
+    }
 
     /// Releases a vector with Gaussian noise. `release` was announced in the run's plan: scale and
     /// count come from there, so the draw matches the accounting. The spender writes to the ledger
@@ -125,7 +158,9 @@ pub trait OpenPrivate<T>: Sized {
         release: Release<Gaussian>,
         reach: &Reach,
         query: impl Fn(&T) -> Vec<f64>,
-    ) -> Result<Released<Vec<f64>>>;
+    ) -> Result<Released<Vec<f64>>> {
+        spender.gaussian(release, reach, || query(self.inside(KEY))).map(Released::new)
+    }
 
     /// Releases a sum over a Poisson sample of the records, newly drawn each time at the rate that
     /// the plan announced. `records` counts them; `query` adds the contributions of the sample's
@@ -136,7 +171,11 @@ pub trait OpenPrivate<T>: Sized {
         release: Release<SampledSum>,
         records: impl Fn(&T) -> usize,
         query: impl Fn(&T, &PoissonSample, &mut ClippedSum),
-    ) -> Result<Released<Vec<f64>>>;
+    ) -> Result<Released<Vec<f64>>> {
+        let value = self.inside(KEY);
+        let add = |sample: &PoissonSample, sum: &mut ClippedSum| query(value, sample, sum);
+        spender.sampled_sum(release, records(value), add).map(Released::new)
+    }
 
     /// Releases a vector with Laplace noise, like [`Self::release_gaussian`] with Gaussian noise.
     fn release_laplace(
@@ -145,7 +184,9 @@ pub trait OpenPrivate<T>: Sized {
         release: Release<Laplace>,
         reach: &Reach,
         query: impl Fn(&T) -> Vec<f64>,
-    ) -> Result<Released<Vec<f64>>>;
+    ) -> Result<Released<Vec<f64>>> {
+        spender.laplace(release, reach, || query(self.inside(KEY))).map(Released::new)
+    }
 
     /// Releases a vector along one direction u; a larger uᵀAu of the symmetric matrix A from
     /// `query` makes it likelier. Its length has no meaning.
@@ -155,7 +196,9 @@ pub trait OpenPrivate<T>: Sized {
         release: Release<Direction>,
         reach: &Reach,
         query: impl Fn(&T) -> Matrix,
-    ) -> Result<Released<Vec<f64>>>;
+    ) -> Result<Released<Vec<f64>>> {
+        spender.direction(release, reach, || query(self.inside(KEY))).map(Released::new)
+    }
 
     /// Releases one of the candidates; a larger score makes it likelier. The plan announced the
     /// mechanism: exponential, or a noisy maximum where a paper prints it. The scores themselves
@@ -166,135 +209,44 @@ pub trait OpenPrivate<T>: Sized {
         release: Release<Selection>,
         reach: &Reach,
         scores: impl Fn(&T) -> Vec<f64>,
-    ) -> Result<Released<usize>>;
+    ) -> Result<Released<usize>> {
+        spender.select(release, reach, || scores(self.inside(KEY))).map(Released::new)
+    }
 
     /// A planted fault: no other build has such an opening.
-    fn stolen<U: Default>(&self, look: impl Fn(&T) -> U) -> U;
+    fn stolen<U: Default>(&self, look: impl Fn(&T) -> U) -> U {
+        if cfg!(feature = "planted-faults") { look(self.inside(KEY)) } else { U::default() }
+    }
 
     /// Computes a number for the curator's eyes. Sealed watches compute nothing.
-    fn curator<U>(&self, watch: &Watch, look: impl Fn(&T) -> U) -> Option<CuratorOnly<U>>;
-}
-
-impl<T> OpenPrivate<T> for Private<T> {
-    fn together(all: &[Self]) -> Private<Vec<Arc<T>>> {
-        Private::new(all.iter().map(|one| Arc::clone(&one.0)).collect())
-    }
-
-    fn map_unseen<U>(&self, transform: impl Fn(&T) -> U + Sync) -> Private<U> {
-        Private::new(transform(&self.0))
-    }
-
-    fn map_usable<U>(
-        &self,
-        transform: impl Fn(&T) -> std::result::Result<U, PrivateFault> + Sync,
-    ) -> Result<Private<U>> {
-        Ok(Private::new(transform(&self.0)?))
-    }
-
-    fn try_map<U>(&self, transform: impl Fn(&T) -> Result<U> + Sync) -> Result<Private<U>> {
-        transform(&self.0).map(Private::new)
-    }
-
-    fn release_gaussian(
-        &self,
-        spender: &mut Spender,
-        release: Release<Gaussian>,
-        reach: &Reach,
-        query: impl Fn(&T) -> Vec<f64>,
-    ) -> Result<Released<Vec<f64>>> {
-        spender.gaussian(release, reach, || query(&self.0)).map(Released::new)
-    }
-
-    fn release_sampled_sum(
-        &self,
-        spender: &mut Spender,
-        release: Release<SampledSum>,
-        records: impl Fn(&T) -> usize,
-        query: impl Fn(&T, &PoissonSample, &mut ClippedSum),
-    ) -> Result<Released<Vec<f64>>> {
-        let records = records(&self.0);
-        let add = |sample: &PoissonSample, sum: &mut ClippedSum| query(&self.0, sample, sum);
-        spender.sampled_sum(release, records, add).map(Released::new)
-    }
-
-    fn release_laplace(
-        &self,
-        spender: &mut Spender,
-        release: Release<Laplace>,
-        reach: &Reach,
-        query: impl Fn(&T) -> Vec<f64>,
-    ) -> Result<Released<Vec<f64>>> {
-        spender.laplace(release, reach, || query(&self.0)).map(Released::new)
-    }
-
-    fn release_direction(
-        &self,
-        spender: &mut Spender,
-        release: Release<Direction>,
-        reach: &Reach,
-        query: impl Fn(&T) -> Matrix,
-    ) -> Result<Released<Vec<f64>>> {
-        spender.direction(release, reach, || query(&self.0)).map(Released::new)
-    }
-
-    fn select(
-        &self,
-        spender: &mut Spender,
-        release: Release<Selection>,
-        reach: &Reach,
-        scores: impl Fn(&T) -> Vec<f64>,
-    ) -> Result<Released<usize>> {
-        spender.select(release, reach, || scores(&self.0)).map(Released::new)
-    }
-
-    #[cfg(feature = "planted-faults")]
-    fn stolen<U: Default>(&self, look: impl Fn(&T) -> U) -> U {
-        look(&self.0)
-    }
-
-    #[cfg(not(feature = "planted-faults"))]
-    #[allow(clippy::unused_self)] // as above it is not
-    fn stolen<U: Default>(&self, _: impl Fn(&T) -> U) -> U {
-        U::default()
-    }
-
     fn curator<U>(&self, watch: &Watch, look: impl Fn(&T) -> U) -> Option<CuratorOnly<U>> {
         if watch.is_sealed() {
             return None;
         }
         watch.peeked.store(true, Ordering::Relaxed);
-        Some(CuratorOnly(look(&self.0)))
+        Some(CuratorOnly(look(self.inside(KEY))))
     }
 }
 
-/// Why private data cannot be used: fixed words and a position, never content.
+impl<T> OpenPrivate<T> for Private<T> {}
+
+/// Why private data cannot be used: fixed words, never content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PrivateFault {
     what: &'static str,
     cure: &'static str,
-    record: Option<usize>,
 }
 
 impl PrivateFault {
     /// A fault of the data as a whole.
     pub const fn new(what: &'static str, cure: &'static str) -> Self {
-        Self { what, cure, record: None }
-    }
-
-    /// Attributes the fault to one record, counted from 1.
-    #[must_use]
-    pub const fn of_record(self, record: usize) -> Self {
-        Self { record: Some(record), ..self }
+        Self { what, cure }
     }
 }
 
 impl From<PrivateFault> for Error {
     fn from(fault: PrivateFault) -> Self {
-        let error = Self::failed(fault.what).cure(fault.cure);
-        match fault.record {
-            Some(record) => error.at(format!("private record {record}")),
-            None => error,
-        }
+        Self::failed(fault.what).cure(fault.cure)
     }
 }
 
@@ -503,11 +455,11 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_says_where_and_nothing_of_what() {
-        let fault = PrivateFault::new("a label is missing", "fill it in").of_record(7);
+    fn a_fault_says_fixed_words_and_nothing_of_what() {
+        let fault = PrivateFault::new("a label is missing", "fill it in");
         let data = Private::new(vec![61.5]);
         let error = data.map_usable(|_| Err::<(), _>(fault)).err().unwrap();
-        assert_eq!(error.place(), Some("private record 7"));
+        assert_eq!((error.what(), error.place()), ("a label is missing", None));
         assert!(!error.to_string().contains("61"), "{error}");
     }
 }

@@ -138,13 +138,7 @@ impl ClippedSum {
             let mut sum = Self::new(numbers, longest);
             add(part, &mut sum).map(|()| sum)
         };
-        let mut done: Vec<Option<Result<Self>>> = (0..parts).map(|_| None).collect();
-        let jobs = done.iter_mut().enumerate().collect();
-        parallel::share_out(jobs, parallel::threads(), &|(part, done): (
-            usize,
-            &mut Option<Result<Self>>,
-        )| *done = Some(fill(part)));
-        for part in done.into_iter().flatten() {
+        for part in parallel::share_out_for_results(parts, parallel::threads(), fill) {
             let part = part?;
             self.overreached |= part.overreached;
             self.sum.iter_mut().zip(part.sum).for_each(|(sum, part)| *sum += part);

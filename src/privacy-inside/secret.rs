@@ -126,7 +126,8 @@ fn in_words(rows: &InOrder) -> String {
     format!("{} {:032x}", rows.rows, rows.order)
 }
 
-fn hex(bytes: &[u8]) -> String {
+/// These bytes in hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let pair = |byte: u8| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]];
     bytes.iter().flat_map(|&byte| pair(byte)).map(char::from).collect()

@@ -18,24 +18,6 @@ pub struct Draw {
     pub overreached: bool,
 }
 
-/// The tape of a rehearsal.
-#[derive(Debug, Default)]
-pub enum Tape {
-    /// Nothing is recorded.
-    #[default]
-    Off,
-    /// The draws so far.
-    Recording(Vec<Draw>),
-    /// Samples and released values are those of an earlier rehearsal, for any data, so that both
-    /// see the same history.
-    Against {
-        /// The draws of the earlier rehearsal.
-        before: Vec<Draw>,
-        /// The draws of this one.
-        now: Vec<Draw>,
-    },
-}
-
 /// How a rehearsal differs from another one.
 #[derive(Debug, Default)]
 pub struct Departure {
@@ -60,38 +42,28 @@ impl Departure {
     }
 }
 
+/// The tape of an audited rehearsal.
+#[derive(Debug, Default)]
+pub(super) struct Tape {
+    /// How the rehearsal differs from an earlier one. Where that one's draws are given, samples and
+    /// released values are those, for any data, so that both see the same history.
+    pub departure: Departure,
+    /// The draws so far.
+    pub draws: Vec<Draw>,
+}
+
 impl Tape {
     /// The next draw of the earlier rehearsal.
-    pub(super) fn next(&self) -> Result<Option<&Draw>> {
-        let Self::Against { before, now } = self else { return Ok(None) };
+    pub fn next(&self) -> Result<Option<&Draw>> {
+        let Some(before) = &self.departure.before else { return Ok(None) };
         before
-            .get(now.len())
+            .get(self.draws.len())
             .map(Some)
             .ok_or_else(|| Error::failed("the second rehearsal draws more often than the first"))
     }
 
-    pub(super) fn note(&mut self, draw: Draw) {
-        match self {
-            Self::Off => {}
-            Self::Recording(draws) | Self::Against { now: draws, .. } => draws.push(draw),
-        }
-    }
-
     /// The last released value of an event.
-    pub(super) fn last(&self, event: usize) -> Option<Vec<f64>> {
-        let (Self::Recording(draws) | Self::Against { now: draws, .. }) = self else { return None };
-        draws.iter().rfind(|draw| draw.event == event).map(|draw| draw.released.clone())
-    }
-
-    pub(super) fn is_off(&self) -> bool {
-        matches!(self, Self::Off)
-    }
-
-    /// The draws.
-    pub fn into_draws(self) -> Vec<Draw> {
-        match self {
-            Self::Off => Vec::new(),
-            Self::Recording(draws) | Self::Against { now: draws, .. } => draws,
-        }
+    pub fn last(&self, event: usize) -> Option<Vec<f64>> {
+        self.draws.iter().rfind(|draw| draw.event == event).map(|draw| draw.released.clone())
     }
 }

@@ -33,7 +33,7 @@
 //! announced last.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions};
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -98,16 +98,20 @@ impl Transcript {
         lock(&file, path)?;
         let written = step::write(&file, MAGIC).and_then(|()| step::sync(&file));
         written.map_err(|error| fail(&error))?;
-        Ok(Self {
+        Ok(Self::empty(path, file, run))
+    }
+
+    fn empty(path: &Path, file: File, run: &RunId) -> Self {
+        Self {
             path: path.to_path_buf(),
             file,
-            length: MAGIC.len() as u64,
+            length: Self::EMPTY,
             chain: genesis(run),
             synced: Instant::now(),
             recorded: None,
             counts: BTreeMap::new(),
             broken: false,
-        })
+        }
     }
 
     /// The transcript of a run whose program is gone, cut back to its last whole frame.
@@ -116,7 +120,7 @@ impl Transcript {
         let file = step::open(OpenOptions::new().append(true), path).map_err(|e| fail(&e))?;
         lock(&file, path)?;
         let mut frames = Frames::read(path, run)?;
-        let (mut length, mut chain) = (MAGIC.len() as u64, frames.chain);
+        let (mut length, mut chain) = (Self::EMPTY, frames.chain);
         let mut counts = BTreeMap::new();
         while let Some(frame) = frames.next().map_err(|error| fail(&error))? {
             length += frame.length;
@@ -124,16 +128,8 @@ impl Transcript {
             *counts.entry(frame.event).or_default() += 1;
         }
         step::cut(&file, length).and_then(|()| step::sync(&file)).map_err(|e| fail(&e))?;
-        Ok(Self {
-            path: path.to_path_buf(),
-            file,
-            length,
-            chain,
-            synced: Instant::now(),
-            recorded: Some(Frames::read(path, run)?),
-            counts,
-            broken: false,
-        })
+        let recorded = Some(Frames::read(path, run)?);
+        Ok(Self { length, chain, recorded, counts, ..Self::empty(path, file, run) })
     }
 
     /// How often each of `events` events was drawn by earlier programs.
@@ -223,7 +219,7 @@ impl Frames {
                 .at(path.display().to_string())
                 .cure("resume the run with the release of halflight that started it"));
         }
-        Ok(Self { reader, chain: genesis(run), left: length - MAGIC.len() as u64 })
+        Ok(Self { reader, chain: genesis(run), left: length - Transcript::EMPTY })
     }
 
     /// The next frame, if it is whole.
@@ -234,10 +230,8 @@ impl Frames {
         }
         let mut bytes = vec![0; HEAD];
         self.reader.read_exact(&mut bytes)?;
-        let part = |range: std::ops::Range<usize>, bytes: &[u8]| {
-            bytes[range].iter().rev().fold(0_u32, |sum, byte| sum << 8 | u32::from(*byte))
-        };
-        let (event, count) = (part(0..4, &bytes), part(4..8, &bytes) as usize);
+        let (words, _) = bytes.as_chunks::<4>();
+        let [event, count] = [words[0], words[1]].map(|word| u32::from_le_bytes(word) as usize);
         let length = (HEAD + SEAL) as u64 + 8 * count as u64;
         // A damaged count must not even reserve memory.
         if length > left {
@@ -255,7 +249,7 @@ impl Frames {
         self.left = left - length;
         let (words, _) = bytes[HEAD..].as_chunks::<8>();
         let numbers = words.iter().map(|word| f64::from_le_bytes(*word)).collect();
-        Ok(Some(FrameAt { event: event as usize, numbers, chain, length }))
+        Ok(Some(FrameAt { event, numbers, chain, length }))
     }
 }
 
@@ -269,16 +263,13 @@ fn continued(chain: &Chain, frame: &[u8]) -> Chain {
 
 /// Without it, two programs would mix their frames.
 fn lock(file: &File, path: &Path) -> Result<()> {
-    step::before_lock().map_err(|error| Error::io("lock the transcript", path, &error))?;
-    match super::ledger::take(file) {
-        Ok(()) => Ok(()),
-        Err(TryLockError::WouldBlock) => {
-            Err(Error::refused("the run is being carried out by another program")
-                .at(path.display().to_string())
-                .cure("wait for it, or stop it where it runs"))
-        }
-        Err(TryLockError::Error(error)) => Err(Error::io("lock the transcript", path, &error)),
+    let taken = step::before_lock().and_then(|()| super::ledger::take(file));
+    if taken.map_err(|error| Error::io("lock the transcript", path, &error))? {
+        return Ok(());
     }
+    Err(Error::refused("the run is being carried out by another program")
+        .at(path.display().to_string())
+        .cure("wait for it, or stop it where it runs"))
 }
 
 #[cfg(test)]

@@ -13,24 +13,22 @@ use crate::data::filter::Filter;
 use crate::error::Result;
 use crate::numeric::parallel;
 use halflight_advice::rehearsal::advice::{Advice, Results, TrialResult};
-use halflight_advice::rehearsal::scene::{Scene, SceneKind};
-use halflight_advice::rehearsal::{Declared, Player, RunTerms, Stage, player};
+use halflight_advice::rehearsal::case::{Case, CaseKind};
+use halflight_advice::rehearsal::{Declared, Player, RehearsalData, RunTerms, player};
 
 /// The goal for every cell of regrets, and for the error relative to public data alone.
 const WANTED_REGRET: f64 = 0.05;
 const WANTED_AT_MOST: f64 = 1.02;
 
 /// A dataset with its rehearsals, and the real run.
-#[derive(Debug)]
 pub struct RehearsedDataset {
     name: &'static str,
     players: Vec<Player>,
-    rehearsed: Stage,
+    rehearsed: RehearsalData,
     /// The target in the private role, and nothing else.
-    real: Stage,
+    real: RehearsalData,
 }
 
-#[derive(Debug)]
 pub struct RehearsalStudy {
     pub subjects: Vec<RehearsedDataset>,
     pub epsilons: Vec<f64>,
@@ -68,7 +66,7 @@ impl RehearsedDataset {
         shifted.sort();
         shifted.dedup();
         let source = problem.source.rows();
-        let rehearsed = Stage::new(
+        let rehearsed = RehearsalData::new(
             problem.source.clone(),
             definition.clone(),
             private.clone(),
@@ -77,23 +75,19 @@ impl RehearsedDataset {
             &shifted,
         )?;
         let all = data::Table::concat(&[&problem.source, &problem.target])?;
-        let scene = Scene {
+        let target = Case {
             title: "target".to_owned(),
-            kind: SceneKind::Dataset,
+            kind: CaseKind::Dataset,
             public: (0..source).collect(),
             acting: (source..all.rows()).collect(),
         };
-        let real = Stage::with_scenes(all, definition, private, terms, vec![scene])?;
-        let players = if methods.is_empty() {
-            player::players(case.task)
-        } else {
-            player::chosen(methods, case.task)?
-        };
+        let real = RehearsalData::with_cases(all, definition, private, terms, vec![target])?;
+        let players = player::players(case.task, methods)?;
         Ok(Self { name: case.name, players, rehearsed, real })
     }
 
     fn advice(&self, results: &Results, k: usize) -> Advice {
-        results.advice(self.real.terms().epsilons[k])
+        results.advice(self.real.terms.epsilons[k])
     }
 }
 
@@ -114,10 +108,10 @@ impl RehearsalStudy {
             let rounds = (subject.rehearsed.repetitions() / seeds.max(1)).max(1);
             // If few records judge, a single split also says little about the truth.
             let often = (subject.real.repetitions() / seeds.max(1)).max(1);
-            for (real, stage, rounds) in
+            for (real, data, rounds) in
                 [(false, &subject.rehearsed, rounds), (true, &subject.real, often)]
             {
-                let entries = TrialResult::all(stage, &subject.players, rounds).into_iter();
+                let entries = TrialResult::all(data, &subject.players, rounds).into_iter();
                 tasks.extend(entries.map(|entry| StudyTask { subject: at, real, entry }));
             }
         }
@@ -142,10 +136,10 @@ impl RehearsalStudy {
     pub fn measure(&self, place: GridTask<'_>) -> Result<Option<f64>> {
         let StudyTask { subject, real, entry } = self.tasks[place.row];
         let subject = &self.subjects[subject];
-        let stage = if real { &subject.real } else { &subject.rehearsed };
+        let data = if real { &subject.real } else { &subject.rehearsed };
         let player = &subject.players[entry.player];
         let repetition = self.repetition(entry, place.repetition);
-        let play = || stage.play(entry.scene, player, repetition, entry.epsilon);
+        let play = || data.play(entry.case, player, repetition, entry.epsilon);
         Ok(parallel::alone(play).ok())
     }
 
@@ -153,12 +147,12 @@ impl RehearsalStudy {
     pub fn words(&self, place: GridTask<'_>) -> String {
         let StudyTask { subject, real, entry } = self.tasks[place.row];
         let of = &self.subjects[subject];
-        let stage = if real { &of.real } else { &of.rehearsed };
-        let scene = stage.scenes()[entry.scene].name();
+        let data = if real { &of.real } else { &of.rehearsed };
+        let case = data.cases[entry.case].name();
         let player = of.players[entry.player].id();
         let repetition = self.repetition(entry, place.repetition);
         let epsilon = entry.epsilon.map_or("none".to_owned(), |epsilon| epsilon.to_string());
-        format!("{} | {scene} | {player} | {repetition} | {epsilon}", of.name)
+        format!("{} | {case} | {player} | {repetition} | {epsilon}", of.name)
     }
 
     fn repetition(&self, entry: TrialResult, seed: u64) -> u64 {
@@ -167,8 +161,8 @@ impl RehearsalStudy {
 
     fn results(&self, harvest: &Harvest<f64>, subject: usize, real: bool) -> Results {
         let of = &self.subjects[subject];
-        let stage = if real { &of.real } else { &of.rehearsed };
-        let mut results = Results::new(stage, &of.players);
+        let data = if real { &of.real } else { &of.rehearsed };
+        let mut results = Results::new(data, &of.players);
         for (row, task) in self.tasks.iter().enumerate() {
             if (task.subject, task.real) == (subject, real) {
                 for (seed, loss) in (0..).zip(harvest.of(row, 0)) {
@@ -234,9 +228,9 @@ impl RehearsalStudy {
         for (at, subject) in self.subjects.iter().enumerate() {
             let rehearsed = self.results(harvest, at, false);
             let real = self.results(harvest, at, true);
-            let scenes: Vec<&str> =
-                subject.rehearsed.scenes().iter().map(|scene| scene.title.as_str()).collect();
-            lines.push(format!("{}, rehearsed on {}:", subject.name, scenes.join(", ")));
+            let cases: Vec<&str> =
+                subject.rehearsed.cases.iter().map(|case| case.title.as_str()).collect();
+            lines.push(format!("{}, rehearsed on {}:", subject.name, cases.join(", ")));
             for (k, epsilon) in self.epsilons.iter().enumerate() {
                 let id = |line: Option<usize>| {
                     line.map_or("–".to_owned(), |at| subject.players[at].title())

@@ -152,7 +152,7 @@ pub fn rehearsal(done: usize) -> rehearse::RehearsalProgress {
             least,
             most,
             best_in,
-            scenes: 3,
+            cases: 3,
             spread: None,
         })
     };
@@ -172,7 +172,7 @@ pub fn rehearsal(done: usize) -> rehearse::RehearsalProgress {
     let advice = Advice {
         epsilons: vec![0.25, 0.5, 1.0, 2.0, 4.0],
         at: 2,
-        scenes: ["season 2", "season 3", "season 4"].map(str::to_owned).to_vec(),
+        cases: ["season 2", "season 3", "season 4"].map(str::to_owned).to_vec(),
         lines,
         choice: vec![Some(0), Some(2), Some(2), Some(2), Some(2)],
         settings: Vec::new(),

@@ -543,13 +543,18 @@ fn the_guide_has_a_line_for_every_look_at_private_records() {
 #[test]
 fn every_function_of_private_values_is_known_to_the_list_of_looks() {
     let code = code(Path::new("src/privacy-inside/private.rs"));
+    // The openings are written in their trait.
+    let (of_trait, of_type) =
+        ("\npub trait OpenPrivate<T>", "\nimpl<T> OpenPrivate<T> for Private<T>");
+    let code = code.replacen(of_trait, of_type, 1);
     let mut known: Vec<&str> = LOOKS.iter().map(|it| it.trim_matches(['.', '(', ')'])).collect();
     known.extend(NO_LOOKS);
     let mut count = 0;
     for block in code.split("\nimpl<T> ").skip(1) {
         let (head, body) = block.split_once('{').unwrap();
         let is_of_values = head.contains("Private<T>") || head.contains("CuratorOnly<");
-        if !is_of_values || head.contains("Debug") {
+        // Only this file has the key of `inside`.
+        if !is_of_values || head.contains("Debug") || head.contains("Inside<T> for") {
             continue;
         }
         let body = body.split("\n}").next().unwrap();

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use halflight::error::{Action, ErrorKind};
 use halflight::privacy::NoiseSource;
-use halflight::privacy::accountant::{Adjacency, Event, Noise, QueryKind, Target};
+use halflight::privacy::accountant::{Adjacency, Composition, Event, Noise, QueryKind, Target};
 use halflight::privacy::ledger::{
     AccountId, Book, Budget, DatasetRecord, Grant, Ledger, RowOrder, RunId, RunOutcome, RunState,
 };
@@ -858,7 +858,8 @@ proptest! {
                         let book = ledger.book().unwrap();
                         let account = book.account(&id).unwrap();
                         let budget = account.budget.unwrap();
-                        let delta = account.composition().unwrap().delta(budget.epsilon).unwrap();
+                        let spent = Composition::of(&account.charged_events()).unwrap();
+                        let delta = spent.delta(budget.epsilon).unwrap();
                         prop_assert!(delta <= budget.delta);
                     } else {
                         prop_assert_eq!(&ledger.book().unwrap(), &before);

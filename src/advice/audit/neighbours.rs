@@ -41,14 +41,8 @@ fn with_count(data: &Dataset, person: usize, count: usize) -> (Dataset, usize) {
         (0..first).chain(std::iter::repeat_n(first, count)).chain(own.end..data.len()).collect();
     let counts = persons.iter().enumerate();
     let counts = counts.map(|(k, own)| if k == person { count } else { own.len() });
-    let mut changed = data.clone();
-    changed.features = data.features.select_columns(&rows);
-    changed.target = data.target.as_ref().map(|y| rows.iter().map(|row| y[*row]).collect());
-    if let (Some(classes), Some(before)) = (&mut changed.classes, &data.classes) {
-        classes.of = rows.iter().map(|row| before.of[*row]).collect();
-    }
-    changed.persons = Some(Arc::new(Persons::of_counts(counts)));
-    (changed, first)
+    let persons = Some(Arc::new(Persons::of_counts(counts)));
+    (Dataset { persons, ..data.select(&rows) }, first)
 }
 
 fn with(data: &Dataset, at: usize, kind: usize) -> Dataset {

@@ -73,12 +73,6 @@ pub(super) struct Played {
     pub exceeds: bool,
 }
 
-impl std::fmt::Debug for Subject {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Subject").field("name", &self.name).finish_non_exhaustive()
-    }
-}
-
 impl Subject {
     pub fn new(
         name: &str,
@@ -166,14 +160,14 @@ impl Subject {
         told.push(format!("{:?}", model.get()));
         if let Some((scoring, holdout)) = score {
             let alone = public_model(&self.problem).ok();
-            let scene = ScoringNeeds {
+            let needs = ScoringNeeds {
                 public_alone: alone.as_ref(),
                 public_holdout: Some(&self.problem.public),
                 classes: &self.problem.shape.classes,
                 label: &|raw| raw,
             };
             let holdout = Private::new(holdout.in_singles());
-            let scored = scoring.draw(&holdout, model.get(), &scene, &mut spender)?;
+            let scored = scoring.draw(&holdout, model.get(), &needs, &mut spender)?;
             told.push(format!("{:?}", scored.get()));
         }
         let exceeds = spender.exceeds_its_plan();
@@ -208,8 +202,8 @@ impl Subject {
 /// named methods. Without `claims` their noise has some scale and no ε is known.
 pub fn built_in(only: &[String], claims: bool) -> Result<Vec<Subject>> {
     let target = claims.then_some(TARGET);
-    if let Some(unknown) = only.iter().find(|id| methods::method(id).is_err()) {
-        return Err(methods::method(unknown).err().unwrap_or_else(|| Error::usage("no method")));
+    for id in only {
+        methods::method(id)?;
     }
     let mut all = Vec::new();
     for spec in methods::methods().iter().map(|method| method.spec()) {
@@ -217,42 +211,32 @@ pub fn built_in(only: &[String], claims: bool) -> Result<Vec<Subject>> {
         if spec.public_only || !only.is_empty() && !only.iter().any(|wanted| wanted == id) {
             continue;
         }
-        let small_settings = small(spec);
-        let mut variants = vec![(id.to_owned(), small_settings.clone())];
+        let few = small(spec);
+        let subject = |variant: &str, settings: &BTreeMap<String, Value>, data| {
+            let name = if variant.is_empty() { id.to_owned() } else { format!("{id}, {variant}") };
+            Subject::new(&name, id, settings, data, target)
+        };
+        let usual = || made(spec.task, 2);
+        all.push(subject("", &few, usual()?)?);
         for (variant, key, text) in spec.variants {
-            let mut settings = small_settings.clone();
+            let mut settings = few.clone();
             let value = spec.field(key).and_then(|field| field.kind.parse(text));
             settings.extend(value.map(|value| ((*key).to_owned(), value)));
-            variants.push((format!("{id}, {variant}"), settings));
-        }
-        for (name, settings) in variants {
-            let (public, private) = made(spec.task, 2)?;
-            let data = (public.into(), private);
-            all.push(Subject::new(&name, id, &settings, data, target)?);
+            all.push(subject(variant, &settings, usual()?)?);
         }
         if spec.softmax_of_several {
-            let (public, private) = made(spec.task, 3)?;
-            let data = (public.into(), private);
-            let name = format!("{id}, three classes");
-            all.push(Subject::new(&name, id, &small_settings, data, target)?);
+            all.push(subject("three classes", &few, made(spec.task, 3)?)?);
         }
-        let (public, private) = made(spec.task, 2)?;
+        let (public, private) = usual()?;
         let private = of_persons(private);
-        let data = (public.clone().into(), private.clone());
-        all.push(Subject::new(&format!("{id}, persons"), id, &small_settings, data, target)?);
+        all.push(subject("persons", &few, (public.clone(), private.clone()))?);
         if spec.clips_persons {
             let own = persons_among(public.len());
-            let data = (PublicRecords::from(public).by_person(Some(own)), private);
-            let name = format!("{id}, clipped persons");
-            all.push(Subject::new(&name, id, &small_settings, data, target)?);
+            all.push(subject("clipped persons", &few, (public.by_person(Some(own)), private))?);
         }
         // A record in training, and one that is held out.
         for (variant, asked, end) in scores_of(id) {
-            let (public, private) = made(spec.task, 2)?;
-            let data = (public.into(), private);
-            let name = format!("{id}, {variant}");
-            let subject = Subject::new(&name, id, &small_settings, data, target)?;
-            all.push(subject.scored(asked, end, target)?);
+            all.push(subject(variant, &few, usual()?)?.scored(asked, end, target)?);
         }
     }
     Ok(all)
@@ -319,7 +303,7 @@ pub fn small(spec: &methods::Spec) -> BTreeMap<String, Value> {
 }
 
 /// Public and private data, both synthetic, with up to three classes of equal size.
-fn made(task: Task, classes: usize) -> Result<(Dataset, Dataset)> {
+fn made(task: Task, classes: usize) -> Result<(PublicRecords, Dataset)> {
     let part = |part, rows| synthetic::dataset(part, rows, FEATURES, DEFAULT_MIXTURE, 7);
     let mut both = (
         part(SyntheticPart::Source, PUBLIC_RECORDS)?,
@@ -341,5 +325,6 @@ fn made(task: Task, classes: usize) -> Result<(Dataset, Dataset)> {
             data.classes = Some(Classes { of: of.collect(), names });
         }
     }
-    Ok(both)
+    let (public, private) = both;
+    Ok((public.into(), private))
 }

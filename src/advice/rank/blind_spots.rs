@@ -12,7 +12,7 @@
 //! All three are exact, so they are only for the curator.
 
 use super::candidate_line::Alongside;
-use super::candidates::{Candidate, Lineup};
+use super::candidates::{Candidate, RankingSetup};
 use super::public_models::PublicModel;
 use super::records::{LOOKED_AT, Supply};
 use super::settings::RankingSettings;
@@ -53,7 +53,7 @@ impl PrivateSide {
 /// `None` under a sealed watch.
 pub fn of(
     candidate: &Candidate,
-    lineup: &Lineup,
+    setup: &RankingSetup,
     settings: &RankingSettings,
     private: &Private<PrivateSide>,
     watch: &Watch,
@@ -66,7 +66,7 @@ pub fn of(
     let data = &*some.map_err(|error| error.within(&candidate.name))?;
     let moment = second_moment(data, 1.0);
     let source = source_only(data, DEFAULT_RIDGE).ok();
-    let own = PublicModel::of(data, lineup.classes(), settings.seed).ok();
+    let own = PublicModel::of(data, setup.classes, settings.seed).ok();
     Ok(private.curator(watch, |private| Alongside {
         unlabelled: Some(
             4.0 * settings.radius.powi(2) * spectral_norm(&(&private.moment - &moment)),

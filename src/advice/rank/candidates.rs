@@ -4,7 +4,6 @@
 //! every batch) and batches of one size: the distance is strongly biased in m, and this common bias
 //! cancels in the differences between candidates.
 
-use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use rand::SeedableRng;
@@ -19,7 +18,6 @@ use super::subspace::{MOST_AT_ONCE, Subspace};
 use crate::data::{Bounds, RowChoice, SecretOrder};
 use crate::error::{Error, Result};
 use crate::model::{Architecture, Classifier, ExampleLabels, Gradients};
-use crate::numeric::parallel::share_out;
 use crate::numeric::tall::Many;
 use crate::numeric::{Matrix, parallel};
 
@@ -38,19 +36,21 @@ pub struct Candidate {
 
 /// The datasets that a ranking compares, with all public decisions made.
 #[derive(Debug)]
-pub struct Lineup {
-    candidates: Vec<Candidate>,
-    architecture: Architecture,
+pub struct RankingSetup {
+    pub candidates: Vec<Candidate>,
+    pub architecture: Architecture,
     /// `None` for a regression.
-    classes: Option<usize>,
+    pub classes: Option<usize>,
     bounds: Bounds,
-    batch: usize,
-    directions: usize,
+    /// m
+    pub batch: usize,
+    /// k
+    pub directions: usize,
     seed: u64,
     /// Remarks on gradients.
     remarks: Vec<String>,
-    /// Remarks on the data themselves.
-    of_data: Vec<String>,
+    /// Remarks on the data themselves, for any kind of ranking.
+    pub of_data: Vec<String>,
     /// Smallest eigengap of every candidate so far.
     gaps: Vec<f64>,
     /// Fewest directions that every candidate's gradients spanned so far, up to k.
@@ -60,7 +60,8 @@ pub struct Lineup {
 /// The parts of a repeat that the datasets share: weights and labels.
 #[derive(Debug)]
 pub struct Conditions {
-    model: Classifier,
+    /// The model with the weights of this repeat. Studies give it other ones.
+    pub model: Classifier,
     classes: Option<usize>,
     bounds: Bounds,
     seed: u64,
@@ -111,7 +112,7 @@ enum Purpose {
     Batch,
 }
 
-impl Lineup {
+impl RankingSetup {
     /// For private data of `private_records` records with `dimension` features.
     pub fn new(
         settings: &RankingSettings,
@@ -167,54 +168,20 @@ impl Lineup {
         })
     }
 
-    /// With a further remark.
-    pub fn with_remark(mut self, remark: Option<String>) -> Self {
-        self.of_data.extend(remark);
-        self
-    }
-
-    pub fn candidates(&self) -> &[Candidate] {
-        &self.candidates
-    }
-
-    /// m
-    pub fn batch(&self) -> usize {
-        self.batch
-    }
-
-    /// k
-    pub fn directions(&self) -> usize {
-        self.directions
-    }
-
     /// With a given k, even if it cuts an eigenspace; for studies.
     pub fn with_directions(self, directions: usize) -> Self {
         let ranks = vec![directions; self.candidates.len()];
         Self { directions, ranks, ..self }
     }
 
-    pub fn architecture(&self) -> &Architecture {
-        &self.architecture
-    }
-
-    pub fn classes(&self) -> Option<usize> {
-        self.classes
-    }
-
-    /// Remarks on the data, for any kind of ranking.
-    pub fn remarks_on_data(&self) -> &[String] {
-        &self.of_data
-    }
-
     /// Remarks on decisions that differ from the user's wish, and warnings so far.
     pub fn remarks(&self) -> Vec<String> {
-        let close: Vec<&str> = self
-            .candidates
-            .iter()
-            .zip(&self.gaps)
-            .filter(|(candidate, gap)| candidate.data.is_ok() && **gap < SMALL_GAP)
-            .map(|(candidate, _)| candidate.name.as_str())
-            .collect();
+        let named = |is: &dyn Fn(usize) -> bool| -> Vec<&str> {
+            let all = self.candidates.iter().enumerate();
+            let these = all.filter(|(index, candidate)| candidate.data.is_ok() && is(*index));
+            these.map(|(_, candidate)| candidate.name.as_str()).collect()
+        };
+        let close = named(&|index| self.gaps[index] < SMALL_GAP);
         let warning = (!close.is_empty()).then(|| {
             format!(
                 "the directions next to number k = {} are about as strong ({}), so the order by distance may be chance there; the order by energy does not depend on it",
@@ -222,11 +189,7 @@ impl Lineup {
                 listed(&close)
             )
         });
-        let narrow = self.candidates.iter().zip(&self.ranks);
-        let narrow: Vec<&str> = narrow
-            .filter(|(candidate, rank)| candidate.data.is_ok() && **rank < self.directions)
-            .map(|(candidate, _)| candidate.name.as_str())
-            .collect();
+        let narrow = named(&|index| self.ranks[index] < self.directions);
         let narrow = (!narrow.is_empty()).then(|| {
             let all = listed(&narrow);
             let span = if narrow.len() == 1 { "spans" } else { "span" };
@@ -242,46 +205,41 @@ impl Lineup {
     /// the others continue.
     pub fn round(&mut self, repeat: usize) -> Result<PublicRepeat> {
         let conditions = self.conditions(repeat)?;
-        let found = Mutex::new(Vec::new());
         let rooms = Mutex::new(Vec::new());
         let noise = self.candidates.len();
         let threads = if self.batch > MOST_AT_ONCE { 1 } else { parallel::threads() };
-        share_out((0..=noise).collect(), threads, &|index: usize| {
+        let mut found = parallel::share_out_for_results(noise + 1, threads, |index| {
             let features = match self.candidates.get(index).map(|candidate| &candidate.data) {
                 None => Ok(self.noise(repeat)),
                 Some(Ok(data)) => {
                     self.chosen(index, repeat).and_then(|chosen| data.features(&chosen))
                 }
-                Some(Err(_)) => return,
+                Some(Err(_)) => return None,
             };
             // The gradients of one candidate take the room of another's.
             let mut room = rooms.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let room = room.get_or_insert_default();
             let span = features.and_then(|it| conditions.span(&it, self.directions, room));
-            found.lock().unwrap_or_else(PoisonError::into_inner).push((index, span));
             rooms.lock().unwrap_or_else(PoisonError::into_inner).push(std::mem::take(room));
+            Some(span)
         });
-        let mut found: BTreeMap<usize, Result<Subspace>> =
-            found.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().collect();
-        let noise = found.remove(&noise).ok_or_else(|| Error::failed("noise has no span"))??;
+        let noise = found.pop().flatten().ok_or_else(|| Error::failed("noise has no span"))??;
         let mut spans = Vec::new();
-        let seen = self.gaps.iter_mut().zip(&mut self.ranks);
-        for (index, (candidate, (gap, rank))) in self.candidates.iter_mut().zip(seen).enumerate() {
-            let Some(span) = found.remove(&index) else {
-                spans.push(None);
-                continue;
+        for (index, span) in found.into_iter().enumerate() {
+            let span = match span {
+                Some(Ok(span)) => {
+                    self.gaps[index] = self.gaps[index].min(span.eigengap());
+                    self.ranks[index] = self.ranks[index].min(span.rank());
+                    Some(span)
+                }
+                Some(Err(error)) => {
+                    let Candidate { name, data } = &mut self.candidates[index];
+                    *data = Err(error.within(name));
+                    None
+                }
+                None => None,
             };
-            match span {
-                Ok(span) => {
-                    *gap = gap.min(span.eigengap());
-                    *rank = span.rank().min(*rank);
-                    spans.push(Some(span));
-                }
-                Err(error) => {
-                    candidate.data = Err(error.within(&candidate.name));
-                    spans.push(None);
-                }
-            }
+            spans.push(span);
         }
         if spans.iter().all(Option::is_none) {
             return Err(Error::failed("no public dataset can be ranked")
@@ -318,16 +276,6 @@ impl Lineup {
 }
 
 impl Conditions {
-    /// The model with the weights of this repeat.
-    pub fn model(&self) -> &Classifier {
-        &self.model
-    }
-
-    /// The model, to give it other weights, such as trained ones; for studies.
-    pub fn model_mut(&mut self) -> &mut Classifier {
-        &mut self.model
-    }
-
     /// The gradients of records, one per column. Features are scaled from the ball of the declared
     /// bound to entries of about 1, for which the first weights are made; the factor is a declared
     /// constant.

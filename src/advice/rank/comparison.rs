@@ -7,7 +7,7 @@
 //! by record.
 
 use super::candidate_line::{Alongside, CandidateLine, CandidatePlace, Mean, MeanScores, Paired};
-use super::candidates::Lineup;
+use super::candidates::RankingSetup;
 use super::records::Supply;
 use super::repeat::Repeat;
 use super::settings::CandidateOrder;
@@ -55,26 +55,22 @@ fn negated(losses: &[f64]) -> Vec<f64> {
 impl Comparison {
     /// The comparison of at least two repeats.
     pub(super) fn of(
-        lineup: &Lineup,
+        setup: &RankingSetup,
         repeats: &[&Repeat],
         alongside: &[Option<Alongside>],
         order: CandidateOrder,
     ) -> Self {
-        let column = |pick: &dyn Fn(&Repeat) -> Option<&SpanScore>| -> Option<Vec<SpanScore>> {
-            repeats.iter().map(|repeat| pick(repeat).cloned()).collect()
-        };
-        let goods = |scores: &[SpanScore]| -> Vec<f64> {
+        let goods = |scores: &[&SpanScore]| -> Vec<f64> {
             scores.iter().map(|score| goodness(order, score)).collect()
         };
-        let summary = |scores: &[SpanScore]| MeanScores::of(&scores.iter().collect::<Vec<_>>());
-        let floor = column(&|repeat| Some(&repeat.floor)).unwrap_or_default();
-        let ceiling = column(&|repeat| Some(&repeat.ceiling)).unwrap_or_default();
-        let columns: Vec<Option<Vec<SpanScore>>> = (0..lineup.candidates().len())
-            .map(|index| column(&|repeat| repeat.scores[index].as_ref()))
-            .collect();
+        let floor: Vec<&SpanScore> = repeats.iter().map(|repeat| &repeat.floor).collect();
+        let ceiling: Vec<&SpanScore> = repeats.iter().map(|repeat| &repeat.ceiling).collect();
+        let column = |index: usize| repeats.iter().map(|it| it.scores[index].as_ref()).collect();
+        let columns: Vec<Option<Vec<&SpanScore>>> =
+            (0..setup.candidates.len()).map(column).collect();
         let errors: Option<Vec<Option<Goods>>> = (order == CandidateOrder::Error)
             .then(|| {
-                let of = |(column, alongside): (&Option<Vec<SpanScore>>, &Option<Alongside>)| {
+                let of = |(column, alongside): (&Option<Vec<_>>, &Option<Alongside>)| {
                     if column.is_none() {
                         return Some(None);
                     }
@@ -84,16 +80,14 @@ impl Comparison {
                 columns.iter().zip(alongside).map(of).collect()
             })
             .flatten();
-        let order = if order == CandidateOrder::Error && errors.is_none() {
-            CandidateOrder::Energy
-        } else {
-            order
+        let by_error = errors.is_some();
+        let order = match order {
+            CandidateOrder::Error if !by_error => CandidateOrder::Energy,
+            order => order,
         };
         let all_goods = errors.unwrap_or_else(|| {
-            let of = |scores: &Option<Vec<SpanScore>>| {
-                scores.as_ref().map(|it| Goods { own: goods(it), nothing: goods(&ceiling) })
-            };
-            columns.iter().map(of).collect()
+            let of = |it: &Vec<&SpanScore>| Goods { own: goods(it), nothing: goods(&ceiling) };
+            columns.iter().map(|column| column.as_ref().map(of)).collect()
         });
         let mean = |index: usize| {
             all_goods[index].as_ref().map_or(f64::NEG_INFINITY, |goods| Mean::of(&goods.own).mean)
@@ -104,7 +98,7 @@ impl Comparison {
         let best_goods = best.map_or(&[][..], |goods| &goods.own);
         let mut lines: Vec<CandidateLine> = Vec::new();
         for (rank, index) in ranks.into_iter().enumerate() {
-            let candidate = &lineup.candidates()[index];
+            let candidate = &setup.candidates[index];
             let mut line = CandidateLine {
                 name: candidate.name.clone(),
                 records: candidate.data.as_ref().map_or(0, Supply::len),
@@ -125,33 +119,31 @@ impl Comparison {
                     0 => CandidatePlace::Best,
                     _ if behind.is_clear() => CandidatePlace::Behind,
                     // An error does not depend on repeats.
-                    _ if order == CandidateOrder::Error => CandidatePlace::Tied(None),
+                    _ if by_error => CandidatePlace::Tied(None),
                     _ => CandidatePlace::Tied(behind.more_repeats()),
                 };
-                line.summary = Some(summary(scores));
+                line.summary = Some(MeanScores::of(scores));
                 line.behind = Some(behind);
-                line.as_floor =
-                    order != CandidateOrder::Error && !Paired::of(&goods(&floor), own).is_clear();
+                line.as_floor = !by_error && !Paired::of(&goods(&floor), own).is_clear();
                 line.as_noise = !Paired::of(own, nothing).is_clear();
             }
             line.verdict = verdict::of_line(&line, order);
             lines.push(line);
         }
-        let by_energy =
-            (order == CandidateOrder::Error).then(|| verdict::by_energy(&lines)).flatten();
+        let by_energy = if by_error { verdict::by_energy(&lines) } else { None };
         Self {
             verdict: verdict::of_all(&lines, order),
             lines,
-            floor: summary(&floor),
-            ceiling: summary(&ceiling),
+            floor: MeanScores::of(&floor),
+            ceiling: MeanScores::of(&ceiling),
             order,
             repeats: repeats.len(),
-            batch: lineup.batch(),
-            directions: lineup.directions(),
-            remarks: lineup
+            batch: setup.batch,
+            directions: setup.directions,
+            remarks: setup
                 .remarks()
                 .into_iter()
-                .chain(verdict::of_private(repeats, lineup.directions()))
+                .chain(verdict::of_private(repeats, setup.directions))
                 .chain(by_energy)
                 .collect(),
         }

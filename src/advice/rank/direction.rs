@@ -22,19 +22,17 @@
 //! advance, by drawing from every candidate's own public moment as if it were the private one.
 
 use super::candidate_line::Mean;
-use super::candidates::{Lineup, PublicRepeat};
+use super::candidates::{PublicRepeat, RankingSetup};
 use super::ranking::RankStep;
 use super::records::Supply;
-use super::released::{Disclosed, PrivateRanking, ReleasedLine};
+use super::released::{Disclosed, PrivateRanking, ReleasedLine, alone};
 use super::shared_directions::CommonDirections;
 use crate::data::SecretOrder;
 use crate::error::{Error, Result};
 use crate::numeric::{Matrix, Vector};
 use crate::privacy::mechanism::{DirectionMechanism, NoiseGenerator};
 use crate::privacy::openings::{OpenPrivate, OpenReleased};
-use crate::privacy::{
-    Adjacency, Allotment, Direction, PlannedRelease, Private, Reach, Release, Released, Spender,
-};
+use crate::privacy::{Direction, PlannedRelease, Private, Reach, Release, Released, Spender};
 
 const DIRECTION: &str = "direction";
 /// The number of directions drawn from a public moment to see the effect of noise.
@@ -45,7 +43,7 @@ type Shares = Vec<Option<f64>>;
 
 /// A private direction that is being computed.
 pub struct PrivateDirection {
-    lineup: Lineup,
+    setup: RankingSetup,
     round: PublicRepeat,
     frame: CommonDirections,
     /// The data with the moment, once it is computed.
@@ -58,24 +56,18 @@ pub struct PrivateDirection {
     copies: Vec<Vec<Shares>>,
 }
 
-impl std::fmt::Debug for PrivateDirection {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PrivateDirection").field("n", &self.n).finish_non_exhaustive()
-    }
-}
-
 impl PrivateDirection {
     /// Computes the public side of the first repeat.
     pub fn new(
-        mut lineup: Lineup,
+        mut setup: RankingSetup,
         private: &Private<Supply>,
         (private_records, order): (usize, SecretOrder),
     ) -> Result<Self> {
-        let round = lineup.round(0)?;
+        let round = setup.round(0)?;
         let frame = CommonDirections::of(&round)?;
         let held = private.map_unseen(|data| (data.clone(), Matrix::zeros(0, 0)));
         let (done, copies) = (false, Vec::new());
-        Ok(Self { lineup, round, frame, held, order, done, n: private_records, copies })
+        Ok(Self { setup, round, frame, held, order, done, n: private_records, copies })
     }
 
     /// The share of this vector's direction in each candidate's span.
@@ -88,8 +80,8 @@ impl PrivateDirection {
     /// The shares of directions drawn from a candidate's own gradients with this noise, as if there
     /// were n records of them.
     fn copied(&self, candidate: usize, scale: f64) -> Result<Vec<Shares>> {
-        let Ok(supply) = &self.lineup.candidates()[candidate].data else { return Ok(Vec::new()) };
-        let records = supply.select(&self.lineup.chosen(candidate, 0)?)?;
+        let Ok(supply) = &self.setup.candidates[candidate].data else { return Ok(Vec::new()) };
+        let records = supply.select(&self.setup.chosen(candidate, 0)?)?;
         let labels = self.round.conditions.labels()?;
         let moment = self.frame.moment(&self.round, &records.into(), labels)?;
         let mechanism = DirectionMechanism::with_scale(scale)?;
@@ -133,7 +125,7 @@ impl PrivateDirection {
             Some(Mean { mean, deviation: deviation(number, index) })
         };
         let line = |index: usize| ReleasedLine {
-            name: self.lineup.candidates()[index].name.clone(),
+            name: self.setup.candidates[index].name.clone(),
             energy: mean(&|share| share, index),
             distance: mean(&|share| (1.0 - share).sqrt(), index),
         };
@@ -146,8 +138,8 @@ impl PrivateRanking for PrivateDirection {
         "private_direction"
     }
 
-    fn lineup(&self) -> &Lineup {
-        &self.lineup
+    fn setup(&self) -> &RankingSetup {
+        &self.setup
     }
 
     fn repeats(&self) -> usize {
@@ -162,16 +154,17 @@ impl PrivateRanking for PrivateDirection {
                  and ε would be spent on nothing",
                 ));
         }
-        let what = "a leading direction of the private gradients, in the public spans";
-        let share = Allotment::Share(1.0);
-        Ok(self.release().announced(what.to_owned(), 1, share, Adjacency::ReplaceOne))
+        Ok(alone(
+            &self.release(),
+            "a leading direction of the private gradients, in the public spans",
+        ))
     }
 
     fn outlook(&mut self, scale: f64) -> Result<Vec<String>> {
         // ‖S‖ is at most its trace, and that is at most 1.
         let largest = 1.0 + CommonDirections::rounding(self.n);
         DirectionMechanism::with_scale(scale)?.check_norm(largest)?;
-        let candidates = 0..self.lineup.candidates().len();
+        let candidates = 0..self.setup.candidates.len();
         self.copies = candidates.map(|index| self.copied(index, scale)).collect::<Result<_>>()?;
         let mut expected = Vec::new();
         for (index, span) in self.frame.spans.iter().enumerate() {
@@ -179,7 +172,7 @@ impl PrivateRanking for PrivateDirection {
             let own = self.copies[index].iter().filter_map(|shares| shares[index]);
             let share = Mean::of(&own.collect::<Vec<_>>()).mean;
             let chance = span.ncols() as f64 / self.frame.size() as f64;
-            expected.push((share, chance, &self.lineup.candidates()[index].name));
+            expected.push((share, chance, &self.setup.candidates[index].name));
         }
         expected.sort_by(|a, b| b.0.total_cmp(&a.0));
         let Some((share, chance, _)) = expected.first().copied() else { return Ok(Vec::new()) };
@@ -226,7 +219,7 @@ mod tests {
     use crate::privacy::accountant::calibrate;
     use crate::privacy::openings::OpenSpender;
     use crate::privacy::{Calibrated, Target};
-    use crate::rank::release::tests::{RECORDS, lines, lineup, records};
+    use crate::rank::release::tests::{RECORDS, lines, records, setup};
 
     fn private() -> Private<Supply> {
         Private::new(Supply::from(records(0, RECORDS, 1)))
@@ -234,14 +227,14 @@ mod tests {
 
     fn finished(private: &Private<Supply>, spender: &mut Spender) -> Vec<ReleasedLine> {
         let mut work = Box::new(
-            PrivateDirection::new(lineup(), private, (RECORDS, SecretOrder::KNOWN)).unwrap(),
+            PrivateDirection::new(setup(), private, (RECORDS, SecretOrder::KNOWN)).unwrap(),
         );
         assert!(work.step().unwrap().done);
         lines(work.finish(spender).unwrap())
     }
 
     fn planned() -> [PlannedRelease; 1] {
-        [PrivateDirection::new(lineup(), &private(), (RECORDS, SecretOrder::KNOWN))
+        [PrivateDirection::new(setup(), &private(), (RECORDS, SecretOrder::KNOWN))
             .unwrap()
             .plan()
             .unwrap()]
@@ -250,7 +243,7 @@ mod tests {
     #[test]
     fn without_noise_it_is_the_leading_eigenvector_and_with_noise_it_follows_epsilon() {
         let work =
-            PrivateDirection::new(lineup(), &private(), (RECORDS, SecretOrder::KNOWN)).unwrap();
+            PrivateDirection::new(setup(), &private(), (RECORDS, SecretOrder::KNOWN)).unwrap();
         let moment = {
             let labels = work.round.conditions.labels().unwrap();
             work.frame.moment(&work.round, &records(0, RECORDS, 1).into(), labels).unwrap()
@@ -287,7 +280,7 @@ mod tests {
         let calibrated = Calibrated::noiseless(&planned(), 1e-6);
         let mut spender = Spender::rehearsal(&calibrated, 0);
         let work = Box::new(
-            PrivateDirection::new(lineup(), &private(), (RECORDS, SecretOrder::KNOWN)).unwrap(),
+            PrivateDirection::new(setup(), &private(), (RECORDS, SecretOrder::KNOWN)).unwrap(),
         );
         let error = work.finish(&mut spender).unwrap_err().to_string();
         assert!(error.contains("not complete"), "{error}");
@@ -299,7 +292,7 @@ mod tests {
     #[test]
     fn the_outlook_tells_noise_from_a_direction_before_anything_is_drawn() {
         let mut work =
-            PrivateDirection::new(lineup(), &private(), (RECORDS, SecretOrder::KNOWN)).unwrap();
+            PrivateDirection::new(setup(), &private(), (RECORDS, SecretOrder::KNOWN)).unwrap();
         let mut at = |epsilon: f64| {
             let target = Target { epsilon, delta: 1e-6 };
             let calibrated = calibrate(&planned(), target).unwrap();
@@ -316,11 +309,12 @@ mod tests {
 
     #[test]
     fn one_dataset_alone_is_refused() {
-        let good = lineup().candidates()[0].clone();
+        let good = setup().candidates[0].clone();
         let bounds = crate::data::Bounds { feature_norm: 1.0, label: 1.0 };
         let settings = crate::rank::RankingSettings { batch: 40, ..Default::default() };
         let dimension = records(0, 1, 1).dimension();
-        let alone = Lineup::new(&settings, vec![good], (RECORDS, dimension), None, bounds).unwrap();
+        let alone =
+            RankingSetup::new(&settings, vec![good], (RECORDS, dimension), None, bounds).unwrap();
         let work = PrivateDirection::new(alone, &private(), (RECORDS, SecretOrder::KNOWN)).unwrap();
         assert!(work.plan().unwrap_err().to_string().contains("fewer than two datasets"));
     }
@@ -328,7 +322,7 @@ mod tests {
     #[test]
     fn orthogonal_records_attain_the_range_and_nothing_exceeds_it() {
         let work =
-            PrivateDirection::new(lineup(), &private(), (RECORDS, SecretOrder::KNOWN)).unwrap();
+            PrivateDirection::new(setup(), &private(), (RECORDS, SecretOrder::KNOWN)).unwrap();
         let planned = work.plan().unwrap().query;
         assert_eq!(planned.kind, QueryKind::Direction);
         let bound = planned.sensitivity;

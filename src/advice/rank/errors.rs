@@ -25,19 +25,17 @@ use rand::rngs::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::candidate_line::Mean;
-use super::candidates::{Candidate, Lineup};
+use super::candidates::{Candidate, RankingSetup};
 use super::public_models::PublicModel;
 use super::ranking::RankStep;
 use super::records::{LOOKED_AT, Supply};
-use super::released::{Disclosed, PrivateRanking, ReleasedError};
+use super::released::{Disclosed, PrivateRanking, ReleasedError, alone};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::numeric::projection::shrink_factor;
 use crate::numeric::rounding::summation_error;
 use crate::privacy::openings::{OpenPrivate, OpenReleased};
-use crate::privacy::{
-    Adjacency, Allotment, Gaussian, PlannedRelease, Private, Reach, Release, Spender,
-};
+use crate::privacy::{Gaussian, PlannedRelease, Private, Reach, Release, Spender};
 
 const ERRORS: &str = "errors";
 /// The share of public records whose vectors are not clipped.
@@ -60,7 +58,7 @@ struct PublicMeasure {
 
 /// The computation of errors: first models, then one pass over the private records.
 pub struct PrivateErrors {
-    lineup: Lineup,
+    setup: RankingSetup,
     seed: u64,
     /// Two models of each candidate so far: one of all its records, one of half of them.
     models: Vec<Option<(PublicModel, PublicModel)>>,
@@ -73,16 +71,10 @@ pub struct PrivateErrors {
     most_records: usize,
 }
 
-impl std::fmt::Debug for PrivateErrors {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PrivateErrors").field("done", &self.done).finish_non_exhaustive()
-    }
-}
-
 impl PrivateErrors {
     /// Refuses private data without labels.
     pub fn new(
-        lineup: Lineup,
+        setup: RankingSetup,
         seed: u64,
         private: &Private<Supply>,
         (n, most_records): (usize, usize),
@@ -90,7 +82,7 @@ impl PrivateErrors {
         // Whether there is a label column is public, as all column names are.
         let held = private.try_map(|data| {
             if data.is_labelled()? {
-                let sum = vec![0.0; lineup.candidates().len() + 1];
+                let sum = vec![0.0; setup.candidates.len() + 1];
                 return Ok(ErrorSum { records: data.clone(), shares: None, sum });
             }
             Err(Error::usage("the private dataset has no label, so there are no errors to compare")
@@ -98,11 +90,11 @@ impl PrivateErrors {
         })?;
         let (models, elsewhere) = (Vec::new(), Vec::new());
         let (measure, done) = (None, 0);
-        Ok(Self { lineup, seed, models, measure, elsewhere, held, done, n, most_records })
+        Ok(Self { setup, seed, models, measure, elsewhere, held, done, n, most_records })
     }
 
     fn release(&self) -> Release<Gaussian> {
-        let numbers = self.lineup.candidates().len() + 1;
+        let numbers = self.setup.candidates.len() + 1;
         let longest = 1.0 + summation_error(numbers + 16);
         let rounding = summation_error(self.n * self.most_records + 16);
         let sensitivity = 2.0 * longest * (1.0 / self.n as f64 + rounding);
@@ -130,7 +122,7 @@ impl PrivateErrors {
         }
         let mut vectors: Vec<Vec<f64>> = Vec::new();
         let mut elsewhere = vec![Vec::new(); halves.len()];
-        let candidates = self.lineup.candidates().iter().zip(&self.models);
+        let candidates = self.setup.candidates.iter().zip(&self.models);
         let known = candidates.filter(|(_, models)| models.is_some());
         for (own, (candidate, _)) in known.enumerate() {
             let (_, unseen) = halves_of(candidate, self.seed)?;
@@ -180,7 +172,7 @@ impl PrivateErrors {
             }
         };
         let mut lines: Vec<ReleasedError> =
-            self.lineup.candidates().iter().enumerate().map(&mut line).collect();
+            self.setup.candidates.iter().enumerate().map(&mut line).collect();
         let key = |line: &ReleasedError| line.error.map_or(f64::INFINITY, |error| error.mean);
         lines.sort_by(|a, b| key(a).total_cmp(&key(b)));
         lines
@@ -263,38 +255,39 @@ impl PrivateRanking for PrivateErrors {
         "private_errors"
     }
 
-    fn lineup(&self) -> &Lineup {
-        &self.lineup
+    fn setup(&self) -> &RankingSetup {
+        &self.setup
     }
 
     /// Gradients are not used here.
     fn remarks(&self) -> Vec<String> {
-        self.lineup.remarks_on_data().to_vec()
+        self.setup.of_data.clone()
     }
 
     /// One step for each candidate's models, and some for the private records.
     fn repeats(&self) -> usize {
-        self.lineup.candidates().len() + self.parts()
+        self.setup.candidates.len() + self.parts()
     }
 
     fn plan(&self) -> Result<PlannedRelease> {
-        let candidates = self.lineup.candidates();
+        let candidates = &self.setup.candidates;
         if candidates.iter().filter(|candidate| candidate.data.is_ok()).count() < 2 {
             return Err(Error::usage("fewer than two datasets can be compared").cure(
                 "add another public dataset that fits; `halflight score` releases the error of \
                  one model",
             ));
         }
-        let what = "the errors of each public dataset's own model on the private records";
-        let share = Allotment::Share(1.0);
-        Ok(self.release().announced(what.to_owned(), 1, share, Adjacency::ReplaceOne))
+        Ok(alone(
+            &self.release(),
+            "the errors of each public dataset's own model on the private records",
+        ))
     }
 
     fn step(&mut self) -> Result<RankStep> {
         let total = self.repeats();
         let index = self.done + 1;
-        let words = if let Some(candidate) = self.lineup.candidates().get(self.done) {
-            let (classes, seed) = (self.lineup.classes(), self.seed);
+        let words = if let Some(candidate) = self.setup.candidates.get(self.done) {
+            let (classes, seed) = (self.setup.classes, self.seed);
             let taught = candidate.data.as_ref().ok().and_then(|supply| {
                 let all = supply.some(LOOKED_AT, seed).ok()?;
                 let (half, _) = halves_of(candidate, seed).ok()?;
@@ -304,7 +297,7 @@ impl PrivateRanking for PrivateErrors {
             self.models.push(taught);
             format!("learning from {}", candidate.name)
         } else {
-            let part = self.done - self.lineup.candidates().len();
+            let part = self.done - self.setup.candidates.len();
             if part == 0 {
                 self.measure()?;
             }
@@ -423,7 +416,7 @@ mod tests {
         }
     }
 
-    fn lineup(candidates: &[(&str, f64)]) -> Lineup {
+    fn setup(candidates: &[(&str, f64)]) -> RankingSetup {
         let candidates = candidates.iter().enumerate().map(|(seed, (name, sign))| Candidate {
             name: (*name).to_owned(),
             data: Ok(along(*sign, 300, 10 + seed as u64).into()),
@@ -434,13 +427,13 @@ mod tests {
             batch: 50,
             ..RankingSettings::default()
         };
-        Lineup::new(&settings, candidates.collect(), (500, 3), None, BOUNDS).unwrap()
+        RankingSetup::new(&settings, candidates.collect(), (500, 3), None, BOUNDS).unwrap()
     }
 
     /// Errors of all candidates, known except for their noise.
     fn ready(candidates: &[(&str, f64)]) -> PrivateErrors {
         let private = Private::new(Supply::from(along(1.0, 500, 1)));
-        let mut work = PrivateErrors::new(lineup(candidates), 3, &private, (500, 1)).unwrap();
+        let mut work = PrivateErrors::new(setup(candidates), 3, &private, (500, 1)).unwrap();
         while !work.step().unwrap().done {}
         work
     }
@@ -467,7 +460,7 @@ mod tests {
         let n = 7;
         let private = Private::new(Supply::from(along(1.0, n, 1)));
         let work =
-            PrivateErrors::new(lineup(&[("a", 1.0), ("b", 1.0)]), 3, &private, (n, 1)).unwrap();
+            PrivateErrors::new(setup(&[("a", 1.0), ("b", 1.0)]), 3, &private, (n, 1)).unwrap();
         let models = [PublicModel::Class(0), PublicModel::Class(1)];
         let measure = PublicMeasure { centre: vec![0.5; 2], common: 1.0, radius: 0.5 };
         let mean_of = |first: u32| {
@@ -487,7 +480,7 @@ mod tests {
     fn opposite_persons_attain_the_sensitivity_and_none_passes_it() {
         let (n, most) = (7, 4);
         let private = Private::new(Supply::from(along(1.0, n, 1)));
-        let candidates = lineup(&[("a", 1.0), ("b", 1.0)]);
+        let candidates = setup(&[("a", 1.0), ("b", 1.0)]);
         let work = PrivateErrors::new(candidates, 3, &private, (n, most)).unwrap();
         let models = [PublicModel::Class(0), PublicModel::Class(1)];
         let measure = PublicMeasure { centre: vec![0.5; 2], common: 1.0, radius: 0.5 };
@@ -594,26 +587,26 @@ mod tests {
         let unlabelled = Dataset { target: None, ..along(1.0, 500, 1) };
         let private = Private::new(Supply::from(unlabelled.clone()));
         let two = [("a", 1.0), ("b", 1.0)];
-        let refused = PrivateErrors::new(lineup(&two), 3, &private, (500, 1)).unwrap_err();
+        let refused = PrivateErrors::new(setup(&two), 3, &private, (500, 1)).err().unwrap();
         assert!(refused.to_string().contains("has no label"), "{refused}");
         let alone = PrivateErrors::new(
-            lineup(&two[..1]),
+            setup(&two[..1]),
             3,
             &Private::new(Supply::from(along(1.0, 500, 1))),
             (500, 1),
         );
         assert!(alone.unwrap().plan().is_err());
 
-        let mut candidates = lineup(&two).candidates().to_vec();
+        let mut candidates = setup(&two).candidates;
         candidates.push(Candidate { name: "no labels".to_owned(), data: Ok(unlabelled.into()) });
         let settings = RankingSettings {
             model: ProbeModel::Linear,
             directions: 1,
             ..RankingSettings::default()
         };
-        let lineup = Lineup::new(&settings, candidates, (500, 3), None, BOUNDS).unwrap();
+        let setup = RankingSetup::new(&settings, candidates, (500, 3), None, BOUNDS).unwrap();
         let private = Private::new(Supply::from(along(1.0, 500, 1)));
-        let mut work = PrivateErrors::new(lineup, 3, &private, (500, 1)).unwrap();
+        let mut work = PrivateErrors::new(setup, 3, &private, (500, 1)).unwrap();
         while !work.step().unwrap().done {}
         let plan = [work.plan().unwrap()];
         let lines = drawn(&work, &Calibrated::noiseless(&plan, 1e-6), 0);

@@ -52,7 +52,7 @@ pub mod subspace;
 pub mod verdict;
 
 pub use candidate_line::CandidateLine;
-pub use candidates::{Candidate, Lineup};
+pub use candidates::{Candidate, RankingSetup};
 pub use comparison::Comparison;
 pub use direction::PrivateDirection;
 pub use errors::PrivateErrors;

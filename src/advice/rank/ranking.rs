@@ -2,7 +2,7 @@
 
 use super::blind_spots::{self, PrivateSide};
 use super::candidate_line::Alongside;
-use super::candidates::Lineup;
+use super::candidates::RankingSetup;
 use super::comparison::Comparison;
 use super::records::Supply;
 use super::repeat::Repeat;
@@ -13,7 +13,7 @@ use crate::privacy::{CuratorOnly, Private, Watch};
 
 /// A ranking in progress: first repeats, then the differences that gradients cannot see.
 pub struct Ranking {
-    lineup: Lineup,
+    setup: RankingSetup,
     settings: RankingSettings,
     private: Private<Supply>,
     /// Made when the first candidate is compared with it.
@@ -40,27 +40,21 @@ impl RankStep {
     }
 }
 
-impl std::fmt::Debug for Ranking {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Ranking").field("repeats", &self.repeats.len()).finish_non_exhaustive()
-    }
-}
-
 impl Ranking {
-    pub fn new(settings: &RankingSettings, lineup: Lineup, private: Private<Supply>) -> Self {
+    pub fn new(settings: &RankingSettings, setup: RankingSetup, private: Private<Supply>) -> Self {
         let settings = settings.clone();
         let (repeats, alongside) = (Vec::new(), Vec::new());
-        Self { lineup, settings, private, side: None, repeats, alongside }
+        Self { setup, settings, private, side: None, repeats, alongside }
     }
 
     /// All repeats with public data in the private role, so nothing is private.
     pub fn of_public(
         settings: &RankingSettings,
-        lineup: Lineup,
+        setup: RankingSetup,
         data: Supply,
     ) -> Result<Option<Comparison>> {
         let watch = Watch::open();
-        let mut ranking = Self::new(settings, lineup, Private::new(data));
+        let mut ranking = Self::new(settings, setup, Private::new(data));
         for _ in 0..settings.repeats {
             ranking.step(&watch)?;
         }
@@ -68,13 +62,13 @@ impl Ranking {
         Ok(table.and_then(|table| table.reveal(&watch).cloned()))
     }
 
-    pub fn lineup(&self) -> &Lineup {
-        &self.lineup
+    pub fn setup(&self) -> &RankingSetup {
+        &self.setup
     }
 
     /// The total number of steps.
     pub fn total(&self) -> usize {
-        self.settings.repeats + self.lineup.candidates().len()
+        self.settings.repeats + self.setup.candidates.len()
     }
 
     /// One repeat, or the other columns of one candidate. Needs an open watch, because all numbers
@@ -87,20 +81,19 @@ impl Ranking {
             .cure("unseal it (v), or select privately (--private EPSILON)"));
         }
         let words = if self.repeats.len() < self.settings.repeats {
-            let round = self.lineup.round(self.repeats.len())?;
-            let repeat =
-                self.private.try_map(|data| Repeat::of(&round, data, self.lineup.batch()))?;
+            let round = self.setup.round(self.repeats.len())?;
+            let repeat = self.private.try_map(|data| Repeat::of(&round, data, self.setup.batch))?;
             self.repeats.extend(repeat.curator(watch, Clone::clone));
             format!("repeat {} of {}", self.repeats.len(), self.settings.repeats)
         } else {
-            let candidate = &self.lineup.candidates()[self.alongside.len()];
+            let candidate = &self.setup.candidates[self.alongside.len()];
             let words = format!("comparing {}", candidate.name);
             let side = match self.side.take() {
                 Some(known) => known,
                 None => self.private.try_map(PrivateSide::of)?,
             };
             let side = self.side.insert(side);
-            let found = blind_spots::of(candidate, &self.lineup, &self.settings, side, watch)?;
+            let found = blind_spots::of(candidate, &self.setup, &self.settings, side, watch)?;
             self.alongside.push(found);
             words
         };
@@ -117,12 +110,12 @@ impl Ranking {
         if repeats.len() < 2 {
             return None;
         }
-        let alongside = (0..self.lineup.candidates().len()).map(|index| {
+        let alongside = (0..self.setup.candidates.len()).map(|index| {
             let found = self.alongside.get(index)?.as_ref()?;
             found.reveal(watch).cloned()
         });
         let alongside: Vec<Option<Alongside>> = alongside.collect();
-        let table = Comparison::of(&self.lineup, &repeats, &alongside, self.settings.order);
+        let table = Comparison::of(&self.setup, &repeats, &alongside, self.settings.order);
         // Exact numbers in, exact numbers out, with the same standing.
         let first = self.repeats.first()?.clone();
         Some(first.map(|_| table))
@@ -191,10 +184,10 @@ mod tests {
 
     fn rank(settings: &RankingSettings, candidates: Vec<Candidate>) -> Result<Comparison> {
         let bounds = Bounds { feature_norm: 1.0, label: 1.0 };
-        let lineup = Lineup::new(settings, candidates, (400, DIMENSION), Some(3), bounds)?;
+        let setup = RankingSetup::new(settings, candidates, (400, DIMENSION), Some(3), bounds)?;
         let watch = Watch::open();
         let mut ranking =
-            Ranking::new(settings, lineup, Private::new(Supply::from(records(400, 0.0, 1))));
+            Ranking::new(settings, setup, Private::new(Supply::from(records(400, 0.0, 1))));
         assert!(ranking.comparison(&watch).is_none());
         for index in 1..=ranking.total() {
             let step = ranking.step(&watch)?;
@@ -316,13 +309,14 @@ mod tests {
         let bounds = Bounds { feature_norm: 1.0, label: 1.0 };
         let told = |private: Dataset| {
             let candidates = vec![candidate("a", records(300, 0.3, 6))];
-            let lineup = Lineup::new(&settings(), candidates, (400, DIMENSION), Some(3), bounds);
+            let setup =
+                RankingSetup::new(&settings(), candidates, (400, DIMENSION), Some(3), bounds);
             let mut ranking =
-                Ranking::new(&settings(), lineup.unwrap(), Private::new(Supply::from(private)));
+                Ranking::new(&settings(), setup.unwrap(), Private::new(Supply::from(private)));
             let watch = Watch::open();
             while !ranking.step(&watch).unwrap().done {}
             // The remarks of a public line-up must not depend on private records.
-            assert!(ranking.lineup().remarks().iter().all(|remark| !remark.contains("private")));
+            assert!(ranking.setup().remarks().iter().all(|remark| !remark.contains("private")));
             let comparison = ranking.comparison(&watch).unwrap();
             comparison.reveal(&watch).unwrap().remarks.join("; ")
         };
@@ -339,14 +333,14 @@ mod tests {
         let mut wide = settings();
         wide.model = ProbeModel::Linear;
         wide.directions = 6;
-        let lineup = Lineup::new(
+        let setup = RankingSetup::new(
             &wide,
             vec![candidate("a", records(300, 0.3, 6))],
             (400, DIMENSION),
             Some(3),
             bounds,
         );
-        let mut ranking = Ranking::new(&wide, lineup.unwrap(), Private::new(Supply::from(few)));
+        let mut ranking = Ranking::new(&wide, setup.unwrap(), Private::new(Supply::from(few)));
         let watch = Watch::open();
         while !ranking.step(&watch).unwrap().done {}
         let comparison = ranking.comparison(&watch).unwrap();
@@ -359,11 +353,11 @@ mod tests {
     fn private_data_that_span_nothing_are_told_as_theirs() {
         let bounds = Bounds { feature_norm: 1.0, label: 1.0 };
         let candidates = vec![candidate("a", records(300, 0.3, 6))];
-        let lineup = Lineup::new(&settings(), candidates, (400, DIMENSION), Some(3), bounds);
+        let setup = RankingSetup::new(&settings(), candidates, (400, DIMENSION), Some(3), bounds);
         let mut nothing = records(400, 0.0, 1);
         nothing.features.fill(f64::NAN);
         let mut ranking =
-            Ranking::new(&settings(), lineup.unwrap(), Private::new(Supply::from(nothing)));
+            Ranking::new(&settings(), setup.unwrap(), Private::new(Supply::from(nothing)));
         let error = ranking.step(&Watch::open()).unwrap_err().to_string();
         assert!(error.starts_with("private data: "), "{error}");
     }

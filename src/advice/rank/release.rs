@@ -17,10 +17,10 @@ use rand::rngs::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::candidate_line::Mean;
-use super::candidates::{Lineup, PublicRepeat};
+use super::candidates::{PublicRepeat, RankingSetup};
 use super::ranking::RankStep;
 use super::records::Supply;
-use super::released::{Disclosed, PrivateRanking, ReleasedLine};
+use super::released::{Disclosed, PrivateRanking, ReleasedLine, alone};
 use super::shared_directions::CommonDirections;
 use crate::data::SecretOrder;
 use crate::error::{Error, Result};
@@ -29,9 +29,7 @@ use crate::numeric::leading::leading;
 use crate::numeric::product::inner_products;
 use crate::numeric::symmetric::{self, pack, packed_length, unpack};
 use crate::privacy::openings::{OpenPrivate, OpenReleased};
-use crate::privacy::{
-    Adjacency, Allotment, Gaussian, PlannedRelease, Private, Reach, Release, Spender,
-};
+use crate::privacy::{Gaussian, PlannedRelease, Private, Reach, Release, Spender};
 
 const MOMENTS: &str = "moments";
 /// The number of noisy copies that estimate the spread of distances.
@@ -39,7 +37,7 @@ const COPIES: usize = 12;
 
 /// The public part of a private table; made before anything is drawn.
 pub struct PrivateTable {
-    lineup: Lineup,
+    setup: RankingSetup,
     frames: Vec<CommonDirections>,
     rounds: Vec<PublicRepeat>,
     held: Private<(Supply, Vec<f64>)>,
@@ -49,29 +47,23 @@ pub struct PrivateTable {
     n: usize,
 }
 
-impl std::fmt::Debug for PrivateTable {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PrivateTable").field("done", &self.done).finish_non_exhaustive()
-    }
-}
-
 impl PrivateTable {
     /// Computes the public side of every repeat.
     pub fn new(
-        mut lineup: Lineup,
+        mut setup: RankingSetup,
         repeats: usize,
         private: &Private<Supply>,
         (private_records, order): (usize, SecretOrder),
     ) -> Result<Self> {
         let mut rounds =
-            (0..repeats).map(|repeat| lineup.round(repeat)).collect::<Result<Vec<_>>>()?;
+            (0..repeats).map(|repeat| setup.round(repeat)).collect::<Result<Vec<_>>>()?;
         let frames = rounds.iter().map(CommonDirections::of).collect::<Result<Vec<_>>>()?;
         // The frames hold the needed parts of the spans.
         for round in &mut rounds {
             round.spans.clear();
         }
         let held = private.map_unseen(|data| (data.clone(), Vec::new()));
-        Ok(Self { lineup, frames, rounds, held, order, done: 0, n: private_records })
+        Ok(Self { setup, frames, rounds, held, order, done: 0, n: private_records })
     }
 
     fn sizes(&self) -> impl Iterator<Item = usize> {
@@ -86,7 +78,7 @@ impl PrivateTable {
             moments.push(unpack(own, size));
             rest = others;
         }
-        let mut generator = ChaCha20Rng::seed_from_u64(self.lineup.directions() as u64);
+        let mut generator = ChaCha20Rng::seed_from_u64(self.setup.directions as u64);
         let copies: Vec<Vec<Matrix>> = (0..COPIES)
             .map(|_| moments.iter().map(|moment| noisier(moment, sigma, &mut generator)).collect())
             .collect();
@@ -109,7 +101,7 @@ impl PrivateTable {
             });
             ReleasedLine { name: candidate.name.clone(), energy, distance: far }
         };
-        let mut lines: Vec<_> = self.lineup.candidates().iter().enumerate().map(line).collect();
+        let mut lines: Vec<_> = self.setup.candidates.iter().enumerate().map(line).collect();
         let key = |line: &ReleasedLine| line.energy.map_or(f64::NEG_INFINITY, |energy| energy.mean);
         lines.sort_by(|a, b| key(b).total_cmp(&key(a)));
         lines
@@ -145,8 +137,8 @@ impl PrivateRanking for PrivateTable {
         "private_table"
     }
 
-    fn lineup(&self) -> &Lineup {
-        &self.lineup
+    fn setup(&self) -> &RankingSetup {
+        &self.setup
     }
 
     fn repeats(&self) -> usize {
@@ -154,9 +146,10 @@ impl PrivateRanking for PrivateTable {
     }
 
     fn plan(&self) -> Result<PlannedRelease> {
-        let what = "second moments of the private gradients' directions, in the public spans";
-        let share = Allotment::Share(1.0);
-        Ok(self.release().announced(what.to_owned(), 1, share, Adjacency::ReplaceOne))
+        Ok(alone(
+            &self.release(),
+            "second moments of the private gradients' directions, in the public spans",
+        ))
     }
 
     fn step(&mut self) -> Result<RankStep> {
@@ -248,7 +241,7 @@ pub(super) mod tests {
         }
     }
 
-    pub fn lineup() -> Lineup {
+    pub fn setup() -> RankingSetup {
         let settings = RankingSettings {
             model: ProbeModel::Linear,
             batch: 40,
@@ -261,12 +254,12 @@ pub(super) mod tests {
                 data: Ok(records(first, 100, 7 + first as u64).into()),
             }
         });
-        Lineup::new(&settings, candidates.into(), (RECORDS, DIMENSION), None, BOUNDS).unwrap()
+        RankingSetup::new(&settings, candidates.into(), (RECORDS, DIMENSION), None, BOUNDS).unwrap()
     }
 
     fn table(private: &Private<Supply>) -> Box<PrivateTable> {
         let mut table =
-            PrivateTable::new(lineup(), 2, private, (RECORDS, SecretOrder::KNOWN)).unwrap();
+            PrivateTable::new(setup(), 2, private, (RECORDS, SecretOrder::KNOWN)).unwrap();
         while !table.step().unwrap().done {}
         Box::new(table)
     }
@@ -286,10 +279,10 @@ pub(super) mod tests {
         let exact = lines(exact.finish(&mut Spender::rehearsal(&noiseless, 0)).unwrap());
         assert_eq!(exact[0].name, "same");
         assert_eq!(exact[2].name, "other");
-        let mut lineup = lineup();
+        let mut setup = setup();
         let mut shares = 0.0;
         for repeat in 0..2 {
-            let round = lineup.round(repeat).unwrap();
+            let round = setup.round(repeat).unwrap();
             let gradients = round.conditions.gradients(&data.features).unwrap();
             let of = round.spans[0].as_ref().unwrap().shares(&gradients);
             shares += of.iter().sum::<f64>() / (2 * RECORDS) as f64;

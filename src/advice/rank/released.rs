@@ -3,21 +3,22 @@
 use serde::Serialize;
 
 use super::candidate_line::Mean;
-use super::candidates::Lineup;
+use super::candidates::RankingSetup;
 use super::ranking::RankStep;
 use crate::error::Result;
-use crate::privacy::{PlannedRelease, Released, Spender};
+use crate::privacy::release::ReleaseKind;
+use crate::privacy::{Adjacency, Allotment, PlannedRelease, Release, Released, Spender};
 
 /// A ranking that reveals nothing until its one release at the end.
 pub trait PrivateRanking {
     /// Name of the method in the ledger.
     fn method(&self) -> &'static str;
 
-    fn lineup(&self) -> &Lineup;
+    fn setup(&self) -> &RankingSetup;
 
     /// Remarks for the user.
     fn remarks(&self) -> Vec<String> {
-        self.lineup().remarks()
+        self.setup().remarks()
     }
 
     /// The number of steps.
@@ -37,6 +38,11 @@ pub trait PrivateRanking {
 
     /// Draws, after the last step.
     fn finish(self: Box<Self>, spender: &mut Spender) -> Result<Disclosed>;
+}
+
+/// A plan of this release alone: drawn once, with the whole budget.
+pub(super) fn alone<K: ReleaseKind>(release: &Release<K>, what: &str) -> PlannedRelease {
+    release.announced(what.to_owned(), 1, Allotment::Share(1.0), Adjacency::ReplaceOne)
 }
 
 /// What the numbers of a released table do not say by themselves.

@@ -12,18 +12,15 @@
 //! Permute-and-flip or the exponential mechanism, sampled exactly, releases the winner and nothing
 //! else, not even its margin.
 
-use super::candidates::{Lineup, PublicRepeat};
+use super::candidates::{PublicRepeat, RankingSetup};
 use super::ranking::RankStep;
 use super::records::Supply;
-use super::released::{Disclosed, PrivateRanking};
+use super::released::{Disclosed, PrivateRanking, alone};
 use crate::data::SecretOrder;
 use crate::error::{Error, Result};
 use crate::numeric::rounding::summation_error;
 use crate::privacy::openings::{OpenPrivate, OpenReleased};
-use crate::privacy::{
-    Adjacency, Allotment, PlannedRelease, Private, Reach, Release, Released, Rule, Selection,
-    Spender,
-};
+use crate::privacy::{PlannedRelease, Private, Reach, Release, Released, Rule, Selection, Spender};
 
 /// The release's name in the plan and the ledger.
 const WINNER: &str = "winner";
@@ -39,7 +36,7 @@ pub enum Selector {
 /// A selection in progress: the scores are summed, unseen, repeat by repeat.
 pub struct PrivateSelection {
     selector: Selector,
-    lineup: Lineup,
+    setup: RankingSetup,
     repeats: usize,
     done: usize,
     private_records: usize,
@@ -48,23 +45,17 @@ pub struct PrivateSelection {
     held: Private<(Supply, Vec<f64>)>,
 }
 
-impl std::fmt::Debug for PrivateSelection {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PrivateSelection").field("done", &self.done).finish_non_exhaustive()
-    }
-}
-
 impl PrivateSelection {
     pub fn new(
         selector: Selector,
-        lineup: Lineup,
+        setup: RankingSetup,
         repeats: usize,
         private: &Private<Supply>,
         (private_records, order): (usize, SecretOrder),
     ) -> Self {
-        let candidates = lineup.candidates().len();
+        let candidates = setup.candidates.len();
         let held = private.map_unseen(|data| (data.clone(), vec![0.0; candidates]));
-        Self { selector, lineup, repeats, done: 0, private_records, order, held }
+        Self { selector, setup, repeats, done: 0, private_records, order, held }
     }
 
     fn release(&self) -> Release<Selection> {
@@ -75,7 +66,7 @@ impl PrivateSelection {
             Selector::PermuteAndFlip => Rule::PermuteAndFlip,
             Selector::Exponential => Rule::Exponential,
         };
-        let candidates = self.lineup.candidates().len();
+        let candidates = self.setup.candidates.len();
         Release::new(WINNER, Selection { rule, range: 2.0 + 4.0 * rounding, candidates })
     }
 
@@ -86,10 +77,10 @@ impl PrivateSelection {
         }
         // Sums of one share in [0, 1] per record.
         let n = self.private_records as f64;
-        let reach = Reach::between(0.0, n, self.lineup.candidates().len());
+        let reach = Reach::between(0.0, n, self.setup.candidates.len());
         let winner =
             self.held.select(spender, self.release(), &reach, |(_, scores)| scores.clone())?;
-        Ok(winner.map(|index| self.lineup.candidates()[index].name.clone()))
+        Ok(winner.map(|index| self.setup.candidates[index].name.clone()))
     }
 }
 
@@ -98,8 +89,8 @@ impl PrivateRanking for PrivateSelection {
         "private_selection"
     }
 
-    fn lineup(&self) -> &Lineup {
-        &self.lineup
+    fn setup(&self) -> &RankingSetup {
+        &self.setup
     }
 
     fn repeats(&self) -> usize {
@@ -107,19 +98,20 @@ impl PrivateRanking for PrivateSelection {
     }
 
     fn plan(&self) -> Result<PlannedRelease> {
-        let candidates = self.lineup.candidates();
+        let candidates = &self.setup.candidates;
         if candidates.iter().filter(|candidate| candidate.data.is_ok()).count() < 2 {
             return Err(Error::usage("there are fewer than two datasets to select from").cure(
                 "add another public dataset that fits: selecting among one would spend ε on nothing",
             ));
         }
-        let what = "the public dataset whose gradients capture most of the private ones";
-        let share = Allotment::Share(1.0);
-        Ok(self.release().announced(what.to_owned(), 1, share, Adjacency::ReplaceOne))
+        Ok(alone(
+            &self.release(),
+            "the public dataset whose gradients capture most of the private ones",
+        ))
     }
 
     fn step(&mut self) -> Result<RankStep> {
-        let round = self.lineup.round(self.done)?;
+        let round = self.setup.round(self.done)?;
         let share = 1.0 / self.repeats as f64;
         self.held = self.held.try_map(|(data, scores)| {
             let sums = score_sums(&round, data, &self.order)?;
@@ -183,7 +175,7 @@ mod tests {
     }
 
     /// Two candidates with nearly orthogonal spans of one direction.
-    fn lineup() -> Lineup {
+    fn setup() -> RankingSetup {
         let settings = RankingSettings {
             model: ProbeModel::Linear,
             batch: 10,
@@ -194,14 +186,14 @@ mod tests {
             name: format!("axis {axis}"),
             data: Ok(along(axis, 40).into()),
         });
-        Lineup::new(&settings, candidates.into(), (40, DIMENSION), None, BOUNDS).unwrap()
+        RankingSetup::new(&settings, candidates.into(), (40, DIMENSION), None, BOUNDS).unwrap()
     }
 
     /// The score sums of R repeats, as in a selection.
-    fn scores(lineup: &mut Lineup, repeats: usize, private: &Dataset) -> Vec<f64> {
-        let mut sums = vec![0.0; lineup.candidates().len()];
+    fn scores(setup: &mut RankingSetup, repeats: usize, private: &Dataset) -> Vec<f64> {
+        let mut sums = vec![0.0; setup.candidates.len()];
         for repeat in 0..repeats {
-            let round = lineup.round(repeat).unwrap();
+            let round = setup.round(repeat).unwrap();
             let added = score_sums(&round, &private.clone().into(), &SecretOrder::KNOWN).unwrap();
             sums.iter_mut().zip(added).for_each(|(sum, added)| *sum += added / repeats as f64);
         }
@@ -210,16 +202,16 @@ mod tests {
 
     #[test]
     fn private_records_get_labels_that_only_the_secret_tells() {
-        let mut lineup = lineup();
-        let labels = |repeat: usize, lineup: &mut Lineup, key: u8| {
-            let conditions = lineup.round(repeat).unwrap().conditions;
+        let mut setup = setup();
+        let labels = |repeat: usize, setup: &mut RankingSetup, key: u8| {
+            let conditions = setup.round(repeat).unwrap().conditions;
             conditions.secret_labels(&SecretOrder::new([key; 32])).unwrap().numbers(20)
         };
-        let one = labels(0, &mut lineup, 1);
-        assert_eq!(one, labels(0, &mut lineup, 1));
-        assert_ne!(one, labels(0, &mut lineup, 2));
-        assert_ne!(one, labels(1, &mut lineup, 1), "each repeat has its own");
-        let public = lineup.round(0).unwrap().conditions.labels().unwrap().numbers(20);
+        let one = labels(0, &mut setup, 1);
+        assert_eq!(one, labels(0, &mut setup, 1));
+        assert_ne!(one, labels(0, &mut setup, 2));
+        assert_ne!(one, labels(1, &mut setup, 1), "each repeat has its own");
+        let public = setup.round(0).unwrap().conditions.labels().unwrap().numbers(20);
         assert_ne!(one, public);
     }
 
@@ -233,12 +225,12 @@ mod tests {
     #[test]
     fn adversarial_neighbours_attain_the_sensitivity_whatever_the_number_of_repeats() {
         for repeats in [1, 3] {
-            let mut lineup = lineup();
+            let mut setup = setup();
             let ours = along(0, 40);
             let mut theirs = along(0, 40);
             theirs.features.set_column(7, &along(1, 1).features.column(0));
             let moved =
-                range(&scores(&mut lineup, repeats, &ours), &scores(&mut lineup, repeats, &theirs));
+                range(&scores(&mut setup, repeats, &ours), &scores(&mut setup, repeats, &theirs));
             assert!(moved <= 2.0 && moved > 1.98, "{moved}");
         }
     }
@@ -250,7 +242,7 @@ mod tests {
             entries in proptest::collection::vec(-1e3..1e3_f64, 8),
             broken in 0..6_usize,
         ) {
-            let mut lineup = lineup();
+            let mut setup = setup();
             let ours = along(0, 40);
             let mut theirs = along(0, 40);
             for (axis, entry) in entries.iter().enumerate() {
@@ -262,7 +254,7 @@ mod tests {
                 2 => theirs.features.column_mut(7).fill(0.0),
                 _ => {}
             }
-            let (ours, theirs) = (scores(&mut lineup, 1, &ours), scores(&mut lineup, 1, &theirs));
+            let (ours, theirs) = (scores(&mut setup, 1, &ours), scores(&mut setup, 1, &theirs));
             for (a, b) in ours.iter().zip(&theirs) {
                 prop_assert!((a - b).abs() <= 1.0 + 1e-12, "{} {}", a, b);
             }
@@ -280,7 +272,7 @@ mod tests {
             }
             let private = Private::new(Supply::from(mixed));
             let mut work =
-                PrivateSelection::new(selector, lineup(), 2, &private, (40, SecretOrder::KNOWN));
+                PrivateSelection::new(selector, setup(), 2, &private, (40, SecretOrder::KNOWN));
             let plan = [work.plan().unwrap()];
             assert!(
                 work.draw(&mut Spender::rehearsal(&Calibrated::noiseless(&plan, 1e-6), 0)).is_err()
@@ -306,15 +298,16 @@ mod tests {
 
     #[test]
     fn selecting_among_one_is_refused() {
-        let mut lineup = lineup();
-        let good = lineup.candidates()[0].clone();
+        let mut setup = setup();
+        let good = setup.candidates[0].clone();
         let broken = Candidate { name: "b".to_owned(), data: Err(Error::failed("gone")) };
         let settings = RankingSettings { directions: 1, ..RankingSettings::default() };
-        lineup = Lineup::new(&settings, vec![good, broken], (40, DIMENSION), None, BOUNDS).unwrap();
+        setup = RankingSetup::new(&settings, vec![good, broken], (40, DIMENSION), None, BOUNDS)
+            .unwrap();
         let private = Private::new(Supply::from(along(0, 40)));
         let work = PrivateSelection::new(
             Selector::default(),
-            lineup,
+            setup,
             2,
             &private,
             (40, SecretOrder::KNOWN),

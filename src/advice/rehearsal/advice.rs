@@ -1,14 +1,14 @@
 //! The advice that follows from rehearsals.
 //!
-//! Losses cannot be compared between scenes, or between a rehearsal and the real run: only ratios
+//! Losses cannot be compared between cases, or between a rehearsal and the real run: only ratios
 //! to public data alone carry over. So a player is judged by the logarithm of its ratio in each
-//! scene, as follows:
+//! case, as follows:
 //!
 //! - Errors change slowly with ε but noise does not, so neighbouring values of ε also count
 //!   ([`SAY`]), but never for a method that loses to public data alone at the given ε.
-//! - The mean over scenes counts, and [`CAUTION`] times the worst scene: one scene where public
-//!   data alone are hopeless must not decide for all others. Scenes that resemble the real run
-//!   weigh more ([`Trust`]); the worst scene is chosen among those that weigh [`HEARD`] or more.
+//! - The mean over cases counts, and [`CAUTION`] times the worst case: one case where public
+//!   data alone are hopeless must not decide for all others. Cases that resemble the real run
+//!   weigh more ([`Trust`]); the worst case is chosen among those that weigh [`HEARD`] or more.
 //! - A method that loses almost nothing to public data alone is preferred to them ([`INSURANCE`]):
 //!   private data may differ more from public data than these do from each other, and then public
 //!   data alone do not help.
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::player::Player;
-use super::stage::Stage;
+use super::rehearsal_data::RehearsalData;
 use super::trust::Trust;
 use crate::error::Error;
 use crate::plot::number::compact;
@@ -38,20 +38,20 @@ pub(super) const NOTICEABLE: f64 = 0.02;
 /// The weight of results at half or twice the ε.
 const SAY: f64 = 0.5;
 
-/// The weight of the worst scene, beside that of the mean over all.
+/// The weight of the worst case, beside that of the mean over all.
 const CAUTION: f64 = 0.25;
 
-/// A scene with less weight than this, where 1 is usual, cannot be the worst one.
+/// A case with less weight than this, where 1 is usual, cannot be the worst one.
 const HEARD: f64 = 0.5;
 
 /// How much a method may score above public data alone, whose score is zero: as much as one that is
-/// [`NOTICEABLE`] worse in every scene.
+/// [`NOTICEABLE`] worse in every case.
 const INSURANCE: f64 = NOTICEABLE * (1.0 + CAUTION);
 
 /// One trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TrialResult {
-    pub scene: usize,
+    pub case: usize,
     pub player: usize,
     pub repetition: u64,
     /// `None` if nothing is spent.
@@ -59,20 +59,17 @@ pub struct TrialResult {
 }
 
 impl TrialResult {
-    /// All trials, scene by scene.
-    pub fn all(stage: &Stage, players: &[Player], repetitions: u64) -> Vec<Self> {
+    /// All trials, case by case.
+    pub fn all(data: &RehearsalData, players: &[Player], repetitions: u64) -> Vec<Self> {
         let mut all = Vec::new();
         for repetition in 0..repetitions {
-            for scene in 0..stage.scenes().len() {
+            for case in 0..data.cases.len() {
                 for (player, of) in players.iter().enumerate() {
-                    let entry = |epsilon| Self { scene, player, repetition, epsilon };
-                    if of.spends() {
-                        all.extend(
-                            stage.terms().epsilons.iter().map(|epsilon| entry(Some(*epsilon))),
-                        );
-                    } else {
-                        all.push(entry(None));
-                    }
+                    let entry = |epsilon| Self { case, player, repetition, epsilon };
+                    let spent = data.terms.epsilons.iter().map(|epsilon| Some(*epsilon));
+                    let spent: Vec<Option<f64>> =
+                        if of.spends() { spent.collect() } else { vec![None] };
+                    all.extend(spent.into_iter().map(entry));
                 }
             }
         }
@@ -83,33 +80,32 @@ impl TrialResult {
 /// The losses so far.
 #[derive(Debug, Clone)]
 pub struct Results {
-    epsilons: Vec<f64>,
-    scenes: Vec<String>,
-    players: Vec<Player>,
-    /// By scene, player and index in the list of ε: one loss for each repetition.
+    /// What is known before any trial.
+    known: Advice,
+    pub players: Vec<Player>,
+    /// By case, player and index in the list of ε: one loss for each repetition.
     losses: BTreeMap<(usize, usize, usize), BTreeMap<u64, f64>>,
     failed: BTreeMap<usize, String>,
     /// From this index on, players are the advised method with other settings, only at the plan's
     /// ε.
     variants: usize,
-    grown: f64,
     trust: Trust,
     /// The players that were left out, and why.
     left_out: Vec<String>,
-    lacks_persons: bool,
 }
 
 /// The results of a player at one ε, as ratios to public data alone.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct PlayerStanding {
     pub ratio: f64,
-    /// The ratios in the best and in the worst scene.
+    /// The ratios in the best and in the worst case.
     pub least: f64,
     pub most: f64,
-    /// The number of scenes in which no other eligible player was better, and the number of scenes.
+    /// The number of cases in which no other eligible player was better, and the number of cases.
     pub best_in: usize,
-    pub scenes: usize,
-    /// The typical factor between repetitions with other records and other noise within a scene:
+    #[serde(rename = "scenes")]
+    pub cases: usize,
+    /// The typical factor between repetitions with other records and other noise within a case:
     /// one standard deviation. `None` if nothing was repeated.
     #[serde(default)]
     pub spread: Option<f64>,
@@ -122,18 +118,19 @@ pub struct PlayerLine {
     pub standings: Vec<Option<PlayerStanding>>,
     /// Why it cannot be tried.
     pub failed: Option<String>,
-    /// For each ε the logarithm of the ratio in every scene, if it has played in all of them.
+    /// For each ε the logarithm of the ratio in every case, if it has played in all of them.
     #[serde(default)]
     pub logs: Vec<Vec<f64>>,
 }
 
 /// The advice at each ε.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Advice {
     pub epsilons: Vec<f64>,
     /// The plan's ε in that list.
     pub at: usize,
-    pub scenes: Vec<String>,
+    #[serde(rename = "scenes")]
+    pub cases: Vec<String>,
     /// The players, public data alone first.
     pub lines: Vec<PlayerLine>,
     /// The line to follow at each ε; `None` if nothing is known yet.
@@ -141,16 +138,16 @@ pub struct Advice {
     /// The advised method with other settings, at the plan's ε.
     #[serde(default)]
     pub settings: Vec<Variant>,
-    /// The factor by which ε was raised in the smallest scene: see [`Stage::scale`].
+    /// The factor by which ε was raised in the smallest case: see [`RehearsalData::scale`].
     #[serde(default = "as_it_is")]
     pub grown: f64,
-    /// The weight of each scene; empty if all are the same.
+    /// The weight of each case; empty if all are the same.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub weights: Vec<f64>,
     /// The reasons for different weights, and the players that were left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// Whether single records have played persons: see [`Stage::lacks_persons`].
+    /// Whether single records have played persons: see [`RehearsalData::lacks_persons`].
     #[serde(default)]
     pub lacks_persons: bool,
 }
@@ -165,34 +162,42 @@ pub struct Variant {
     pub player: Player,
     /// Result of the player relative to public data alone.
     pub standing: PlayerStanding,
-    /// Error of the player relative to the unchanged method, as the mean over scenes.
+    /// Error of the player relative to the unchanged method, as the mean over cases.
     pub ratio: f64,
 }
 
 impl Results {
-    pub fn new(stage: &Stage, players: &[Player]) -> Self {
-        let factors = (0..stage.scenes().len()).map(|scene| stage.scale(scene).1);
-        Self {
+    pub fn new(data: &RehearsalData, players: &[Player]) -> Self {
+        let factors = (0..data.cases.len()).map(|case| data.scale(case).1);
+        let known = Advice {
+            epsilons: data.terms.epsilons.clone(),
+            cases: data.cases.iter().map(|case| case.title.clone()).collect(),
             grown: factors.fold(as_it_is(), f64::max),
-            epsilons: stage.terms().epsilons.clone(),
-            scenes: stage.scenes().iter().map(|scene| scene.title.clone()).collect(),
+            lacks_persons: data.lacks_persons(),
+            ..Advice::default()
+        };
+        Self {
+            known,
             players: players.to_vec(),
             losses: BTreeMap::new(),
             failed: BTreeMap::new(),
             variants: players.len(),
-            trust: stage.trust(),
-            left_out: stage.left_out().to_vec(),
-            lacks_persons: stage.lacks_persons(),
+            trust: data.trust(),
+            left_out: data.left_out.clone(),
         }
     }
 
-    /// Adds further information about which scenes resemble the real run.
+    fn cases(&self) -> std::ops::Range<usize> {
+        0..self.known.cases.len()
+    }
+
+    /// Adds further information about which cases resemble the real run.
     pub fn trusting(self, more: Trust) -> Self {
         Self { trust: self.trust.and(more), ..self }
     }
 
-    fn weight(&self, scene: usize) -> f64 {
-        self.trust.weights()[scene]
+    fn weight(&self, case: usize) -> f64 {
+        self.trust.weights[case]
     }
 
     /// Adds the advised method with other settings. Returns its trials.
@@ -201,30 +206,21 @@ impl Results {
         let Some((player, _)) = advice.chosen(advice.at) else { return Vec::new() };
         let known = self.players.len();
         self.players.extend(player.variants());
-        let epsilon = Some(self.epsilons[advice.at]);
+        let epsilon = Some(advice.epsilons[advice.at]);
         let mut entries = Vec::new();
         for repetition in 0..repetitions {
-            for scene in 0..self.scenes.len() {
-                let all = known..self.players.len();
-                entries.extend(all.map(|player| TrialResult {
-                    scene,
-                    player,
-                    repetition,
-                    epsilon,
-                }));
+            for case in self.cases() {
+                let entry = |player| TrialResult { case, player, repetition, epsilon };
+                entries.extend((known..self.players.len()).map(entry));
             }
         }
         entries
     }
 
-    pub fn players(&self) -> &[Player] {
-        &self.players
-    }
-
     pub fn add(&mut self, entry: TrialResult, loss: f64) {
-        for (k, epsilon) in self.epsilons.iter().enumerate() {
+        for (k, epsilon) in self.known.epsilons.iter().enumerate() {
             if entry.epsilon.is_none_or(|own| own == *epsilon) {
-                let place = (entry.scene, entry.player, k);
+                let place = (entry.case, entry.player, k);
                 self.losses.entry(place).or_default().insert(entry.repetition, loss);
             }
         }
@@ -235,8 +231,8 @@ impl Results {
     }
 
     /// ln(loss / loss of public data alone) of every repetition.
-    fn repeated(&self, scene: usize, player: usize, k: usize) -> Vec<f64> {
-        let of = |player| self.losses.get(&(scene, player, k));
+    fn repeated(&self, case: usize, player: usize, k: usize) -> Vec<f64> {
+        let of = |player| self.losses.get(&(case, player, k));
         let Some((base, found)) = of(0).zip(of(player)) else { return Vec::new() };
         let ratios = found.iter().filter_map(|(repetition, loss)| {
             let ratio = loss / base.get(repetition)?;
@@ -246,16 +242,16 @@ impl Results {
     }
 
     /// The mean over repetitions.
-    fn logarithm(&self, scene: usize, player: usize, k: usize) -> Option<f64> {
-        let ratios = self.repeated(scene, player, k);
+    fn logarithm(&self, case: usize, player: usize, k: usize) -> Option<f64> {
+        let ratios = self.repeated(case, player, k);
         (!ratios.is_empty()).then(|| ratios.iter().sum::<f64>() / ratios.len() as f64)
     }
 
-    /// The standard deviation of repetitions within a scene, as a factor.
+    /// The standard deviation of repetitions within a case, as a factor.
     fn spread(&self, player: usize, k: usize) -> Option<f64> {
         let (mut sum, mut freedom) = (0.0, 0.0);
-        for scene in 0..self.scenes.len() {
-            let ratios = self.repeated(scene, player, k);
+        for case in self.cases() {
+            let ratios = self.repeated(case, player, k);
             let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
             sum += ratios.iter().map(|ratio| (ratio - mean).powi(2)).sum::<f64>();
             freedom += ratios.len().saturating_sub(1) as f64;
@@ -264,24 +260,20 @@ impl Results {
     }
 
     /// [`Self::logarithm`] for choosing a method: other ε also count, by how close they are.
-    fn smoothed(&self, scene: usize, player: usize, k: usize) -> Option<f64> {
-        self.logarithm(scene, player, k)?;
-        let (mut sum, mut whole) = (0.0, 0.0);
-        for other in 0..self.epsilons.len() {
-            if let Some(found) = self.logarithm(scene, player, other) {
-                let octaves = (self.epsilons[other] / self.epsilons[k]).log2().abs();
-                let say = SAY.powf(octaves);
-                sum += say * found;
-                whole += say;
-            }
-        }
-        Some(sum / whole)
+    fn smoothed(&self, case: usize, player: usize, k: usize) -> Option<f64> {
+        self.logarithm(case, player, k)?;
+        let epsilons = &self.known.epsilons;
+        let found = epsilons.iter().enumerate().filter_map(|(other, epsilon)| {
+            let octaves = (epsilon / epsilons[k]).log2().abs();
+            Some((self.logarithm(case, player, other)?, SAY.powf(octaves)))
+        });
+        Some(mean(&found.collect::<Vec<_>>()))
     }
 
     /// The score by which players are chosen; lower is better.
     fn score(&self, player: usize, k: usize) -> f64 {
-        let of = |scene| Some((self.smoothed(scene, player, k)?, self.weight(scene)));
-        let found: Vec<(f64, f64)> = (0..self.scenes.len()).filter_map(of).collect();
+        let of = |case| Some((self.smoothed(case, player, k)?, self.weight(case)));
+        let found: Vec<Weighted> = self.cases().filter_map(of).collect();
         let heard = found.iter().filter(|(_, weight)| *weight >= HEARD);
         let worst = heard.map(|(one, _)| *one).reduce(f64::max);
         let mean = mean(&found);
@@ -299,80 +291,58 @@ impl Results {
                 logs: Vec::new(),
             })
             .collect();
+        let able = || (0..count).filter(|player| self.players[*player] != Player::NoPrivacy);
         let mut choice = Vec::new();
-        for k in 0..self.epsilons.len() {
-            let found: Vec<Vec<Option<f64>>> = (0..count)
-                .map(|player| {
-                    (0..self.scenes.len()).map(|scene| self.logarithm(scene, player, k)).collect()
-                })
-                .collect();
-            let can_be_chosen = |player: usize| self.players[player] != Player::NoPrivacy;
-            // Players are compared in the scenes that all of them have played.
-            let played = found.iter().map(|scenes| scenes.iter().flatten().count());
+        for k in 0..self.known.epsilons.len() {
+            let logs = |player| self.cases().map(|case| self.logarithm(case, player, k)).collect();
+            let found: Vec<Vec<Option<f64>>> = (0..count).map(logs).collect();
+            // Players are compared in the cases that all of them have played.
+            let played = found.iter().map(|cases| cases.iter().flatten().count());
             let most = played.max().unwrap_or(0);
-            let best = |scene: usize| {
-                let able = (0..count).filter(|player| can_be_chosen(*player));
-                let of = able.filter_map(|player| Some((player, found[player][scene]?)));
-                of.min_by(|one, other| one.1.total_cmp(&other.1)).map(|(player, _)| player)
-            };
-            let winners: Vec<Option<usize>> = (0..self.scenes.len()).map(best).collect();
+            let best =
+                |case| least(able().filter_map(|player| Some((player, found[player][case]?))));
+            let winners: Vec<Option<usize>> = self.cases().map(best).collect();
             for (player, line) in lines.iter_mut().enumerate() {
                 let weighted = (found[player].iter().enumerate())
-                    .filter_map(|(scene, log)| Some(((*log)?, self.weight(scene))));
-                let weighted: Vec<(f64, f64)> = weighted.collect();
+                    .filter_map(|(case, log)| Some(((*log)?, self.weight(case))));
+                let weighted: Vec<Weighted> = weighted.collect();
                 let logs: Vec<f64> = weighted.iter().map(|(log, _)| *log).collect();
                 let best_in = winners.iter().filter(|winner| **winner == Some(player)).count();
                 let spread = self.spread(player, k);
                 let standing = PlayerStanding::of(&weighted, best_in);
                 line.standings.push(standing.map(|found| PlayerStanding { spread, ..found }));
-                let whole = logs.len() == self.scenes.len();
+                let whole = logs.len() == self.cases().len();
                 line.logs.push(if whole { logs } else { Vec::new() });
             }
-            let able = (0..count).filter(|player| can_be_chosen(*player));
-            let known = able.filter_map(|player| {
+            choice.push(least(able().filter_map(|player| {
                 let standing = lines[player].standings[k]?;
-                let score = || {
-                    let spends = self.players[player].spends();
-                    self.score(player, k) + if spends { 0.0 } else { INSURANCE }
-                };
+                let spends = self.players[player].spends();
                 // Whatever neighbouring ε suggest, a method with a clear loss at the given ε is not
                 // chosen.
-                let loses = self.players[player].spends() && standing.ratio > 1.0 + NOTICEABLE;
-                (standing.scenes == most && !loses).then(|| (player, score()))
-            });
-            choice.push(known.min_by(|one, other| one.1.total_cmp(&other.1)).map(|(p, _)| p));
+                let loses = spends && standing.ratio > 1.0 + NOTICEABLE;
+                let insurance = if spends { 0.0 } else { INSURANCE };
+                (standing.cases == most && !loses)
+                    .then(|| (player, self.score(player, k) + insurance))
+            })));
         }
-        let at = nearest(&self.epsilons, epsilon);
+        let at = nearest(&self.known.epsilons, epsilon);
         let settings = choice[at].map_or(Vec::new(), |chosen| self.varied(chosen, at));
-        let (epsilons, scenes) = (self.epsilons.clone(), self.scenes.clone());
-        let all_the_same = self.trust.why().is_empty();
-        let weights = if all_the_same { Vec::new() } else { self.trust.weights().to_vec() };
-        let notes = [self.trust.why(), &self.left_out].concat();
-        let (grown, lacks_persons) = (self.grown, self.lacks_persons);
-        Advice {
-            epsilons,
-            at,
-            scenes,
-            lines,
-            choice,
-            settings,
-            grown,
-            weights,
-            notes,
-            lacks_persons,
-        }
+        let all_the_same = self.trust.why.is_empty();
+        let weights = if all_the_same { Vec::new() } else { self.trust.weights.clone() };
+        let notes = [self.trust.why.as_slice(), &self.left_out].concat();
+        Advice { at, lines, choice, settings, weights, notes, ..self.known.clone() }
     }
 
     /// The results of variants of the chosen player, compared with it.
     fn varied(&self, chosen: usize, k: usize) -> Vec<Variant> {
         let variants = (self.variants..self.players.len()).filter_map(|player| {
-            let both = |scene| {
+            let both = |case| {
                 let (own, other) =
-                    (self.logarithm(scene, player, k)?, self.logarithm(scene, chosen, k)?);
-                Some(((own, self.weight(scene)), (other, self.weight(scene))))
+                    (self.logarithm(case, player, k)?, self.logarithm(case, chosen, k)?);
+                Some(((own, self.weight(case)), (other, self.weight(case))))
             };
             let (own, as_it_is): (Vec<Weighted>, Vec<Weighted>) =
-                (0..self.scenes.len()).filter_map(both).unzip();
+                self.cases().filter_map(both).unzip();
             let better = own.iter().zip(&as_it_is).filter(|(own, other)| own.0 < other.0).count();
             let standing = PlayerStanding::of(&own, better)?;
             let ratio = standing.ratio / PlayerStanding::of(&as_it_is, 0)?.ratio;
@@ -383,12 +353,12 @@ impl Results {
 }
 
 impl PlayerStanding {
-    /// From the logarithms of the ratios, one for each scene, and the scenes' weights.
+    /// From the logarithms of the ratios, one for each case, and the cases' weights.
     fn of(logs: &[Weighted], best_in: usize) -> Option<Self> {
         let of = |with: fn(f64, f64) -> f64| logs.iter().map(|(log, _)| *log).reduce(with);
         let (least, most) = (of(f64::min)?.exp(), of(f64::max)?.exp());
-        let (ratio, scenes) = (mean(logs).exp(), logs.len());
-        Some(Self { ratio, least, most, best_in, scenes, spread: None })
+        let (ratio, cases) = (mean(logs).exp(), logs.len());
+        Some(Self { ratio, least, most, best_in, cases, spread: None })
     }
 }
 
@@ -397,10 +367,15 @@ fn mean(weighted: &[Weighted]) -> f64 {
     weighted.iter().map(|(value, weight)| value * weight).sum::<f64>() / whole
 }
 
+/// The first of those with the least number.
+fn least<T>(all: impl Iterator<Item = (T, f64)>) -> Option<T> {
+    all.min_by(|one, other| one.1.total_cmp(&other.1)).map(|(which, _)| which)
+}
+
 /// The index of the ε that is closest by factor.
 fn nearest(epsilons: &[f64], epsilon: f64) -> usize {
-    let far = |k: &usize| (epsilons[*k].ln() - epsilon.ln()).abs();
-    (0..epsilons.len()).min_by(|a, b| far(a).total_cmp(&far(b))).unwrap_or(0)
+    let far = |(k, known): (usize, &f64)| (k, (known.ln() - epsilon.ln()).abs());
+    least(epsilons.iter().enumerate().map(far)).unwrap_or(0)
 }
 
 impl Advice {
@@ -413,7 +388,7 @@ impl Advice {
             && self.choice.iter().all(within)
             && self.lines.iter().all(|line| line.standings.len() == count)
             && self.epsilons.iter().all(|epsilon| epsilon.is_finite() && *epsilon > 0.0)
-            && (self.weights.is_empty() || self.weights.len() == self.scenes.len())
+            && (self.weights.is_empty() || self.weights.len() == self.cases.len())
             && self.weights.iter().all(|weight| weight.is_finite() && *weight > 0.0)
     }
 
@@ -431,21 +406,20 @@ impl Advice {
     }
 
     /// The method to use at the plan's ε, with its settings. They differ from the automatic ones
-    /// only if that is clearly better, and in most scenes.
+    /// only if that is clearly better, and in most cases.
     pub fn to_take(&self) -> Option<&Player> {
         let (player, _) = self.chosen(self.at)?;
         let clearly = |it: &&Variant| {
-            it.ratio < 1.0 - NOTICEABLE && 2 * it.standing.best_in > it.standing.scenes
+            it.ratio < 1.0 - NOTICEABLE && 2 * it.standing.best_in > it.standing.cases
         };
-        let best = self.settings.iter().filter(clearly);
-        let best = best.min_by(|one, other| one.ratio.total_cmp(&other.ratio));
-        Some(best.map_or(player, |variant| &variant.player))
+        let better = self.settings.iter().filter(clearly);
+        Some(least(better.map(|it| (&it.player, it.ratio))).unwrap_or(player))
     }
 
     /// A sentence on other settings of the advised method.
     fn on_settings(&self) -> Option<String> {
         let (player, _) = self.chosen(self.at)?;
-        let best = self.settings.iter().min_by(|one, other| one.ratio.total_cmp(&other.ratio))?;
+        let best = least(self.settings.iter().map(|it| (it, it.ratio)))?;
         let taken = self.to_take()?;
         let words = |it: &Variant| {
             let percent = 100.0 * (it.ratio - 1.0);
@@ -464,7 +438,7 @@ impl Advice {
                 "Change its settings: {} than with the present ones, better in {} of {} rehearsals.",
                 words(best),
                 best.standing.best_in,
-                best.standing.scenes
+                best.standing.cases
             )
         })
     }
@@ -472,8 +446,7 @@ impl Advice {
     /// The line with the least actual error at an ε of the list.
     pub fn best(&self, k: usize) -> Option<usize> {
         let able = (0..self.lines.len()).filter(|at| self.lines[*at].player != Player::NoPrivacy);
-        let known = able.filter_map(|at| Some((at, self.lines[at].standings[k]?.ratio)));
-        known.min_by(|one, other| one.1.total_cmp(&other.1)).map(|(at, _)| at)
+        least(able.filter_map(|at| Some((at, self.lines[at].standings[k]?.ratio))))
     }
 
     /// The player to choose at an ε of the list, and its results.
@@ -502,11 +475,11 @@ impl Advice {
     pub fn expectation(&self, plan: &Player, epsilon: f64) -> Option<String> {
         // Public data alone are not compared with themselves.
         let (standing, rehearsed) = self.of_plan(plan, epsilon).filter(|_| plan.spends())?;
-        let s = if standing.scenes == 1 { "" } else { "s" };
+        let s = if standing.cases == 1 { "" } else { "s" };
         Some(format!(
             "In {} rehearsal{s} on public data at ε {}, {} had {} than public data alone, which \
              cost nothing.",
-            standing.scenes,
+            standing.cases,
             compact(rehearsed),
             plan.in_a_sentence(),
             better(standing)
@@ -542,7 +515,7 @@ impl Advice {
                 odds(self.epsilons[self.at]),
                 player.in_a_sentence(),
                 standing.best_in,
-                standing.scenes,
+                standing.cases,
                 better(standing)
             )
         }];
@@ -584,11 +557,11 @@ impl Advice {
     /// The advice while trials are still to come: only who is ahead.
     pub fn so_far(&self) -> Vec<String> {
         let Some((player, standing)) = self.chosen(self.at) else { return self.sentences() };
-        let s = if standing.scenes == 1 { "" } else { "s" };
+        let s = if standing.cases == 1 { "" } else { "s" };
         let epsilon = compact(self.epsilons[self.at]);
         vec![format!(
             "So far, after {} rehearsal{s}, {} has the least error at ε {epsilon}.",
-            standing.scenes,
+            standing.cases,
             player.in_a_sentence()
         )]
     }
@@ -597,13 +570,10 @@ impl Advice {
     fn lost(&self, k: usize) -> String {
         let spending = self.lines.iter().filter(|line| line.player.spends());
         let found = spending.filter_map(|line| Some((line, line.standings[k]?)));
-        match found.min_by(|one, other| one.1.ratio.total_cmp(&other.1.ratio)) {
+        match least(found.map(|(line, standing)| ((line, standing), standing.ratio))) {
             Some((line, standing)) => {
-                format!(
-                    "the best method, {}, had {}",
-                    line.player.in_a_sentence(),
-                    better(standing)
-                )
+                let player = line.player.in_a_sentence();
+                format!("the best method, {player}, had {}", better(standing))
             }
             None => "no method fits".to_owned(),
         }
@@ -704,7 +674,7 @@ fn repeated(standing: PlayerStanding) -> Option<String> {
 /// Sentences on how far the rehearsals can be trusted.
 fn doubt(standing: PlayerStanding) -> Vec<String> {
     let mut said = Vec::new();
-    if standing.scenes < 2 {
+    if standing.cases < 2 {
         said.push(
             "There is only one rehearsal, so nobody knows how far this can be trusted.".to_owned(),
         );
@@ -730,7 +700,7 @@ fn better(standing: PlayerStanding) -> String {
         if mean >= 0.0 { ("less", mean, worst, best) } else { ("more", -mean, -best, -worst) };
     let signed =
         |x: f64| if x < -0.5 { format!("−{:.0}", -x) } else { format!("{:.0}", x.abs()) };
-    let range = if standing.scenes > 1 {
+    let range = if standing.cases > 1 {
         format!(" ({} to {})", signed(low), signed(high))
     } else {
         String::new()
@@ -749,28 +719,31 @@ mod tests {
 
     const PLAYERS: [&str; 2] = ["public_shape", "target_only"];
 
-    /// Losses of public data alone, no privacy and two methods: one list for each scene, each
+    /// Losses of public data alone, no privacy and two methods: one list for each case, each
     /// with a loss for either ε.
-    fn results(scenes: &[[[f64; 2]; 4]]) -> Results {
+    fn results(cases: &[[[f64; 2]; 4]]) -> Results {
         let methods = PLAYERS.map(Player::method);
         let players = [vec![Player::PublicOnly, Player::NoPrivacy], methods.to_vec()].concat();
-        let mut results = Results {
+        let known = Advice {
             epsilons: vec![0.5, 2.0],
-            scenes: (0..scenes.len()).map(|scene| format!("scene {scene}")).collect(),
+            cases: (0..cases.len()).map(|case| format!("case {case}")).collect(),
+            grown: 1.0,
+            ..Advice::default()
+        };
+        let mut results = Results {
+            known,
             losses: BTreeMap::new(),
             failed: BTreeMap::new(),
             variants: players.len(),
             players,
-            grown: 1.0,
-            trust: Trust::equal(scenes.len()),
+            trust: Trust::equal(cases.len()),
             left_out: Vec::new(),
-            lacks_persons: false,
         };
-        for (scene, losses) in scenes.iter().enumerate() {
+        for (case, losses) in cases.iter().enumerate() {
             for (player, losses) in losses.iter().enumerate() {
                 for (epsilon, loss) in [0.5, 2.0].iter().zip(losses) {
                     let epsilon = (player > 1).then_some(*epsilon);
-                    results.add(TrialResult { scene, player, repetition: 0, epsilon }, *loss);
+                    results.add(TrialResult { case, player, repetition: 0, epsilon }, *loss);
                 }
             }
         }
@@ -778,8 +751,8 @@ mod tests {
     }
 
     #[test]
-    fn ratios_count_and_not_how_large_the_errors_of_a_scene_are() {
-        // In the large scene the second method is 10 % better, in the small one only half as good.
+    fn ratios_count_and_not_how_large_the_errors_of_a_case_are() {
+        // In the large case the second method is 10 % better, in the small one only half as good.
         let found = results(&[
             [[1000.0; 2], [500.0; 2], [900.0, 700.0], [810.0, 700.0]],
             [[1.0; 2], [0.5; 2], [0.9, 0.7], [1.8, 0.7]],
@@ -789,7 +762,7 @@ mod tests {
         let (player, standing) = advice.chosen(0).unwrap();
         assert_eq!(player.id(), "public_shape");
         assert!((standing.ratio - 0.9).abs() < 1e-12);
-        assert_eq!((standing.best_in, standing.scenes), (1, 2));
+        assert_eq!((standing.best_in, standing.cases), (1, 2));
         let said = advice.sentences().join(" ");
         assert!(said.contains("use 'public model, corrected': best in 1 of 2"), "{said}");
         assert!(said.contains("10 % (10 to 10) less error"), "{said}");
@@ -798,8 +771,8 @@ mod tests {
 
     #[test]
     fn public_data_alone_are_advised_where_every_method_loses_to_them() {
-        let scene = [[1.0; 2], [0.5; 2], [1.2, 0.8], [3.0, 0.9]];
-        let advice = results(&[scene, scene]).advice(0.5);
+        let case = [[1.0; 2], [0.5; 2], [1.2, 0.8], [3.0, 0.9]];
+        let advice = results(&[case, case]).advice(0.5);
         assert_eq!(advice.choice, [Some(0), Some(2)]);
         let said = advice.sentences().join(" ");
         assert!(said.contains("use public data alone and spend nothing"), "{said}");
@@ -823,9 +796,9 @@ mod tests {
     }
 
     #[test]
-    fn who_has_played_in_fewer_scenes_is_not_chosen_before_the_others() {
-        let scene = [[1.0; 2], [0.5; 2], [0.9; 2], [0.95; 2]];
-        let mut found = results(&[scene, scene]);
+    fn who_has_played_in_fewer_cases_is_not_chosen_before_the_others() {
+        let case = [[1.0; 2], [0.5; 2], [0.9; 2], [0.95; 2]];
+        let mut found = results(&[case, case]);
         found.losses.remove(&(1, 2, 0));
         assert_eq!(found.advice(0.5).choice[0], Some(3));
         let nothing = results(&[]).advice(1.0);
@@ -833,8 +806,8 @@ mod tests {
     }
 
     #[test]
-    fn one_scene_does_not_decide_for_all_others() {
-        // In the last scene public data alone are hopeless, and the second method is the better
+    fn one_case_does_not_decide_for_all_others() {
+        // In the last case public data alone are hopeless, and the second method is the better
         // one of two that are both much better; elsewhere it loses to them by half.
         let usual = [[1.0; 2], [0.5; 2], [0.95; 2], [1.5; 2]];
         let odd = [[1.0; 2], [0.1; 2], [0.3; 2], [0.1; 2]];
@@ -855,37 +828,35 @@ mod tests {
 
     #[test]
     fn an_epsilon_of_which_its_neighbours_say_otherwise_is_not_believed() {
-        let scene = [[1.0; 2], [0.5; 2], [0.8; 2], [0.79, 1.3]];
-        assert_eq!(results(&[scene, scene]).advice(0.5).choice, [Some(2), Some(2)]);
+        let case = [[1.0; 2], [0.5; 2], [0.8; 2], [0.79, 1.3]];
+        assert_eq!(results(&[case, case]).advice(0.5).choice, [Some(2), Some(2)]);
     }
 
     #[test]
     fn a_clear_loss_at_an_epsilon_is_not_advised_whatever_its_neighbours_say() {
-        let scene = [[1.0; 2], [0.5; 2], [1.1, 0.3], [1.5; 2]];
-        assert_eq!(results(&[scene, scene]).advice(0.5).choice, [Some(0), Some(2)]);
+        let case = [[1.0; 2], [0.5; 2], [1.1, 0.3], [1.5; 2]];
+        assert_eq!(results(&[case, case]).advice(0.5).choice, [Some(0), Some(2)]);
     }
 
     #[test]
     fn repetitions_say_how_far_they_are_apart() {
-        let scene = [[1.0; 2], [0.5; 2], [0.9; 2], [0.95; 2]];
-        let mut found = results(&[scene]);
+        let case = [[1.0; 2], [0.5; 2], [0.9; 2], [0.95; 2]];
+        let mut found = results(&[case]);
         assert_eq!(found.advice(0.5).lines[2].standings[0].unwrap().spread, None);
-        found.add(TrialResult { scene: 0, player: 0, repetition: 1, epsilon: None }, 1.0);
-        found.add(
-            TrialResult { scene: 0, player: 2, repetition: 1, epsilon: Some(0.5) },
-            0.9 * 1.21,
-        );
+        found.add(TrialResult { case: 0, player: 0, repetition: 1, epsilon: None }, 1.0);
+        found
+            .add(TrialResult { case: 0, player: 2, repetition: 1, epsilon: Some(0.5) }, 0.9 * 1.21);
         let spread = found.advice(0.5).lines[2].standings[0].unwrap().spread.unwrap();
         assert!((spread.ln() - 1.21_f64.ln() / 2.0_f64.sqrt()).abs() < 1e-12);
     }
 
     #[test]
     fn a_larger_epsilon_for_fewer_records_is_said() {
-        let scene = [[1.0; 2], [0.5; 2], [0.9; 2], [0.95; 2]];
-        let mut found = results(&[scene]);
+        let case = [[1.0; 2], [0.5; 2], [0.9; 2], [0.95; 2]];
+        let mut found = results(&[case]);
         let said = |found: &Results| found.advice(0.5).sentences().join(" ");
         assert!(!said(&found).contains("times as large"), "{}", said(&found));
-        found.grown = 2.34;
+        found.known.grown = 2.34;
         assert!(said(&found).contains("So ε was up to 2.3 times as large"), "{}", said(&found));
     }
 
@@ -896,8 +867,8 @@ mod tests {
 
     #[test]
     fn a_model_that_is_no_number_counts_as_bad_not_as_missing() {
-        let scene = [[1.0; 2], [0.5; 2], [f64::NAN; 2], [f64::INFINITY; 2]];
-        let advice = results(&[scene]).advice(0.5);
+        let case = [[1.0; 2], [0.5; 2], [f64::NAN; 2], [f64::INFINITY; 2]];
+        let advice = results(&[case]).advice(0.5);
         assert_eq!(advice.choice[0], Some(0));
         assert!((advice.lines[2].standings[0].unwrap().ratio - WORST).abs() < 1e-9);
     }

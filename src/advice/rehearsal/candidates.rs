@@ -1,9 +1,9 @@
 //! Which plans private records should choose among, according to rehearsals.
 //!
 //! A choice has a price: each of k candidates trains with less ε than a single plan would. So one
-//! more candidate is worth it only if it wins some scenes by more than the others lose. Every scene
-//! is a possible private dataset. In each scene the choice is assumed to find the best candidate,
-//! or public data alone, which cost nothing. The mean over the scenes counts.
+//! more candidate is worth it only if it wins some cases by more than the others lose. Every case
+//! is a possible private dataset. In each case the choice is assumed to find the best candidate,
+//! or public data alone, which cost nothing. The mean over the cases counts.
 
 use super::advice::{Advice, NOTICEABLE, PlayerLine};
 use super::player::Player;
@@ -81,32 +81,32 @@ impl Advice {
         line.player.spends() && self.logs(line, self.epsilons[self.at]).is_some()
     }
 
-    /// The mean, over scenes, of the least logarithm of a ratio to public data alone, with the ε
+    /// The mean, over cases, of the least logarithm of a ratio to public data alone, with the ε
     /// that this many candidates leave for each.
     fn mean_of_best(&self, lines: &[&PlayerLine], epsilon: f64) -> Option<f64> {
         let epsilon = epsilon / (lines.len() as f64).powf(SHARED);
         let each = lines.iter().map(|line| self.logs(line, epsilon)).collect::<Option<Vec<_>>>()?;
-        let scenes = self.scenes.len();
-        let best = |scene: usize| each.iter().map(|logs| logs[scene]).fold(0.0, f64::min);
-        (scenes > 0).then(|| self.mean((0..scenes).map(best)))
+        let cases = self.cases.len();
+        let best = |case: usize| each.iter().map(|logs| logs[case]).fold(0.0, f64::min);
+        (cases > 0).then(|| self.mean((0..cases).map(best)))
     }
 
-    /// The mean over scenes, with their weights.
+    /// The mean over cases, with their weights.
     fn mean(&self, values: impl Iterator<Item = f64>) -> f64 {
-        let weight = |scene: usize| self.weights.get(scene).copied().unwrap_or(1.0);
+        let weight = |case: usize| self.weights.get(case).copied().unwrap_or(1.0);
         let (mut sum, mut whole) = (0.0, 0.0);
-        for (scene, value) in values.enumerate() {
-            sum += weight(scene) * value;
-            whole += weight(scene);
+        for (case, value) in values.enumerate() {
+            sum += weight(case) * value;
+            whole += weight(case);
         }
         sum / whole
     }
 
-    /// For every scene the logarithm of the ratio at an ε, interpolated between the rehearsed ones.
+    /// For every case the logarithm of the ratio at an ε, interpolated between the rehearsed ones.
     fn logs(&self, line: &PlayerLine, epsilon: f64) -> Option<Vec<f64>> {
         let above = self.epsilons.partition_point(|known| *known < epsilon);
         let (low, high) = (above.saturating_sub(1), above.min(self.epsilons.len() - 1));
-        let all = |k: usize| line.logs.get(k).filter(|logs| logs.len() == self.scenes.len());
+        let all = |k: usize| line.logs.get(k).filter(|logs| logs.len() == self.cases.len());
         let (below, above) = (all(low)?, all(high)?);
         let way = (self.epsilons[high] / self.epsilons[low]).ln();
         let part = if way > 0.0 { (epsilon / self.epsilons[low]).ln() / way } else { 0.0 };
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
     use crate::rehearsal::advice::PlayerStanding;
 
-    /// Ratios to public data alone in two scenes, the same at each ε but `worse` times larger at
+    /// Ratios to public data alone in two cases, the same at each ε but `worse` times larger at
     /// half of it.
     fn advice(methods: &[(&str, [f64; 2])], worse: f64) -> Advice {
         let line = |(id, ratios): &(&str, [f64; 2])| {
@@ -132,7 +132,7 @@ mod tests {
                 least: one.min(other),
                 most: one.max(other),
                 best_in: 1,
-                scenes: 2,
+                cases: 2,
                 spread: None,
             });
             PlayerLine {
@@ -145,7 +145,7 @@ mod tests {
         Advice {
             epsilons: vec![0.5, 1.0],
             at: 1,
-            scenes: vec!["a".to_owned(), "b".to_owned()],
+            cases: vec!["a".to_owned(), "b".to_owned()],
             lines: methods.iter().map(line).collect(),
             choice: vec![None; 2],
             settings: Vec::new(),
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_best_in_another_scene_is_a_candidate_and_who_is_never_best_is_not() {
+    fn who_is_best_in_another_case_is_a_candidate_and_who_is_never_best_is_not() {
         let methods =
             [("target_only", [0.6, 1.4]), ("public_shape", [0.9, 0.8]), ("dp_sgd", [0.95, 0.9])];
         let found = advice(&methods, 1.0);

@@ -2,25 +2,25 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`scene`] | which public rows play the private ones, and which stay public |
+//! | [`case`] | which public rows play the private ones, and which stay public |
 //! | [`player`] | the methods tried on them: every one that fits, and those that cost nothing |
-//! | [`stage`] | the public records of a plan, and the declarations about the private ones |
+//! | [`rehearsal_data`] | the public records of a plan, and the declarations about the private ones |
 //! | `trial` | one method on one pair of datasets, with seeded noise or none |
 //! | `split` | public, acting and judging records, prepared in the same way; losses |
-//! | [`trust`] | how much each scene counts |
+//! | [`trust`] | how much each case counts |
 //! | [`advice`] | the advice from all trials together |
 //!
-//! Private records cannot get in: a [`Stage`] is made of public tables and of [`Declared`], which
-//! is their number and the definition in the session. Private rows have a type that no stage
-//! accepts:
+//! Private records cannot get in: [`RehearsalData`] are made of public tables and of [`Declared`],
+//! which is their number and the definition in the session. Private rows have a type that they do
+//! not accept:
 //!
 //! ```compile_fail,E0308
 //! use halflight_data::{DatasetDefinition, Table};
 //! use halflight_privacy_inside::Private;
-//! use halflight_advice::rehearsal::{Declared, RunTerms, Stage};
+//! use halflight_advice::rehearsal::{Declared, RehearsalData, RunTerms};
 //!
-//! fn stage(rows: Private<Table>, of: DatasetDefinition, declared: Declared, terms: RunTerms) {
-//!     let _ = Stage::with_scenes(rows, of, declared, terms, Vec::new());
+//! fn rehearsal(rows: Private<Table>, of: DatasetDefinition, declared: Declared, terms: RunTerms) {
+//!     let _ = RehearsalData::with_cases(rows, of, declared, terms, Vec::new());
 //! }
 //! ```
 //!
@@ -28,16 +28,16 @@
 
 pub mod advice;
 mod candidates;
+pub mod case;
 pub mod player;
-pub mod scene;
+pub mod rehearsal_data;
 mod split;
-pub mod stage;
 pub mod trust;
 
 pub use crate::methods::trial::{RehearsalNoise, Trial, Tried};
 pub use candidates::Prospect;
+pub use case::Case;
 pub use player::Player;
-pub use scene::Scene;
+pub use rehearsal_data::{Declared, RehearsalData, RunTerms};
 pub use split::Split;
-pub use stage::{Declared, RunTerms, Stage};
 pub use trust::{Miss, Trust};

@@ -1,4 +1,4 @@
-//! A player: a method or baseline that is tried in a scene.
+//! A player: a method or baseline that is tried in a case.
 
 use std::collections::BTreeMap;
 
@@ -117,24 +117,15 @@ impl Player {
     }
 }
 
-/// Public data alone, no privacy, and every method for this task.
-pub fn players(task: Task) -> Vec<Player> {
-    let specs = methods::methods().iter().map(|method| method.spec());
+/// Public data alone, no privacy, and the methods for this task: the requested ones, or all if none
+/// is requested.
+pub fn players(task: Task, requested: &[String]) -> Result<Vec<Player>> {
+    let known: Result<Vec<_>> = requested.iter().map(|id| methods::method(id)).collect();
+    let known = if requested.is_empty() { methods::methods().to_vec() } else { known? };
+    let specs = known.iter().map(|method| method.spec());
     let fitting = specs.filter(|spec| spec.task == task && !spec.public_only);
     let methods = fitting.map(|spec| Player::method(spec.id));
-    [Player::PublicOnly, Player::NoPrivacy].into_iter().chain(methods).collect()
-}
-
-/// The requested methods that fit the task, besides the players that are always shown.
-pub fn chosen(methods: &[String], task: Task) -> Result<Vec<Player>> {
-    let mut players = vec![Player::PublicOnly, Player::NoPrivacy];
-    for id in methods {
-        let spec = methods::method(id)?.spec();
-        if spec.task == task && !spec.public_only {
-            players.push(Player::method(spec.id));
-        }
-    }
-    Ok(players)
+    Ok([Player::PublicOnly, Player::NoPrivacy].into_iter().chain(methods).collect())
 }
 
 #[cfg(test)]
@@ -148,10 +139,8 @@ mod tests {
             if spec.public_only {
                 let plan = Player::of_plan(spec.id, &BTreeMap::new(), &PublicPredictor::None);
                 assert_eq!(plan, Player::PublicOnly);
-                assert!(
-                    spec.fields.is_empty()
-                        && !players(spec.task).contains(&Player::method(spec.id))
-                );
+                let players = players(spec.task, &[]).unwrap();
+                assert!(spec.fields.is_empty() && !players.contains(&Player::method(spec.id)));
                 continue;
             }
             let variants = Player::method(spec.id).variants();

@@ -1,4 +1,4 @@
-//! The records of a scene: public ones, those in the private role, and those that judge.
+//! The records of a case: public ones, those in the private role, and those that judge.
 
 use std::collections::BTreeMap;
 
@@ -15,12 +15,6 @@ pub struct Split {
     pub private: Dataset,
     /// With labels in their own units.
     pub judges: Dataset,
-}
-
-impl std::fmt::Debug for Split {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Split").field("private", &self.private.len()).finish_non_exhaustive()
-    }
 }
 
 impl Split {

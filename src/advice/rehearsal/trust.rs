@@ -3,30 +3,30 @@
 //! All of them count the same, unless something public or released shows which ones resemble the
 //! real run:
 //!
-//! - *Declared means* of private columns. A scene shifts the means of these columns, from its
+//! - *Declared means* of private columns. A case shifts the means of these columns, from its
 //!   public rows to those in the private role, and the declaration gives the real shift. With d²
-//!   the mean square of the difference between the two, in public standard deviations, a scene
+//!   the mean square of the difference between the two, in public standard deviations, a case
 //!   weighs 1/(1 + d²).
 //! - *A ranking* of the public datasets for the private one. A dataset close to the private records
 //!   plays them well. Its weight is one over its model's error on them, or one over the energy that
 //!   it does not capture.
 //!
-//! Weights have the mean 1. A scene about which nothing is known weighs 1.
+//! Weights have the mean 1. A case about which nothing is known weighs 1.
 
 use std::collections::BTreeMap;
 
-use super::scene::{Scene, SceneKind};
+use super::case::{Case, CaseKind};
 use crate::data::column::Cell;
 use crate::data::{Column, Table};
 
 /// The smallest error that is believed.
 const LEAST_MISS: f64 = 0.01;
 
-/// A weight for each scene, and why.
+/// A weight for each case, and why.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trust {
-    weights: Vec<f64>,
-    why: Vec<String>,
+    pub weights: Vec<f64>,
+    pub why: Vec<String>,
 }
 
 /// The distance of a dataset from the private records according to a ranking: a share, and the
@@ -39,28 +39,28 @@ pub struct Miss {
 }
 
 impl Trust {
-    /// One weight for all scenes.
-    pub fn equal(scenes: usize) -> Self {
-        Self { weights: vec![1.0; scenes], why: Vec::new() }
+    /// One weight for all cases.
+    pub fn equal(cases: usize) -> Self {
+        Self { weights: vec![1.0; cases], why: Vec::new() }
     }
 
     /// From declarations about private columns; `name` is the private dataset's.
     pub fn of_declared(
         table: &Table,
-        scenes: &[Scene],
+        cases: &[Case],
         means: &BTreeMap<String, f64>,
         name: &str,
     ) -> Self {
         let known: Vec<Traced> = traced(table, means);
         if known.is_empty() {
-            return Self::equal(scenes.len());
+            return Self::equal(cases.len());
         }
-        let near = |scene: &Scene| {
+        let near = |case: &Case| {
             let differences = known.iter().map(|column| {
                 let mean = |rows: &[usize]| {
                     rows.iter().map(|row| column.places[*row]).sum::<f64>() / rows.len() as f64
                 };
-                (mean(&scene.acting) - mean(&scene.public) - column.declared).powi(2)
+                (mean(&case.acting) - mean(&case.public) - column.declared).powi(2)
             });
             1.0 / (1.0 + differences.sum::<f64>() / known.len() as f64)
         };
@@ -69,20 +69,20 @@ impl Trust {
              '{name}': {}).",
             known.iter().map(|it| it.name.as_str()).collect::<Vec<_>>().join(", ")
         );
-        let weights: Vec<Option<f64>> = scenes.iter().map(|scene| Some(near(scene))).collect();
+        let weights: Vec<Option<f64>> = cases.iter().map(|case| Some(near(case))).collect();
         Self::of(&weights, why)
     }
 
     /// From a ranking of the public datasets; `whose` names the ranking.
-    pub fn of_ranking(scenes: &[Scene], misses: &[Miss], whose: &str) -> Self {
-        let weight = |scene: &Scene| {
-            let of = |miss: &&Miss| scene.kind == SceneKind::Dataset && miss.dataset == scene.title;
+    pub fn of_ranking(cases: &[Case], misses: &[Miss], whose: &str) -> Self {
+        let weight = |case: &Case| {
+            let of = |miss: &&Miss| case.kind == CaseKind::Dataset && miss.dataset == case.title;
             let miss = misses.iter().find(of)?;
             Some(1.0 / miss.share.max(miss.deviation).max(LEAST_MISS))
         };
-        let weights: Vec<Option<f64>> = scenes.iter().map(weight).collect();
+        let weights: Vec<Option<f64>> = cases.iter().map(weight).collect();
         if weights.iter().flatten().count() < 2 {
-            return Self::equal(scenes.len());
+            return Self::equal(cases.len());
         }
         let why = format!(
             "Rehearsals count more if a dataset that resembles the private one plays its role, \
@@ -109,14 +109,6 @@ impl Trust {
         }
         self.why.extend(other.why);
         self
-    }
-
-    pub fn weights(&self) -> &[f64] {
-        &self.weights
-    }
-
-    pub fn why(&self) -> &[String] {
-        &self.why
     }
 }
 
@@ -151,7 +143,8 @@ pub(super) fn traced(table: &Table, means: &BTreeMap<String, f64>) -> Vec<Traced
     found.collect()
 }
 
-fn numbers(column: &Column) -> Vec<f64> {
+/// The numbers of a column; NaN where it has none.
+pub(super) fn numbers(column: &Column) -> Vec<f64> {
     let number = |cell: Cell<'_>| if let Cell::Number(x) = cell { x } else { f64::NAN };
     column.cells().map(number).collect()
 }
@@ -172,11 +165,11 @@ fn shares(table: &Table, name: &str) -> Option<Vec<f64>> {
 mod tests {
     use super::*;
 
-    fn scenes(kind: SceneKind) -> Vec<Scene> {
+    fn cases(kind: CaseKind) -> Vec<Case> {
         let part = |title: &str, from: usize| {
             let (acting, public): (Vec<usize>, Vec<usize>) =
                 (0..90).partition(|row| (from..from + 30).contains(row));
-            Scene { title: title.to_owned(), kind, acting, public }
+            Case { title: title.to_owned(), kind, acting, public }
         };
         vec![part("young", 0), part("middle", 30), part("old", 60)]
     }
@@ -190,10 +183,10 @@ mod tests {
     }
 
     #[test]
-    fn scenes_that_shift_as_it_is_declared_weigh_more() {
+    fn cases_that_shift_as_it_is_declared_weigh_more() {
         let weights = |key: &str, mean: f64| {
             let means = BTreeMap::from([(key.to_owned(), mean)]);
-            Trust::of_declared(&table(), &scenes(SceneKind::Slice), &means, "ours").weights
+            Trust::of_declared(&table(), &cases(CaseKind::Slice), &means, "ours").weights
         };
         let old = weights("age", 90.0);
         assert!(old[2] > 2.0 * old[1] && old[1] > old[0], "{old:?}");
@@ -215,15 +208,15 @@ mod tests {
             deviation,
         };
         let misses = [miss("young", 0.1, 0.01), miss("old", 0.3, 0.01)];
-        let found = Trust::of_ranking(&scenes(SceneKind::Dataset), &misses, "a ranking");
+        let found = Trust::of_ranking(&cases(CaseKind::Dataset), &misses, "a ranking");
         assert!((found.weights[0] - 1.5).abs() < 1e-12 && (found.weights[2] - 0.5).abs() < 1e-12);
         assert!((found.weights[1] - 1.0).abs() < 1e-12, "of it nothing is known");
         let noisy = [miss("young", -0.2, 0.3), miss("old", 0.3, 0.3)];
-        let found = Trust::of_ranking(&scenes(SceneKind::Dataset), &noisy, "a ranking");
+        let found = Trust::of_ranking(&cases(CaseKind::Dataset), &noisy, "a ranking");
         assert_eq!(found.weights, [1.0; 3]);
         // Slices are not datasets, and one dataset cannot be compared.
-        assert!(Trust::of_ranking(&scenes(SceneKind::Slice), &misses, "a ranking").why.is_empty());
-        let one = Trust::of_ranking(&scenes(SceneKind::Dataset), &misses[..1], "a ranking");
+        assert!(Trust::of_ranking(&cases(CaseKind::Slice), &misses, "a ranking").why.is_empty());
+        let one = Trust::of_ranking(&cases(CaseKind::Dataset), &misses[..1], "a ranking");
         assert_eq!(one, Trust::equal(3));
     }
 }

@@ -42,8 +42,7 @@ use super::target::Target;
 use crate::Release;
 use crate::error::{Error, Result};
 use crate::mechanism::{
-    DirectionMechanism, DiscreteGaussian, DiscreteLaplace, ExponentialMechanism, NoisyMaximum,
-    PermuteAndFlip,
+    DirectionMechanism, DiscreteGaussian, ExponentialMechanism, NoisyMaximum, PermuteAndFlip,
 };
 use crate::numeric::special;
 
@@ -126,44 +125,17 @@ impl Calibrated {
         delta: f64,
         per_repeat: f64,
     ) -> Result<Self> {
-        let mut calibrated = Self::noiseless(releases, delta);
-        for event in &mut calibrated.events {
-            let wide = per_repeat * (event.count as f64).sqrt();
-            let Mechanism { query, noise } = &mut event.mechanism;
-            let scale = wide * query.sensitivity;
-            *noise = match query.kind {
-                QueryKind::Gaussian | QueryKind::SampledSum { .. } => {
-                    let found = DiscreteGaussian::at_least(scale)?;
-                    query.sensitivity += found.sensitivity_slack(query.size);
-                    Noise { scale: found.sigma(), grid: found.grid() }
-                }
-                QueryKind::Laplace => {
-                    let found = DiscreteLaplace::at_least(scale)?;
-                    query.sensitivity += found.sensitivity_slack(query.size);
-                    Noise { scale: found.scale(), grid: found.grid() }
-                }
-                QueryKind::Selection(Rule::NoisyMaximum) => {
-                    Noise::ideal(NoisyMaximum::at_least(scale)?.scale())
-                }
-                QueryKind::Selection(_)
-                | QueryKind::Direction
-                | QueryKind::Repeated(_)
-                | QueryKind::Pure => Noise::ideal(scale),
-            };
-        }
-        Ok(calibrated)
+        let rough = |release: &PlannedRelease| {
+            let wide = per_repeat * (release.count as f64).sqrt();
+            event(release, WantedNoise::Scale(wide * release.query.sensitivity))
+        };
+        let events = releases.iter().map(rough).collect::<Result<_>>()?;
+        Ok(Self { events, ..Self::noiseless(releases, delta) })
     }
 
     /// No noise at all, for rehearsals on public data, and so no guarantee.
     pub fn noiseless(releases: &[PlannedRelease], delta: f64) -> Self {
-        let event = |release: &PlannedRelease| Event {
-            label: release.label.into(),
-            what: release.what.clone(),
-            mechanism: release.query.with(Noise::NONE),
-            count: release.count,
-            adjacency: release.adjacency,
-            held_out: release.held_out,
-        };
+        let event = |release: &PlannedRelease| release.drawn_by(release.query.with(Noise::NONE));
         let guarantee = Guarantee {
             epsilon: f64::INFINITY,
             epsilon_lower: f64::INFINITY,
@@ -457,14 +429,7 @@ fn nothing_covers() -> Error {
 fn event(release: &PlannedRelease, wanted: WantedNoise) -> Result<Event> {
     let mechanism = with_noise(release.query, wanted)
         .map_err(|error| error.at(format!("release '{}'", release.label)))?;
-    Ok(Event {
-        label: release.label.into(),
-        what: release.what.clone(),
-        mechanism,
-        count: release.count,
-        adjacency: release.adjacency,
-        held_out: release.held_out,
-    })
+    Ok(release.drawn_by(mechanism))
 }
 
 /// How much noise one release should get.
@@ -480,7 +445,12 @@ fn with_noise(query: Query, wanted: WantedNoise) -> Result<Mechanism> {
     let Query { kind, sensitivity, size } = query;
     let selection =
         |scale: f64, slack: f64| ((sensitivity + slack) * ROUNDED_UP, Noise::ideal(scale));
-    let scale = |per_multiplier: f64| scale_for(sensitivity, per_multiplier, wanted);
+    // Scales of selections follow the planned sensitivity. Rounding adds to it, in the order of
+    // 10⁻⁸ or less, and the bisection takes care of this.
+    let scale = |per_multiplier: f64| match wanted {
+        WantedNoise::Multiplier(multiplier) => sensitivity * multiplier * per_multiplier,
+        WantedNoise::Scale(scale) => scale,
+    };
     let (sensitivity, noise) = match kind {
         QueryKind::Gaussian => on_grid(query, (size as f64).sqrt(), wanted)?,
         QueryKind::SampledSum { rate } => {
@@ -521,15 +491,6 @@ fn with_noise(query: Query, wanted: WantedNoise) -> Result<Mechanism> {
         }
     };
     Ok(Query { sensitivity, ..query }.with(noise))
-}
-
-/// Scales of selections follow the planned sensitivity. Rounding adds to it, in the order of 10⁻⁸
-/// or less, and the bisection takes care of this.
-fn scale_for(sensitivity: f64, per_multiplier: f64, wanted: WantedNoise) -> f64 {
-    match wanted {
-        WantedNoise::Multiplier(multiplier) => sensitivity * multiplier * per_multiplier,
-        WantedNoise::Scale(scale) => scale,
-    }
 }
 
 /// Sensitivity after rounding, and vector noise on the finest grid on which the scale is at least

@@ -49,6 +49,20 @@ pub struct PlannedRelease {
     pub held_out: bool,
 }
 
+impl PlannedRelease {
+    /// The event of this release with its noise.
+    pub(super) fn drawn_by(&self, mechanism: Mechanism) -> Event {
+        Event {
+            label: self.label.to_owned(),
+            what: self.what.clone(),
+            mechanism,
+            count: self.count,
+            adjacency: self.adjacency,
+            held_out: self.held_out,
+        }
+    }
+}
+
 /// How much noise a planned release gets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Allotment {

@@ -77,9 +77,10 @@ pub fn mu_of_tail(log_tail: f64) -> f64 {
 }
 
 #[cfg(test)]
-// Reference values are written as mpmath prints them.
-#[allow(clippy::unreadable_literal, clippy::excessive_precision)]
 mod tests {
+    // Reference values are written as mpmath prints them.
+    #![allow(clippy::unreadable_literal, clippy::excessive_precision)]
+
     use proptest::prelude::*;
     use serde_json::Value;
 

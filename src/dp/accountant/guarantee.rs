@@ -15,16 +15,6 @@ pub enum Coverage {
     Adaptive,
 }
 
-impl Coverage {
-    /// Name of the coverage in texts.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::FixedPlan => "for a plan that is fixed in advance",
-            Self::Adaptive => "also if later releases were chosen after seeing earlier ones",
-        }
-    }
-}
-
 /// The guarantee of a list of events: for neighbours under `adjacency`, the outputs are (`epsilon`,
 /// `delta`)-indistinguishable.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -6,7 +6,7 @@
 //!
 //! ```compile_fail,E0451
 //! use halflight_dp::mechanism::PoissonSample;
-//! let batch = PoissonSample { members: (0..512).collect(), population: 60_000 };
+//! let batch = PoissonSample { members: (0..512).collect() };
 //! ```
 //!
 //! A sample is drawn, and its size varies:
@@ -30,7 +30,6 @@ use crate::error::{Error, Result};
 /// is only lent to the query of its release.
 pub struct PoissonSample {
     members: Vec<usize>,
-    population: usize,
 }
 
 impl PoissonSample {
@@ -51,23 +50,18 @@ impl PoissonSample {
                 heads &= heads - 1;
             }
         }
-        Ok(Self { members, population })
+        Ok(Self { members })
     }
 
     /// The sample of an earlier rehearsal, for audits.
     #[doc(hidden)]
-    pub fn again(members: Vec<usize>, population: usize) -> Self {
-        Self { members, population }
+    pub fn again(members: Vec<usize>) -> Self {
+        Self { members }
     }
 
     /// The sample's records by their position among all, ascending.
     pub fn members(&self) -> &[usize] {
         &self.members
-    }
-
-    /// The number of records that were sampled from.
-    pub fn population(&self) -> usize {
-        self.population
     }
 }
 

@@ -10,7 +10,7 @@ use super::entry::{
 };
 use super::gap::{Acceptance, Gap};
 use super::total::Total;
-use crate::accountant::{Adjacency, Composition, Event, Guarantee, counted, delta_words, round_up};
+use crate::accountant::{Adjacency, Composition, Event, Guarantee, counted, round_up};
 use crate::data::persons::protected_words;
 use crate::error::Result;
 
@@ -164,9 +164,9 @@ impl RunRecord {
         }
         if self.is_claimed() {
             // Its steps may have been planned or chosen by earlier outputs; this is unknown here.
-            return Ok(Composition::of(&charged)?.gate(delta).map(Some)?);
+            return Composition::of(&charged)?.gate(delta).map(Some);
         }
-        Ok(Composition::of_run(&charged, &self.grant.events, delta).map(Some)?)
+        Composition::of_run(&charged, &self.grant.events, delta).map(Some)
     }
 
     /// The guarantee of a claim alone until it was changed.
@@ -175,7 +175,7 @@ impl RunRecord {
         if before.is_empty() {
             return Ok(None);
         }
-        Ok(Composition::of(before)?.gate(delta).map(Some)?)
+        Composition::of(before)?.gate(delta).map(Some)
     }
 }
 
@@ -220,13 +220,8 @@ pub struct RaisedBudget {
 impl RaisedBudget {
     /// The change in words.
     pub fn words(&self) -> String {
-        let words = |it: &Budget| format!("ε {} at δ {}", it.epsilon, delta_words(it.delta));
-        format!(
-            "{} the budget was raised from {} to {}",
-            self.time,
-            words(&self.from),
-            words(&self.to)
-        )
+        let (from, to) = (self.from.words(), self.to.words());
+        format!("{} the budget was raised from {from} to {to}", self.time)
     }
 }
 
@@ -306,11 +301,6 @@ impl Account {
         only.map(|unit| protected_words(Some(unit)))
     }
 
-    /// Everything charged so far.
-    pub fn composition(&self) -> Result<Composition> {
-        Ok(Composition::of(&self.charged_events())?)
-    }
-
     /// ε spent so far at `delta`; `None` when nothing was spent.
     pub fn spent(&self, delta: f64) -> Result<Option<Guarantee>> {
         self.spent_with(&[], delta)
@@ -336,9 +326,9 @@ impl Account {
         let further = if events.is_empty() { 0 } else { runs };
         match (spending.next(), spending.next(), further) {
             (None, _, 0) => Ok(None),
-            (None, _, 1) => Ok(Composition::of(events)?.guarantee(delta).map(Some)?),
+            (None, _, 1) => Composition::of(events)?.guarantee(delta).map(Some),
             (Some(only), None, 0) => only.spent(delta),
-            _ => Ok(self.with_events(events, runs)?.gate(delta).map(Some)?),
+            _ => self.with_events(events, runs)?.gate(delta).map(Some),
         }
     }
 
@@ -362,12 +352,9 @@ impl Account {
     /// The sum with these further events.
     pub(super) fn with_events(&self, events: &[Event], runs: u64) -> Result<Composition> {
         let mut all = self.charged_events();
-        all.extend(
-            counted(events)
-                .into_iter()
-                .map(|event| Event { count: event.count.saturating_mul(runs), ..event }),
-        );
-        Ok(Composition::of(&all)?)
+        let times = |event: Event| Event { count: event.count.saturating_mul(runs), ..event };
+        all.extend(counted(events).into_iter().map(times));
+        Composition::of(&all)
     }
 
     /// A note beside every total: a sum of ε alone would look as if the rest had been free.
@@ -404,21 +391,28 @@ impl Account {
         }
     }
 
-    /// An account that is not in the ledger yet, to preview its first run.
-    pub fn unopened(dataset: &DatasetRecord, book: &Book) -> Self {
+    /// An account of which nothing was spent.
+    pub(super) fn new(id: AccountId, datasets: Vec<DatasetRecord>, gaps: Vec<Gap>) -> Self {
         Self {
-            id: AccountId(UNOPENED.to_owned()),
+            id,
             former: Vec::new(),
-            datasets: vec![dataset.clone()],
+            datasets,
             budget: None,
             replaced: None,
             of_session: Vec::new(),
             raised: Vec::new(),
             runs: Vec::new(),
             unprotected: Vec::new(),
-            gaps: book.gaps.clone(),
-            elsewhere: book.cards.charges(std::slice::from_ref(dataset)),
+            gaps,
+            elsewhere: Vec::new(),
         }
+    }
+
+    /// An account that is not in the ledger yet, to preview its first run.
+    pub fn unopened(dataset: &DatasetRecord, book: &Book) -> Self {
+        let (id, datasets) = (AccountId(UNOPENED.to_owned()), vec![dataset.clone()]);
+        let elsewhere = book.cards.charges(&datasets);
+        Self { elsewhere, ..Self::new(id, datasets, book.gaps.clone()) }
     }
 
     /// What to say of it to the curator beside its total: the remark about this, what other ledgers

@@ -4,7 +4,7 @@ use super::account::Account;
 use super::delta;
 use super::entry::{Budget, Grant};
 use crate::accountant::target::check_delta;
-use crate::accountant::{Adjacency, Composition, Event, Target, counted, delta_words, round_up};
+use crate::accountant::{Adjacency, Composition, Event, Target, counted, round_up};
 use crate::error::{Action, Error, Result};
 
 impl Account {
@@ -30,18 +30,17 @@ impl Account {
 
     /// What to say if the session names another budget than the ledger has.
     pub fn other_budget(&self) -> Option<String> {
-        let words = |it: &Budget| format!("ε {} at δ {}", it.epsilon, delta_words(it.delta));
         let budget = self.budget?;
-        let here = words(&budget);
+        let here = budget.words();
         if let Some(replaced) = &self.replaced {
             return Some(format!(
                 "the session's budget holds, {here}, because it is smaller than that in the \
                  ledger, {}; a run writes it there",
-                words(replaced)
+                replaced.words()
             ));
         }
         let wish = self.of_session.iter().find(|wish| !wish.is_within(&budget))?;
-        let there = words(wish);
+        let there = wish.words();
         Some(if budget.is_within(wish) {
             format!(
                 "the budget in the ledger holds, {here}, not that of the session, {there}: only a \

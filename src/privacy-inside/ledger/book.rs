@@ -391,20 +391,7 @@ impl Book {
     }
 
     fn open(&mut self, id: AccountId, datasets: Vec<DatasetRecord>) {
-        let gaps = self.gaps.clone();
-        self.accounts.push(Account {
-            elsewhere: Vec::new(),
-            id,
-            former: Vec::new(),
-            datasets,
-            budget: None,
-            replaced: None,
-            of_session: Vec::new(),
-            raised: Vec::new(),
-            runs: Vec::new(),
-            unprotected: Vec::new(),
-            gaps,
-        });
+        self.accounts.push(Account::new(id, datasets, self.gaps.clone()));
     }
 
     /// Adds a run to an account. Noise that is not secret makes it a gap.

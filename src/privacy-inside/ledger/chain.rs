@@ -1,6 +1,5 @@
 //! Lines that are chained by hash: writing them, and checking them when they are read.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -10,6 +9,7 @@ use super::book::Book;
 use super::entry::{Entry, LedgerLine};
 use super::flaw::Flaw;
 use crate::error::{Error, Result};
+use crate::secret::hex;
 
 /// `prev` of the first line.
 pub(super) const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
@@ -143,6 +143,15 @@ impl ChainReading {
         Ok(Link { text, head: LedgerLine { seq: seq + 1, hash } })
     }
 
+    /// Adds an entry that fits: here, and to `text`, which is still to be written.
+    pub fn put(&mut self, time: String, entry: &Entry, text: &mut String) -> Result<()> {
+        self.book.check(entry)?;
+        let link = self.compose(time, entry)?;
+        *text += &link.text;
+        self.extend(link.text.as_bytes(), &Confirmed::Until(link.head));
+        Ok(())
+    }
+
     /// Writes the lines again, with `change` applied to each entry, after a first line that names
     /// the old chain. `bytes` is the good prefix.
     pub fn rewritten(
@@ -152,18 +161,12 @@ impl ChainReading {
         change: impl Fn(Entry) -> Entry,
     ) -> Result<(Self, String)> {
         let (mut again, mut text) = (Self::default(), String::new());
-        let mut put = |time: String, entry: &Entry| -> Result<()> {
-            let link = again.compose(time, entry)?;
-            again.extend(link.text.as_bytes(), &Confirmed::Until(link.head));
-            text += &link.text;
-            Ok(())
-        };
-        put(first.0, first.1)?;
+        again.put(first.0, first.1, &mut text)?;
         let unreadable = |error| Error::failed(format!("a ledger line cannot be read: {error}"));
         for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             let json = [&line[..line.len().saturating_sub(seal(GENESIS).len())], b"}"].concat();
             let body: Body<Entry> = serde_json::from_slice(&json).map_err(unreadable)?;
-            put(body.time, &change(body.entry))?;
+            again.put(body.time, &change(body.entry), &mut text)?;
         }
         if again.hashes.len() != self.hashes.len() + 1 {
             return Err(Error::failed("the ledger changed while it was rewritten"));
@@ -308,11 +311,7 @@ fn seal(hash: &str) -> String {
 
 /// In hexadecimal digits, as `sha256sum` prints it.
 pub fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().fold(String::new(), |mut text, byte| {
-        // Writing into a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    hex(&Sha256::digest(bytes))
 }
 
 #[cfg(test)]

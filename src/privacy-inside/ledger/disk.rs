@@ -1,6 +1,6 @@
 //! The files of the ledger, their locks, and the order in which they are synced.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -220,12 +220,8 @@ impl Disk {
         files::create_private_folder(&self.directory.join("open")).map_err(|e| fail(&e))?;
         let file = step::open(private().read(true).write(true).create(true).truncate(false), &path);
         let file = file.map_err(|e| fail(&e))?;
-        step::before_lock().map_err(|e| fail(&e))?;
-        match lock::take(&file) {
-            Ok(()) => Ok(Some(file)),
-            Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(e)) => Err(fail(&e)),
-        }
+        let taken = step::before_lock().and_then(|()| lock::take(&file));
+        Ok(taken.map_err(|e| fail(&e))?.then_some(file))
     }
 
     /// Notes in a run's mark how often each event was drawn. It is not synced: it serves when a
@@ -248,8 +244,7 @@ impl Disk {
 
     /// Whether somebody executes this run now.
     pub fn is_held(&self, run: &RunId) -> bool {
-        let Ok(file) = File::open(self.run_lock(run)) else { return false };
-        matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+        lock::is_held(&self.run_lock(run))
     }
 
     /// Forgets the mark of a run that is over. A leftover file does no harm.

@@ -25,12 +25,13 @@ use super::total::TotalStanding;
 use crate::accountant::{delta_words, round_up};
 use crate::files::{self, step};
 
-/// The charges on the same records in another ledger of this user.
-#[derive(Debug, Clone, PartialEq)]
+/// The charges on the same records in another ledger of this user, as its card states them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ChargedElsewhere {
     /// The folder of that ledger.
     pub folder: PathBuf,
-    /// Whether the other ledger is still there.
+    /// Whether the other ledger is still there. The card does not say it.
+    #[serde(skip)]
     pub is_there: bool,
     /// The total there, or the known part of it.
     pub epsilon: f64,
@@ -38,14 +39,6 @@ pub struct ChargedElsewhere {
     pub at_least: bool,
     /// The δ at which it is stated.
     pub delta: f64,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Card {
-    folder: PathBuf,
-    epsilon: f64,
-    at_least: bool,
-    delta: f64,
 }
 
 impl ChargedElsewhere {
@@ -126,10 +119,7 @@ impl Cards {
         let mut found: Vec<ChargedElsewhere> = Vec::new();
         let rows: Vec<String> = datasets.iter().flat_map(rows_of).collect();
         for (known, ledger) in self.names.iter().filter(|(known, _)| rows.contains(known)) {
-            let card = card(&self.folder, known, ledger);
-            let Some(Card { folder, epsilon, at_least, delta }) = card else { continue };
-            let is_there = first_line(&folder).as_deref() == Some(ledger);
-            let charged = ChargedElsewhere { folder, is_there, epsilon, at_least, delta };
+            let Some(charged) = card(&self.folder, known, ledger) else { continue };
             // Two cards of one account.
             if !found.contains(&charged) {
                 found.push(charged);
@@ -155,17 +145,19 @@ pub fn ledgers(memory: &Path) -> Vec<PathBuf> {
         if found.iter().any(|(known, _)| known == ledger) {
             continue;
         }
-        let Some(Card { folder, .. }) = card(memory, rows, ledger) else { continue };
-        if first_line(&folder).as_ref() == Some(ledger) {
-            found.push((ledger, folder));
+        if let Some(card) = card(memory, rows, ledger).filter(|card| card.is_there) {
+            found.push((ledger, card.folder));
         }
     }
     found.into_iter().map(|(_, folder)| folder).collect()
 }
 
 /// An unreadable card says nothing; the next charge writes it again.
-fn card(memory: &Path, rows: &str, ledger: &str) -> Option<Card> {
-    serde_json::from_slice(&fs::read(path(memory, rows, ledger)).ok()?).ok()
+fn card(memory: &Path, rows: &str, ledger: &str) -> Option<ChargedElsewhere> {
+    let text = fs::read(path(memory, rows, ledger)).ok()?;
+    let card: ChargedElsewhere = serde_json::from_slice(&text).ok()?;
+    let is_there = first_line(&card.folder).as_deref() == Some(ledger);
+    Some(ChargedElsewhere { is_there, ..card })
 }
 
 /// Writes the cards of an account. They help where they can be written; a failure is no error.
@@ -176,7 +168,8 @@ pub(super) fn tell(memory: &Path, ledger: &Path, reading: &ChainReading, account
     let Ok(total) = account.total(delta) else { return };
     let folder = fs::canonicalize(ledger).unwrap_or_else(|_| ledger.to_owned());
     let at_least = matches!(total.standing, TotalStanding::AtLeast | TotalStanding::Nothing);
-    let card = Card { folder, epsilon: total.epsilon(), at_least, delta };
+    let epsilon = total.epsilon();
+    let card = ChargedElsewhere { folder, is_there: true, epsilon, at_least, delta };
     let Ok(text) = serde_json::to_vec(&card) else { return };
     for rows in account.datasets.iter().flat_map(rows_of) {
         let _ = files::write_private(&path(memory, &rows, first), &text);

@@ -5,7 +5,7 @@ use rand::rngs::SysRng;
 use serde::{Deserialize, Serialize};
 
 use crate::accountant::target::check_delta;
-use crate::accountant::{Composition, Event, Target};
+use crate::accountant::{Composition, Event, Target, delta_words};
 use crate::data::overlap::Sketch;
 use crate::error::{Error, Result};
 use crate::mechanism::NoiseSource;
@@ -25,16 +25,24 @@ const ALIAS: &str = "alias-";
 impl AccountId {
     /// A random name for one file that leaves the workspace. It is as long as a name in the ledger.
     pub fn alias() -> Result<Self> {
-        let bits = SysRng.try_next_u32().map_err(|error| {
-            Error::failed(format!("the operating system gives no random numbers: {error}"))
-        })?;
-        Ok(Self(format!("{ALIAS}{bits:08x}")))
+        Ok(Self(format!("{ALIAS}{:08x}", random_bits()? & 0xffff_ffff)))
+    }
+
+    /// A random name in the ledger.
+    pub(super) fn random() -> Result<Self> {
+        Ok(Self(format!("acc-{:010x}", random_bits()? & 0xff_ffff_ffff)))
     }
 
     /// Whether the name is not one of the ledger, but that of one file.
     pub fn is_alias(&self) -> bool {
         self.0.starts_with(ALIAS)
     }
+}
+
+fn random_bits() -> Result<u64> {
+    SysRng.try_next_u64().map_err(|error| {
+        Error::failed(format!("the operating system gives no random numbers: {error}"))
+    })
 }
 
 /// Names a run: also the name of its directory.
@@ -72,6 +80,11 @@ impl Budget {
     /// A budget that does not allow a large δ.
     pub const fn new(epsilon: f64, delta: f64) -> Self {
         Self { epsilon, delta, allow_large_delta: false }
+    }
+
+    /// The text for people: `ε 2 at δ 1e-5`.
+    pub fn words(&self) -> String {
+        format!("ε {} at δ {}", self.epsilon, delta_words(self.delta))
     }
 
     /// Whether whatever fits into it also fits into the other one.
@@ -301,7 +314,7 @@ impl Claim {
             return odd("draws nothing");
         }
         check_delta(self.delta)?;
-        Ok(Composition::of(&self.events).map(|_| ())?)
+        Composition::of(&self.events).map(|_| ())
     }
 
     /// The claim of a training that drew nothing from these records after all.

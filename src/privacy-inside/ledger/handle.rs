@@ -6,8 +6,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use rand::TryRng as _;
-use rand::rngs::SysRng;
 
 use super::account::{Account, RunRecord, RunState};
 use super::book::{Book, no_run};
@@ -530,17 +528,10 @@ impl Ledger {
                 .at(self.path().display().to_string()));
         };
         let (mut ahead, mut text, time) = (self.reading.good_prefix(), String::new(), now());
-        let mut put = |ahead: &mut ChainReading, entry: &Entry| -> Result<()> {
-            ahead.book().check(entry)?;
-            let link = ahead.compose(time.clone(), entry)?;
-            ahead.extend(link.text.as_bytes(), &Confirmed::Until(link.head));
-            text += &link.text;
-            Ok(())
-        };
-        put(&mut ahead, &flaw.entry())?;
+        ahead.put(time.clone(), &flaw.entry(), &mut text)?;
         for trace in &flaw.traces {
             for entry in trace.entries(ahead.book()) {
-                put(&mut ahead, &entry)?;
+                ahead.put(time.clone(), &entry, &mut text)?;
             }
         }
         // Before the repair: a program that dies in between leaves a ledger that still needs one.
@@ -716,13 +707,9 @@ impl Ledger {
 
     /// Writes all of these entries together. A program that dies meanwhile leaves some of them.
     fn write_all(&mut self, turn: &mut Turn, entries: &[Entry]) -> Result<()> {
-        let (mut ahead, time) = (self.reading.clone(), now());
-        let mut text = String::new();
+        let (mut ahead, mut text, time) = (self.reading.clone(), String::new(), now());
         for entry in entries {
-            ahead.book().check(entry)?;
-            let link = ahead.compose(time.clone(), entry)?;
-            ahead.extend(link.text.as_bytes(), &Confirmed::Until(link.head));
-            text += &link.text;
+            ahead.put(time.clone(), entry, &mut text)?;
         }
         self.disk.append(&turn.lock, &self.reading, &Link { text, head: ahead.head() })?;
         self.reading = ahead;
@@ -806,10 +793,7 @@ fn still_carried_out(run: &RunId, cure: &str) -> Error {
 
 fn unused_id(book: &Book) -> Result<AccountId> {
     loop {
-        let bits = SysRng.try_next_u64().map_err(|error| {
-            Error::failed(format!("the operating system gives no random numbers: {error}"))
-        })?;
-        let id = AccountId(format!("acc-{:010x}", bits & 0xff_ffff_ffff));
+        let id = AccountId::random()?;
         if book.account(&id).is_none() {
             return Ok(id);
         }

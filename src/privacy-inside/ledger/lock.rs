@@ -24,8 +24,8 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// Longer texts in a lock's file are cut.
 const LONGEST_HOLDER: usize = 200;
 
-/// More attempts in a row than this do not fail by chance.
-const GLANCES: u32 = 5;
+/// A program that only tests a lock holds it for less than this.
+const GLANCE: Duration = Duration::from_millis(100);
 
 static TOLD: OnceLock<fn(&str)> = OnceLock::new();
 
@@ -45,16 +45,34 @@ pub fn this_process() -> String {
     format!("process {} on {}", std::process::id(), this_host())
 }
 
-/// Takes a lock that nobody else holds. A program that only tests the lock takes it for a moment;
-/// this waits for that moment to pass.
-pub(crate) fn take(file: &File) -> Result<(), TryLockError> {
-    for _ in 0..GLANCES {
-        match file.try_lock() {
-            Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
-            taken => return taken,
+/// Takes a lock that nobody else holds; false if somebody does. A program that only tests the lock
+/// takes it for a moment; this waits for that moment to pass.
+pub(crate) fn take(file: &File) -> io::Result<bool> {
+    take_within(GLANCE, || file.try_lock())
+}
+
+/// Whether somebody holds the lock of this file.
+pub(super) fn is_held(path: &Path) -> bool {
+    let file = File::open(path);
+    file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
+/// Takes a lock if it is free within this time; false if it is not.
+fn take_within(
+    patience: Duration,
+    attempt: impl Fn() -> Result<(), TryLockError>,
+) -> io::Result<bool> {
+    let begun = Instant::now();
+    loop {
+        match attempt() {
+            Ok(()) => return Ok(true),
+            Err(TryLockError::WouldBlock) if begun.elapsed() < patience => {
+                std::thread::sleep(PAUSE);
+            }
+            Err(TryLockError::WouldBlock) => return Ok(false),
+            Err(TryLockError::Error(error)) => return Err(error),
         }
     }
-    file.try_lock()
 }
 
 pub(super) fn exclusive(path: &Path) -> io::Result<Exclusive> {
@@ -76,35 +94,30 @@ impl Drop for Exclusive {
 }
 
 /// Reading needs no write permission: without a lock file there is no writer.
-pub(super) fn shared(path: &Path) -> io::Result<Shared> {
+fn open_to_read(path: &Path) -> io::Result<Option<File>> {
     match File::open(path) {
-        Ok(file) => {
-            wait(path, || file.try_lock_shared(), || file.lock_shared())?;
-            Ok(Shared(Some(file)))
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Shared(None)),
-        Err(error) => Err(error),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        file => file.map(Some),
     }
+}
+
+pub(super) fn shared(path: &Path) -> io::Result<Shared> {
+    let file = open_to_read(path)?;
+    if let Some(file) = &file {
+        wait(path, || file.try_lock_shared(), || file.lock_shared())?;
+    }
+    Ok(Shared(file))
 }
 
 /// Takes the shared lock if it is free soon; otherwise returns its holder.
 pub(super) fn shared_soon(path: &Path, patience: Duration) -> io::Result<Result<Shared, String>> {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Ok(Shared(None))),
-        Err(error) => return Err(error),
-    };
-    let begun = Instant::now();
-    loop {
-        match file.try_lock_shared() {
-            Ok(()) => return Ok(Ok(Shared(Some(file)))),
-            Err(TryLockError::WouldBlock) if begun.elapsed() < patience => {
-                std::thread::sleep(PAUSE);
-            }
-            Err(TryLockError::WouldBlock) => return Ok(Err(holder(path))),
-            Err(TryLockError::Error(error)) => return Err(error),
-        }
+    let file = open_to_read(path)?;
+    if let Some(file) = &file
+        && !take_within(patience, || file.try_lock_shared())?
+    {
+        return Ok(Err(holder(path)));
     }
+    Ok(Ok(Shared(file)))
 }
 
 /// The holder of a lock, according to its file.
@@ -121,13 +134,8 @@ fn wait(
     attempt: impl Fn() -> Result<(), TryLockError>,
     block: impl Fn() -> io::Result<()>,
 ) -> io::Result<()> {
-    let begun = Instant::now();
-    while begun.elapsed() < PATIENCE {
-        match attempt() {
-            Ok(()) => return Ok(()),
-            Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
-            Err(TryLockError::Error(error)) => return Err(error),
-        }
+    if take_within(PATIENCE, attempt)? {
+        return Ok(());
     }
     if let Some(tell) = TOLD.get() {
         tell(&format!(

@@ -12,7 +12,7 @@
 //! | CephFS, GlusterFS | on all machines | |
 //! | GPFS, BeeGFS, FUSE, 9p and others of many machines | as they are configured, which no mount shows | |
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::{Action, Error, Result};
@@ -32,7 +32,7 @@ enum Locks {
     HereAlone {
         disk: String,
         option: String,
-        cure: String,
+        cure: &'static str,
     },
     /// Whether other machines see the locks cannot be determined here.
     Unknown {
@@ -40,11 +40,16 @@ enum Locks {
     },
 }
 
+/// The mounts of this machine, and the folder without symbolic links.
+fn mounts(folder: &Path) -> (String, PathBuf) {
+    let table = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    (table, std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned()))
+}
+
 /// Refuses to change a ledger in a folder where locks do not exclude other machines; returns a
 /// remark where this is unknown.
 pub(super) fn check(folder: &Path) -> Result<Option<String>> {
-    let table = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    let folder = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+    let (table, folder) = mounts(folder);
     judge(locks(&table, &folder), &folder, IS_ALONE.load(Ordering::Relaxed))
 }
 
@@ -55,8 +60,7 @@ pub fn locks_reach(folder: &Path) -> bool {
 
 /// The kind of disk that holds this folder, and which machines see locks on it.
 pub fn about(folder: &Path) -> (Option<String>, &'static str) {
-    let table = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    let folder = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+    let (table, folder) = mounts(folder);
     let reach = match locks(&table, &folder) {
         Locks::Everywhere => "every machine",
         Locks::HereAlone { .. } => "this machine alone",
@@ -91,33 +95,20 @@ fn judge(locks: Locks, folder: &Path, is_alone: bool) -> Result<Option<String>> 
 /// local.
 fn locks(table: &str, folder: &Path) -> Locks {
     let Some(mount) = mount_of(table, folder) else { return Locks::Everywhere };
-    let here_alone = |option: &str, cure: &str| Locks::HereAlone {
-        disk: mount.kind.clone(),
-        option: option.to_owned(),
-        cure: cure.to_owned(),
-    };
-    let among = |options: &[&'static str]| options.iter().copied().find(|it| mount.has(it));
-    match mount.kind.as_str() {
-        "lustre" => match among(&["localflock"]) {
-            Some(option) => here_alone(option, "mount it with the option 'flock'"),
-            None => Locks::Everywhere,
-        },
-        "nfs" | "nfs4" => match among(&["nolock", "local_lock=flock", "local_lock=all"]) {
-            Some(option) => here_alone(option, "mount it without that option"),
-            None => Locks::Everywhere,
-        },
-        "cifs" | "smb3" | "smbfs" => match among(&["nobrl"]) {
-            Some(option) => here_alone(option, "mount it without that option"),
-            None => Locks::Everywhere,
-        },
-        "gfs2" | "ocfs2" => match among(&["localflocks"]) {
-            Some(option) => here_alone(option, "mount it without that option"),
-            None => Locks::Everywhere,
-        },
+    let without = "mount it without that option";
+    let (options, cure): (&[&str], _) = match mount.kind.as_str() {
+        "lustre" => (&["localflock"], "mount it with the option 'flock'"),
+        "nfs" | "nfs4" => (&["nolock", "local_lock=flock", "local_lock=all"], without),
+        "cifs" | "smb3" | "smbfs" => (&["nobrl"], without),
+        "gfs2" | "ocfs2" => (&["localflocks"], without),
         "gpfs" | "beegfs" | "beegfs_nodev" | "9p" | "afs" | "pvfs2" | "orangefs" | "panfs"
         | "wekafs" | "vboxsf" | "virtiofs" | "prl_fs" | "fuse.sshfs" | "fuse.s3fs"
-        | "fuse.rclone" => Locks::Unknown { disk: mount.kind },
-        _ => Locks::Everywhere,
+        | "fuse.rclone" => return Locks::Unknown { disk: mount.kind },
+        _ => return Locks::Everywhere,
+    };
+    match options.iter().find(|option| mount.options.iter().any(|it| it == *option)) {
+        Some(option) => Locks::HereAlone { disk: mount.kind, option: (*option).to_owned(), cure },
+        None => Locks::Everywhere,
     }
 }
 
@@ -145,10 +136,6 @@ impl Mount {
         let (kind, _, more) = (disk.next()?, disk.next()?, disk.next().unwrap_or_default());
         let options = options.split(',').chain(more.split(',')).map(str::to_owned).collect();
         Some(Self { place: plain(place), kind: kind.to_owned(), options })
-    }
-
-    fn has(&self, option: &str) -> bool {
-        self.options.iter().any(|it| it == option)
     }
 }
 

@@ -83,11 +83,12 @@ pub(super) fn find(folder: &Path, reading: &ChainReading, thorough: bool) -> Res
     let records = book.accounts.iter().flat_map(|account| &account.runs);
     let known: HashMap<&str, &RunRecord> =
         records.map(|record| (record.grant.run.0.as_str(), record)).collect();
+    let is_told = |run: &str| book.traces.contains(&RunId(run.to_owned()));
     let (mut traces, mut vouching) = (Vec::new(), Vec::new());
     let runs = folder.join("runs");
     for name in names(&runs)? {
         let directory = runs.join(&name);
-        if book.traces.contains(&RunId(name.clone())) {
+        if is_told(&name) {
             continue;
         }
         match known.get(name.as_str()) {
@@ -109,9 +110,7 @@ pub(super) fn find(folder: &Path, reading: &ChainReading, thorough: bool) -> Res
     for sweep in names(&sweeps)? {
         let runs = sweeps.join(sweep).join("runs");
         for name in names(&runs)? {
-            if let Some(record) =
-                known.get(name.as_str()).filter(|_| !book.traces.contains(&RunId(name.clone())))
-            {
+            if let Some(record) = known.get(name.as_str()).filter(|_| !is_told(&name)) {
                 vouching.push((record.granted.seq, *record, runs.join(&name)));
             }
         }
@@ -120,7 +119,7 @@ pub(super) fn find(folder: &Path, reading: &ChainReading, thorough: bool) -> Res
         let run = name.strip_suffix(".json").filter(|run| !run.ends_with(".curator"));
         if let Some(run) = run
             && !known.contains_key(run)
-            && !book.traces.contains(&RunId(run.to_owned()))
+            && !is_told(run)
         {
             let why = "there is a released ranking that the ledger does not know".to_owned();
             traces.push(Trace { run: RunId(run.to_owned()), why, proof: None });

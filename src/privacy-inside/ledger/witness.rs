@@ -28,6 +28,7 @@ use super::chain::{ChainReading, sha256};
 use super::elsewhere;
 use super::entry::{LedgerLine, RunId};
 use super::flaw::Flaw;
+use super::lock;
 use crate::files::{self, step};
 
 #[derive(Debug)]
@@ -138,10 +139,7 @@ impl Witness {
     }
 
     pub fn is_held(&self, reading: &ChainReading, run: &RunId) -> bool {
-        let Some(file) = self.mark(reading, run).and_then(|path| File::open(path).ok()) else {
-            return false;
-        };
-        matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+        self.mark(reading, run).is_some_and(|path| lock::is_held(&path))
     }
 
     pub fn forget(&self, reading: &ChainReading, run: &RunId) {

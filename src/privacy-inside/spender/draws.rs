@@ -2,8 +2,7 @@
 
 use super::{DrawListener, MechanismInput, Spender};
 use crate::accountant::{Mechanism, Noise};
-use crate::error::Error;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::faults::{Fault, planted};
 use crate::mechanism::direction::leading_direction;
 use crate::mechanism::selection::largest;
@@ -40,7 +39,7 @@ impl Spender {
             let mut sum = ClippedSum::new(query.size as usize, query.sensitivity);
             add(&sample, &mut sum);
             let overreached = sum.has_overreached();
-            let members = if spender.tape.is_off() { Vec::new() } else { sample.members().into() };
+            let members = if spender.tape.is_some() { sample.members().into() } else { Vec::new() };
             Ok(MechanismInput { exact: sum.finish(), members, overreached })
         };
         self.once(index, query.size, answer, |spender, exact| spender.with_gaussian(exact, noise))
@@ -55,10 +54,10 @@ impl Spender {
         let (index, Mechanism { query, noise: Noise { scale, grid } }) = self.planned(&release)?;
         let answer = |_: &mut Self| Ok(clipped(exact(), reach, query.sensitivity));
         self.once(index, query.size, answer, |spender, exact| {
-            match spender.noise(scale, || Ok(DiscreteLaplace::from_event(scale, grid)?))? {
-                Some(noise) => Ok(noise.perturb(&mut spender.generator, exact)?),
-                None => Ok(exact.to_vec()),
+            if spender.is_noiseless(scale) {
+                return Ok(exact.to_vec());
             }
+            DiscreteLaplace::from_event(scale, grid)?.perturb(&mut spender.generator, exact)
         })
     }
 
@@ -75,10 +74,10 @@ impl Spender {
         self.once(index, query.size * query.size, answer, |spender, exact| {
             let side = query.size as usize;
             let matrix = Matrix::from_column_slice(side, side, exact);
-            match spender.noise(scale, || Ok(DirectionMechanism::with_scale(scale)?))? {
-                Some(noise) => Ok(noise.draw(&mut spender.generator, &matrix)?),
-                None => Ok(leading_direction(&matrix)?),
+            if spender.is_noiseless(scale) {
+                return leading_direction(&matrix);
             }
+            DirectionMechanism::with_scale(scale)?.draw(&mut spender.generator, &matrix)
         })
     }
 
@@ -107,7 +106,7 @@ impl Spender {
                 Rule::NoisyMaximum => NoisyMaximum::from_event(scale)?.select(generator, scores),
             };
             // A transcript holds numbers, and every index is exactly a number.
-            Ok(winner.map(|winner| vec![winner as f64])?)
+            winner.map(|winner| vec![winner as f64])
         })?;
         match winner.as_slice() {
             [winner] => Ok(*winner as usize),
@@ -122,25 +121,21 @@ impl Spender {
         let Noise { scale, grid } = noise;
         if planted(Fault::LaplaceForGaussian) {
             let noise = DiscreteLaplace::at_least(scale / 2.0_f64.sqrt())?;
-            return Ok(noise.perturb(&mut self.generator, exact)?);
+            return noise.perturb(&mut self.generator, exact);
         }
         if planted(Fault::HalfNoise) {
             let noise = DiscreteGaussian::at_least(0.5 * scale)?;
-            return Ok(noise.perturb(&mut self.generator, exact)?);
+            return noise.perturb(&mut self.generator, exact);
         }
-        match self.noise(scale, || Ok(DiscreteGaussian::from_event(scale, grid)?))? {
-            Some(noise) => Ok(noise.perturb(&mut self.generator, exact)?),
-            None => Ok(exact.to_vec()),
+        if self.is_noiseless(scale) {
+            return Ok(exact.to_vec());
         }
+        DiscreteGaussian::from_event(scale, grid)?.perturb(&mut self.generator, exact)
     }
 
     /// Only rehearsals may have no noise; a granted run always has some.
     fn is_noiseless(&self, scale: f64) -> bool {
         scale == 0.0 && matches!(self.account, DrawListener::Rehearsal)
-    }
-
-    fn noise<N>(&self, scale: f64, noise: impl FnOnce() -> Result<N>) -> Result<Option<N>> {
-        if self.is_noiseless(scale) { Ok(None) } else { noise().map(Some) }
     }
 }
 

@@ -46,8 +46,7 @@ pub struct Spender {
     /// The ledger could not be written, so a draw was not made.
     unannounced: bool,
     /// The draws of a rehearsal that is audited.
-    tape: Tape,
-    history: Departure,
+    tape: Option<Tape>,
 }
 
 /// The input of a mechanism.
@@ -70,28 +69,22 @@ enum DrawListener {
 impl Spender {
     fn with_account(account: DrawListener, events: Vec<Event>, generator: NoiseGenerator) -> Self {
         let none = vec![0; events.len()];
-        let (announced, drawn, lost) = match account {
-            DrawListener::Carried => {
-                let all = events.iter().map(|event| event.count).collect();
-                (all, none.clone(), none)
-            }
-            _ => (none.clone(), none.clone(), none),
+        let announced = match account {
+            DrawListener::Carried => events.iter().map(|event| event.count).collect(),
+            DrawListener::Ledger(_) | DrawListener::Rehearsal => none.clone(),
         };
-        let (transcript, ran_out, tape) = (None, false, Tape::Off);
-        let history = Departure::default();
         Self {
             account,
             generator,
             events,
             scope: String::new(),
             announced,
-            drawn,
-            transcript,
-            lost,
-            ran_out,
+            drawn: none.clone(),
+            transcript: None,
+            lost: none,
+            ran_out: false,
             unannounced: false,
-            tape,
-            history,
+            tape: None,
         }
     }
 
@@ -166,16 +159,16 @@ impl Spender {
             return Ok(released);
         }
         let MechanismInput { exact, members, overreached } = self.compute(index, planned, query)?;
-        let released = match self.tape.next()? {
+        let released = match self.before()? {
             Some(draw) => draw.released.clone(),
             None => self.fresh(index, &exact, perturb)?,
         };
         if let Some(transcript) = &mut self.transcript {
             transcript.append(index, &released)?;
         }
-        if !self.tape.is_off() {
+        if let Some(tape) = &mut self.tape {
             let released = released.clone();
-            self.tape.note(Draw { event: index, exact, released, members, overreached });
+            tape.draws.push(Draw { event: index, exact, released, members, overreached });
         }
         Ok(released)
     }
@@ -196,32 +189,37 @@ impl Spender {
                 *noisy = *exact;
             }
         }
-        match self.tape.last(index) {
+        match self.tape.as_ref().and_then(|tape| tape.last(index)) {
             Some(last) if planted(Fault::StaleTranscript) => Ok(last),
             _ => Ok(released),
         }
     }
 
+    /// The draw of an earlier rehearsal that an audit follows.
+    fn before(&self) -> Result<Option<&Draw>> {
+        self.tape.as_ref().map_or(Ok(None), Tape::next)
+    }
+
     /// A new Poisson sample; in an audit the one from its history.
     fn sample(&mut self, index: usize, rate: f64, records: usize) -> Result<PoissonSample> {
-        let mut sample = match self.tape.next()? {
-            Some(draw) => PoissonSample::again(draw.members.clone(), records),
+        let mut sample = match self.before()? {
+            Some(draw) => PoissonSample::again(draw.members.clone()),
             None if planted(Fault::KnownSample) => {
                 let mut known = NoiseGenerator::insecure_from_seed(self.drawn[index]);
                 PoissonSample::draw(&mut known, rate, records)?
             }
             None => PoissonSample::draw(&mut self.generator, rate, records)?,
         };
-        if planted(Fault::FixedSample) && self.tape.next()?.is_none() {
+        if planted(Fault::FixedSample) && self.before()?.is_none() {
             let size = (rate * records as f64).round() as usize;
             let first = sample.members().first().map_or(0, |first| 7 * first);
             let mut members: Vec<usize> = (0..size).map(|i| (first + 11 * i) % records).collect();
             members.sort_unstable();
-            sample = PoissonSample::again(members, records);
+            sample = PoissonSample::again(members);
         }
-        if !self.tape.is_off() {
-            let members = self.history.members(sample.members().to_vec());
-            sample = PoissonSample::again(members, records);
+        if let Some(tape) = &self.tape {
+            let members = tape.departure.members(sample.members().to_vec());
+            sample = PoissonSample::again(members);
         }
         Ok(sample)
     }
@@ -356,7 +354,7 @@ pub trait OpenSpender: Sized {
 
     /// A rehearsal whose draws are kept, or one that sees the samples and released values of
     /// an earlier one.
-    fn audited(calibrated: &Calibrated, seed: u64, history: Departure) -> Self;
+    fn audited(calibrated: &Calibrated, seed: u64, departure: Departure) -> Self;
 
     /// Whether the spender would draw an event once more than planned, for an audit, which expects
     /// that it would not.
@@ -437,15 +435,10 @@ impl OpenSpender for Spender {
         Self::with_account(DrawListener::Rehearsal, calibrated.events().to_vec(), generator)
     }
 
-    fn audited(calibrated: &Calibrated, seed: u64, mut history: Departure) -> Self {
+    fn audited(calibrated: &Calibrated, seed: u64, departure: Departure) -> Self {
         let seed = if planted(Fault::SeedReuse) { 0 } else { seed };
-        let mut spender = Self::rehearsal(calibrated, seed);
-        spender.tape = match history.before.take() {
-            Some(before) => Tape::Against { before, now: Vec::new() },
-            None => Tape::Recording(Vec::new()),
-        };
-        spender.history = history;
-        spender
+        let tape = Some(Tape { departure, draws: Vec::new() });
+        Self { tape, ..Self::rehearsal(calibrated, seed) }
     }
 
     fn exceeds_its_plan(&mut self) -> bool {
@@ -455,7 +448,7 @@ impl OpenSpender for Spender {
     }
 
     fn into_draws(self) -> Vec<Draw> {
-        self.tape.into_draws()
+        self.tape.map_or_else(Vec::new, |tape| tape.draws)
     }
 }
 
@@ -466,7 +459,6 @@ impl std::fmt::Debug for Spender {
 }
 
 #[cfg(test)]
-#[path = "machine/tests.rs"]
 mod machine;
 #[cfg(test)]
 mod tests;

@@ -169,7 +169,7 @@ fn every_poisson_sample_of_a_release_is_another() {
     let mut spender = Spender::rehearsal(&calibrated, 1);
     let mut memberships = || {
         let membership = |(): &(), sample: &PoissonSample, sum: &mut ClippedSum| {
-            let mut mask = vec![0.0; sample.population()];
+            let mut mask = vec![0.0; 1000];
             for member in sample.members() {
                 mask[*member] = 1.0;
             }

@@ -34,8 +34,8 @@ use crate::privacy::accountant::calibrate;
 use crate::privacy::{Private, Spender, Target};
 use crate::rank::Repeat;
 use crate::rank::{
-    Candidate, Lineup, PrivateDirection, PrivateRanking, PrivateSelection, ProbeModel,
-    RankingSettings, Selector, Supply,
+    Candidate, PrivateDirection, PrivateRanking, PrivateSelection, ProbeModel, RankingSettings,
+    RankingSetup, Selector, Supply,
 };
 use families::Cast;
 use halflight_privacy_inside::openings::OpenSpender;
@@ -64,7 +64,7 @@ pub struct RankingStudy {
     pub repeats: usize,
     /// k of every row.
     rows: Vec<(String, usize)>,
-    lineups: Vec<Mutex<Lineup>>,
+    setups: Vec<Mutex<RankingSetup>>,
 }
 
 const ENERGY: &str = "energy";
@@ -95,20 +95,20 @@ impl RankingStudy {
             let words = if k % (CLASSES - 1) == 0 { "a multiple of C − 1" } else { "cuts" };
             (format!("k = {k}, {words}"), k)
         });
-        let lineups = rows
+        let setups = rows
             .iter()
             .map(|(_, k)| {
                 let settings = RankingSettings { directions: *k, ..settings.clone() };
                 let bounds = private.bounds;
                 let shape = (private.len(), PIXELS);
-                let lineup =
-                    Lineup::new(&settings, candidates.clone(), shape, Some(CLASSES), bounds)?;
+                let setup =
+                    RankingSetup::new(&settings, candidates.clone(), shape, Some(CLASSES), bounds)?;
                 // Rows that should show the effect of a cut get it.
-                Ok(Mutex::new(lineup.with_directions(*k)))
+                Ok(Mutex::new(setup.with_directions(*k)))
             })
             .collect::<Result<_>>()?;
         let (rows, private) = (rows.to_vec(), Arc::new(private));
-        Ok((Self { private, test, candidates, settings, repeats, rows, lineups }, missing))
+        Ok((Self { private, test, candidates, settings, repeats, rows, setups }, missing))
     }
 
     pub fn names(&self) -> Vec<&str> {
@@ -150,9 +150,9 @@ impl RankingStudy {
     }
 
     pub fn measure(&self, place: GridTask<'_>) -> Result<Option<CandidateScores>> {
-        let mut lineup = self.lineups[place.row].lock().unwrap_or_else(PoisonError::into_inner);
-        let round = lineup.round(place.repetition as usize)?;
-        let repeat = Repeat::of(&round, &Supply::Ready(Arc::clone(&self.private)), lineup.batch())?;
+        let mut setup = self.setups[place.row].lock().unwrap_or_else(PoisonError::into_inner);
+        let round = setup.round(place.repetition as usize)?;
+        let repeat = Repeat::of(&round, &Supply::Ready(Arc::clone(&self.private)), setup.batch)?;
         let scores = repeat.scores.iter().map(|score| {
             score.as_ref().map_or((f64::NAN, f64::NAN), |score| (score.energy, score.distance))
         });
@@ -271,19 +271,19 @@ impl RankingStudy {
             self.candidates.iter().filter(|it| it.name != ITSELF).cloned().collect();
         let bounds = self.private.bounds;
         let settings = RankingSettings { directions: 9, ..self.settings.clone() };
-        let lineup = |candidates| {
-            Lineup::new(&settings, candidates, (records, PIXELS), Some(CLASSES), bounds)
+        let setup = |candidates| {
+            RankingSetup::new(&settings, candidates, (records, PIXELS), Some(CLASSES), bounds)
         };
         let names: Vec<String> = candidates.iter().map(|it| it.name.clone()).collect();
         let selector = way.unwrap_or_default();
-        let scored = lineup(candidates.clone())?;
+        let scored = setup(candidates.clone())?;
         // The data of a study are public: nothing is hidden.
         let known = (records, SecretOrder::KNOWN);
         let mut selection = PrivateSelection::new(selector, scored, repeats, &private, known);
         while !selection.step()?.done {}
         let noiseless = crate::privacy::Calibrated::noiseless(&[selection.plan()?], 1e-6);
         let winner = selection.draw(&mut Spender::rehearsal(&noiseless, 0))?;
-        let mut direction = PrivateDirection::new(lineup(candidates)?, &private, known)?;
+        let mut direction = PrivateDirection::new(setup(candidates)?, &private, known)?;
         direction.step()?;
         let plan = if way.is_some() { selection.plan() } else { direction.plan() }?;
         let calibrated = calibrate(&[plan], Target { epsilon, delta: 1e-6 })?;
@@ -369,9 +369,9 @@ mod tests {
         let (mut study, _) = RankingStudy::new(None, model, 100, 2, 1).unwrap();
         study.private = Arc::new(study.private.records(0, 300));
         study.candidates.retain(|it| ["disjoint half", "inverted", "noise"].contains(&&*it.name));
-        for lineup in &mut study.lineups {
-            *lineup = Mutex::new(
-                Lineup::new(
+        for setup in &mut study.setups {
+            *setup = Mutex::new(
+                RankingSetup::new(
                     &study.settings,
                     study.candidates.clone(),
                     (300, PIXELS),
@@ -405,13 +405,13 @@ mod tests {
         let model = ProbeModel::Perceptron(8, Activation::Relu);
         let (mut study, _) = RankingStudy::new(None, model, 100, 2, 1).unwrap();
         study.candidates.retain(|it| [ITSELF, "disjoint half", "noise"].contains(&&*it.name));
-        for lineup in &mut study.lineups {
+        for setup in &mut study.setups {
             let settings = RankingSettings { directions: 18, ..study.settings.clone() };
             let shape = (study.private.len(), PIXELS);
             let bounds = study.private.bounds;
             let candidates = study.candidates.clone();
-            *lineup = Mutex::new(
-                Lineup::new(&settings, candidates, shape, Some(CLASSES), bounds).unwrap(),
+            *setup = Mutex::new(
+                RankingSetup::new(&settings, candidates, shape, Some(CLASSES), bounds).unwrap(),
             );
         }
         let stop = std::sync::atomic::AtomicBool::new(false);

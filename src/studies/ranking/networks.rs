@@ -11,7 +11,7 @@ use crate::data::Dataset;
 use crate::error::Result;
 use crate::grid::Harvest;
 use crate::model::Activation;
-use crate::rank::{Lineup, ProbeModel, RankingSettings, Subspace};
+use crate::rank::{ProbeModel, RankingSettings, RankingSetup, Subspace};
 use crate::table::{SeedValues, StudyTable, TableContent, TableRow};
 
 /// The number of directions: a multiple of C − 1 near the paper's 16.
@@ -29,10 +29,10 @@ impl RankingStudy {
             ProbeModel::Table7a,
         ];
         let networks = std::iter::once(own).chain(others.into_iter().filter(|it| *it != own));
-        let (mut rows, mut lineups) = (Vec::new(), Vec::new());
+        let (mut rows, mut setups) = (Vec::new(), Vec::new());
         for model in networks {
             rows.push((model.words(), DIRECTIONS));
-            lineups.push(Mutex::new(self.lineup(model)?));
+            setups.push(Mutex::new(self.setup(model)?));
         }
         Ok(Self {
             private: self.private.clone(),
@@ -41,15 +41,15 @@ impl RankingStudy {
             settings: self.settings.clone(),
             repeats,
             rows,
-            lineups,
+            setups,
         })
     }
 
-    fn lineup(&self, model: ProbeModel) -> Result<Lineup> {
+    fn setup(&self, model: ProbeModel) -> Result<RankingSetup> {
         let settings = RankingSettings { model, directions: DIRECTIONS, ..self.settings.clone() };
         let shape = (self.private.len(), PIXELS);
         let bounds = self.private.bounds;
-        Lineup::new(&settings, self.candidates.clone(), shape, Some(CLASSES), bounds)
+        RankingSetup::new(&settings, self.candidates.clone(), shape, Some(CLASSES), bounds)
     }
 
     /// Distances by candidate and network, and how far the order of the mean distances agrees with
@@ -86,13 +86,13 @@ impl RankingStudy {
 
     /// The distance of every dataset's span to every other's, the private images included.
     pub fn all_pairs(&self, repeats: usize) -> Result<StudyTable> {
-        let mut lineup = self.lineup(self.settings.model)?;
+        let mut setup = self.setup(self.settings.model)?;
         let names: Vec<String> =
             std::iter::once(PRIVATE).chain(self.names()).map(str::to_owned).collect();
         let mut samples = vec![vec![Vec::new(); names.len()]; names.len()];
         for repeat in 0..repeats {
-            let round = lineup.round(repeat)?;
-            let chosen = round.conditions.private_batch(self.private.len(), lineup.batch());
+            let round = setup.round(repeat)?;
+            let chosen = round.conditions.private_batch(self.private.len(), setup.batch);
             let gradients = round.conditions.gradients(&features(&self.private, &chosen))?;
             let private = Subspace::of(&gradients, round.directions)?;
             let spans: Vec<Option<&Subspace>> = std::iter::once(Some(&private))
@@ -126,7 +126,7 @@ pub(super) fn features(data: &Dataset, chosen: &[usize]) -> crate::numeric::Matr
     data.features.select_columns(chosen)
 }
 
-/// The lineup with the most directions.
-pub(super) fn last_lineup(study: &RankingStudy) -> std::sync::MutexGuard<'_, Lineup> {
-    study.lineups[study.lineups.len() - 1].lock().unwrap_or_else(PoisonError::into_inner)
+/// The setup with the most directions.
+pub(super) fn last_setup(study: &RankingStudy) -> std::sync::MutexGuard<'_, RankingSetup> {
+    study.setups[study.setups.len() - 1].lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -8,7 +8,7 @@
 use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};
 
-use super::networks::{features, last_lineup};
+use super::networks::{features, last_setup};
 use super::{RankingStudy, kendall};
 use crate::error::{Error, Result};
 use crate::grid::{Grid, GridTask, Harvest};
@@ -61,10 +61,10 @@ impl<'a> TrainingStudy<'a> {
         let study = self.study;
         let repeat = place.repetition as usize;
         let (mut round, batch) = {
-            let mut lineup = last_lineup(study);
-            (lineup.round(repeat)?, lineup.batch())
+            let mut setup = last_setup(study);
+            (setup.round(repeat)?, setup.batch)
         };
-        let chosen = |candidate: usize| last_lineup(study).chosen(candidate, repeat);
+        let chosen = |candidate: usize| last_setup(study).chosen(candidate, repeat);
         let private = round.conditions.private_batch(study.private.len(), batch);
         let private = features(&study.private, &private);
         let labels = study.private.classes.as_ref().map(|classes| &classes.of);
@@ -77,7 +77,7 @@ impl<'a> TrainingStudy<'a> {
                 let of_step: Vec<usize> =
                     (0..BATCH).map(|_| generator.random_range(0..labels.len())).collect();
                 let classes: Vec<u32> = of_step.iter().map(|at| labels[*at]).collect();
-                let model = round.conditions.model_mut();
+                let model = &mut round.conditions.model;
                 let gradients = model.gradients(
                     &features(&study.private, &of_step),
                     ExampleLabels::Classes(&classes),
@@ -104,7 +104,7 @@ impl<'a> TrainingStudy<'a> {
                 spectra.push(squares.values.iter().map(|it| root(it) / largest).collect());
             }
         }
-        let model = crate::model::Model::Classifier(round.conditions.model().clone());
+        let model = crate::model::Model::Classifier(round.conditions.model.clone());
         let right = crate::evaluation::Measured::of_model(&model, &study.test, |raw| raw)
             .ok_or_else(|| Error::failed("the network tells no classes"))?
             .right_in_percent();

@@ -137,7 +137,7 @@ fn words(advice: &Advice, line: &Found) -> (String, String) {
             (format!("{:.3}", found.ratio), String::new())
         }
         Some(found) => {
-            (format!("{:.3}", found.ratio), format!("{} of {}", found.best_in, found.scenes))
+            (format!("{:.3}", found.ratio), format!("{} of {}", found.best_in, found.cases))
         }
     }
 }

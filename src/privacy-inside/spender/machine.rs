@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-#[path = "../../../../tests/support/chance.rs"]
+#[path = "../../../tests/support/chance.rs"]
 mod chance;
 
 use chance::{Dice, is_long};

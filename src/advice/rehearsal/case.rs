@@ -1,11 +1,11 @@
-//! Scenes: which public rows play the private records, and which stay public.
+//! Cases: which public rows play the private records, and which stay public.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};
 
-use super::trust::traced;
+use super::trust::{numbers, traced};
 use crate::data::column::{Cell, Column};
 use crate::data::{Dataset, Preparation, Table, Task};
 use crate::error::Result;
@@ -27,7 +27,7 @@ const MOST_VALUES: usize = 6;
 /// A column with more different numbers is cut into parts of equal size.
 const MOST_SINGLE_VALUES: usize = 12;
 
-/// If datasets and known shifts give fewer scenes than this, slices are added.
+/// If datasets and known shifts give fewer cases than this, slices are added.
 const FEWEST: usize = 3;
 const WANTED: usize = 6;
 
@@ -39,17 +39,17 @@ const SPANNING: usize = 600;
 
 /// Public rows in the private role, by their indices in the pooled table.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Scene {
+pub struct Case {
     /// A title such as `season 2` or `hospital-b`.
     pub title: String,
-    pub kind: SceneKind,
+    pub kind: CaseKind,
     pub acting: Vec<usize>,
     pub public: Vec<usize>,
 }
 
 /// The reason for these rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum SceneKind {
+pub enum CaseKind {
     /// The rows are a dataset of their own.
     Dataset,
     /// The rows differ in a column that separates public and private data.
@@ -58,7 +58,7 @@ pub enum SceneKind {
     Slice,
 }
 
-impl Scene {
+impl Case {
     /// Why it cannot be played: a run would refuse it, or never meet it.
     fn trouble(&self, classes: &[usize]) -> Option<&'static str> {
         let among = |rows: &[usize]| rows.iter().map(|row| classes[*row]).collect::<BTreeSet<_>>();
@@ -79,7 +79,7 @@ impl Scene {
         format!("{:?}: {}", self.kind, self.title)
     }
 
-    /// The scene with nobody on both sides, as in a run: if somebody would be, a coin decides
+    /// The case with nobody on both sides, as in a run: if somebody would be, a coin decides
     /// whether the acting or the public rows are kept. `None` if too few persons are left.
     pub fn of_persons(self, whose: &[usize]) -> Option<Self> {
         let persons = |rows: &[usize]| rows.iter().map(|row| whose[*row]).collect::<BTreeSet<_>>();
@@ -93,26 +93,16 @@ impl Scene {
         };
         let acting: Vec<usize> = self.acting.into_iter().filter(stays(true)).collect();
         let public: Vec<usize> = self.public.into_iter().filter(stays(false)).collect();
-        let scene = Self { acting, public, ..self };
-        let enough = scene.acting.len() >= FEWEST_ACTING
-            && scene.acting_persons(whose) >= FEWEST_PERSONS
-            && persons(&scene.public).len() >= FEWEST_PERSONS;
-        enough.then_some(scene)
+        let case = Self { acting, public, ..self };
+        let enough = case.acting.len() >= FEWEST_ACTING
+            && case.acting_persons(whose) >= FEWEST_PERSONS
+            && persons(&case.public).len() >= FEWEST_PERSONS;
+        enough.then_some(case)
     }
 
     /// The number of acting persons.
     pub fn acting_persons(&self, whose: &[usize]) -> usize {
         self.acting.iter().map(|row| whose[*row]).collect::<BTreeSet<_>>().len()
-    }
-}
-
-impl SceneKind {
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Dataset => "a public dataset",
-            Self::Shift => "a part by what tells private and public records apart",
-            Self::Slice => "a slice of the public data",
-        }
     }
 }
 
@@ -125,7 +115,7 @@ pub struct Differences<'a> {
     pub means: &'a BTreeMap<String, f64>,
 }
 
-/// The label and the columns that identify persons, which make no scenes.
+/// The label and the columns that identify persons, which make no cases.
 #[derive(Debug, Clone, Copy)]
 pub struct Roles<'a> {
     pub label: &'a str,
@@ -141,81 +131,80 @@ impl Roles<'_> {
     }
 }
 
-/// The scenes that play, and why others do not.
+/// The cases that play, and why others do not.
 #[derive(Debug, Default)]
-pub struct Cast {
-    pub scenes: Vec<Scene>,
+pub struct FoundCases {
+    pub cases: Vec<Case>,
     pub left_out: Vec<String>,
 }
 
-impl Cast {
-    fn take(&mut self, found: impl IntoIterator<Item = Scene>, classes: Option<&[usize]>) {
-        for scene in found {
-            match classes.and_then(|classes| scene.trouble(classes)) {
-                None => self.scenes.push(scene),
-                Some(why) => self.left_out.push(format!(
-                    "'{}' cannot play the private role: \
-                                                         {why}.",
-                    scene.title
-                )),
+impl FoundCases {
+    fn take(&mut self, found: impl IntoIterator<Item = Case>, classes: Option<&[usize]>) {
+        for case in found {
+            match classes.and_then(|classes| case.trouble(classes)) {
+                None => self.cases.push(case),
+                Some(why) => self.leave_out(&case.title, why),
             }
         }
     }
 
-    /// The cast with nobody on both sides of a scene.
+    fn leave_out(&mut self, title: &str, why: &str) {
+        self.left_out.push(format!("'{title}' cannot play the private role: {why}."));
+    }
+
+    /// The cases with nobody on both sides.
     fn of_persons(self, whose: &[usize], classes: Option<&[usize]>) -> Self {
-        let mut cast = Self { scenes: Vec::new(), left_out: self.left_out };
-        for scene in self.scenes {
-            let title = scene.title.clone();
-            match scene.of_persons(whose) {
-                Some(scene) => cast.take([scene], classes),
-                None => cast.left_out.push(format!(
-                    "'{title}' cannot play the private role: with nobody on both sides, too few \
-                     persons are left."
-                )),
+        let mut found = Self { cases: Vec::new(), left_out: self.left_out };
+        for case in self.cases {
+            let title = case.title.clone();
+            match case.of_persons(whose) {
+                Some(case) => found.take([case], classes),
+                None => {
+                    found.leave_out(&title, "with nobody on both sides, too few persons are left");
+                }
             }
         }
-        cast
+        found
     }
 }
 
-/// Every scene that the public rows offer. `owners` gives the dataset of each row.
-pub fn scenes(
+/// Every case that the public rows offer. `owners` gives the dataset of each row.
+pub fn cases(
     table: &Table,
     (owners, datasets): (&[usize], &[String]),
     Differences { shifted, means }: Differences<'_>,
     roles: Roles<'_>,
     preparation: &Preparation,
-) -> Result<Cast> {
-    let mut cast = Cast::default();
+) -> Result<FoundCases> {
+    let mut found = FoundCases::default();
     let classes = classes(table, roles.label, preparation)?;
     let classes = classes.as_deref();
     if datasets.len() > 1 {
         for (at, name) in datasets.iter().enumerate() {
-            cast.take(scene(name.clone(), SceneKind::Dataset, owners, at), classes);
+            found.take(case(name.clone(), CaseKind::Dataset, owners, at), classes);
         }
     }
     for name in shifted.iter().filter(|name| !roles.has(name) && table.has(name)) {
-        for part in parts(table, name, SceneKind::Shift)? {
+        for part in parts(table, name, CaseKind::Shift)? {
             // If there is a dataset for each value, it plays once, under its own name.
-            if !cast.scenes.iter().any(|known| known.acting == part.acting) {
-                cast.take([part], classes);
+            if !found.cases.iter().any(|known| known.acting == part.acting) {
+                found.take([part], classes);
             }
         }
     }
-    cast.take(declared(table, means, roles.label), classes);
-    if cast.scenes.len() < FEWEST {
-        let wanted = WANTED - cast.scenes.len();
+    found.take(declared(table, means, roles.label), classes);
+    if found.cases.len() < FEWEST {
+        let wanted = WANTED - found.cases.len();
         let known = shifted.iter().chain(roles.unit).map(String::as_str).chain([roles.label]);
         let known: Vec<&str> = known.collect();
-        cast.take(slices(table, &known, preparation, wanted)?, classes);
+        found.take(slices(table, &known, preparation, wanted)?, classes);
     }
-    if cast.scenes.len() < FEWEST {
-        cast.take(ends(table, preparation, WANTED - cast.scenes.len())?, classes);
+    if found.cases.len() < FEWEST {
+        found.take(ends(table, preparation, WANTED - found.cases.len())?, classes);
     }
     Ok(match roles.whose {
-        Some(whose) => cast.of_persons(whose, classes),
-        None => cast,
+        Some(whose) => found.of_persons(whose, classes),
+        None => found,
     })
 }
 
@@ -226,33 +215,37 @@ fn classes(table: &Table, label: &str, preparation: &Preparation) -> Result<Opti
         return Ok(None);
     }
     let column = table.column(label)?;
-    let values = column.values();
-    let numbers: BTreeMap<Cell<'_>, usize> =
-        values.iter().enumerate().map(|(at, (cell, _))| (cell.clone(), at)).collect();
-    Ok(Some(column.cells().map(|cell| numbers[&cell]).collect()))
+    Ok(Some(numbered(column, &column.values())))
+}
+
+/// The value of every row, by its index among the values of the column.
+fn numbered(column: &Column, values: &[(Cell<'_>, usize)]) -> Vec<usize> {
+    let numbers: BTreeMap<&Cell<'_>, usize> =
+        values.iter().enumerate().map(|(at, (cell, _))| (cell, at)).collect();
+    column.cells().map(|cell| numbers[&cell]).collect()
 }
 
 /// The rows of one group, if there are enough and not too many of them.
-fn scene(title: String, kind: SceneKind, groups: &[usize], group: usize) -> Option<Scene> {
+fn case(title: String, kind: CaseKind, groups: &[usize], group: usize) -> Option<Case> {
     let (acting, public): (Vec<usize>, Vec<usize>) =
         (0..groups.len()).partition(|row| groups[*row] == group);
     let fits = acting.len() >= FEWEST_ACTING
         && acting.len() as f64 <= MOST_ACTING_SHARE * groups.len() as f64;
-    fits.then_some(Scene { title, kind, acting, public })
+    fits.then_some(Case { title, kind, acting, public })
 }
 
 /// The values of a column, each in turn.
-fn parts(table: &Table, name: &str, kind: SceneKind) -> Result<Vec<Scene>> {
+fn parts(table: &Table, name: &str, kind: CaseKind) -> Result<Vec<Case>> {
     let column = table.column(name)?;
     let Some((groups, titles)) = grouped(column, name, MOST_VALUES) else { return Ok(Vec::new()) };
     let all = titles.into_iter().enumerate();
-    let mut scenes: Vec<Scene> =
-        all.filter_map(|(group, title)| scene(title, kind, &groups, group)).collect();
+    let mut cases: Vec<Case> =
+        all.filter_map(|(group, title)| case(title, kind, &groups, group)).collect();
     // Spread over the values if there are many.
-    let stride = scenes.len().div_ceil(MOST_VALUES).max(1);
+    let stride = cases.len().div_ceil(MOST_VALUES).max(1);
     let mut at = 0..;
-    scenes.retain(|_| at.next().is_some_and(|at| at % stride == 0));
-    Ok(scenes)
+    cases.retain(|_| at.next().is_some_and(|at| at % stride == 0));
+    Ok(cases)
 }
 
 /// The group of every row, and a title for each: one per value, or parts of equal size for a column
@@ -268,14 +261,10 @@ fn grouped(column: &Column, name: &str, parts: usize) -> Option<(Vec<usize>, Vec
         if !few && large.count() < 2 {
             return None;
         }
-        let numbers: BTreeMap<Cell<'_>, usize> =
-            values.iter().enumerate().map(|(at, (cell, _))| (cell.clone(), at)).collect();
-        let groups = column.cells().map(|cell| numbers[&cell]).collect();
         let titles = values.iter().map(|(cell, _)| format!("{name} {}", words(cell)));
-        return Some((groups, titles.collect()));
+        return Some((numbered(column, &values), titles.collect()));
     }
-    let number = |cell: Cell<'_>| if let Cell::Number(x) = cell { x } else { f64::NAN };
-    let numbers: Vec<f64> = column.cells().map(number).collect();
+    let numbers = numbers(column);
     let mut sorted: Vec<f64> = numbers.iter().copied().filter(|x| x.is_finite()).collect();
     sorted.sort_by(f64::total_cmp);
     let cut = |part: usize| sorted[part * sorted.len() / parts];
@@ -305,28 +294,28 @@ fn slices(
     known: &[&str],
     preparation: &Preparation,
     wanted: usize,
-) -> Result<Vec<Scene>> {
+) -> Result<Vec<Case>> {
     let stride = table.rows().div_ceil(COMPARED).max(1);
     let rows: Vec<usize> = (0..table.rows()).step_by(stride).collect();
     let some = preparation.apply(&table.excerpt(&rows)?, "public", true)?;
     let answers = answers(&some);
-    let mut found: Vec<(f64, Scene)> = Vec::new();
+    let mut found: Vec<(f64, Case)> = Vec::new();
     for name in table.names.iter().filter(|name| !known.contains(&name.as_str())) {
         let Some((groups, titles)) = grouped(table.column(name)?, name, 3) else { continue };
         let of: Vec<usize> = rows.iter().map(|row| groups[*row]).collect();
-        let scenes = titles.into_iter().enumerate().filter_map(|(group, title)| {
-            let scene = scene(title, SceneKind::Slice, &groups, group)?;
-            Some((strength(&some.features, &answers, &of, group)?, scene))
+        let cases = titles.into_iter().enumerate().filter_map(|(group, title)| {
+            let case = case(title, CaseKind::Slice, &groups, group)?;
+            Some((strength(&some.features, &answers, &of, group)?, case))
         });
-        found.extend(scenes.max_by(|one, other| one.0.total_cmp(&other.0)));
+        found.extend(cases.max_by(|one, other| one.0.total_cmp(&other.0)));
     }
     found.sort_by(|one, other| other.0.total_cmp(&one.0));
-    Ok(found.into_iter().take(wanted).map(|(_, scene)| scene).collect())
+    Ok(found.into_iter().take(wanted).map(|(_, case)| case).collect())
 }
 
 /// The third of the rows that is farthest along the direction from the public means to the declared
 /// private ones. By the declaration they are most like the private rows.
-fn declared(table: &Table, means: &BTreeMap<String, f64>, label: &str) -> Option<Scene> {
+fn declared(table: &Table, means: &BTreeMap<String, f64>, label: &str) -> Option<Case> {
     let of_label = |name: &String| name == label || name.starts_with(&format!("{label}="));
     let means = means.iter().filter(|(name, _)| !of_label(name));
     let known = traced(table, &means.map(|(name, mean)| (name.clone(), *mean)).collect());
@@ -334,12 +323,12 @@ fn declared(table: &Table, means: &BTreeMap<String, f64>, label: &str) -> Option
     let places: Vec<f64> = (0..table.rows()).map(along).collect();
     let differ = places.iter().any(|place| *place != places[0]);
     let title = "rows most like the declared means".to_owned();
-    differ.then(|| scene(title, SceneKind::Shift, &thirds(&places), 2))?
+    differ.then(|| case(title, CaseKind::Shift, &thirds(&places), 2))?
 }
 
 /// If no column separates enough groups, as in tables of images: the third of the records that is
 /// farthest out along a principal direction of the features, and the third at its other end.
-fn ends(table: &Table, preparation: &Preparation, wanted: usize) -> Result<Vec<Scene>> {
+fn ends(table: &Table, preparation: &Preparation, wanted: usize) -> Result<Vec<Case>> {
     let prepared = |rows: &[usize]| preparation.apply(&table.excerpt(rows)?, "public", true);
     let stride = table.rows().div_ceil(SPANNING).max(1);
     let some: Vec<usize> = (0..table.rows()).step_by(stride).collect();
@@ -358,7 +347,7 @@ fn ends(table: &Table, preparation: &Preparation, wanted: usize) -> Result<Vec<S
         let groups = thirds(places);
         for (end, group) in [("one end", 2), ("the other end", 0)] {
             let title = format!("{end} of main direction {number}");
-            found.extend(scene(title, SceneKind::Slice, &groups, group));
+            found.extend(case(title, CaseKind::Slice, &groups, group));
         }
     }
     found.truncate(wanted);
@@ -445,7 +434,7 @@ mod tests {
         (table, preparation)
     }
 
-    fn titles(owners: &[usize], datasets: &[&str], shifted: &[&str]) -> Vec<(String, SceneKind)> {
+    fn titles(owners: &[usize], datasets: &[&str], shifted: &[&str]) -> Vec<(String, CaseKind)> {
         declaring(owners, datasets, shifted, &BTreeMap::new())
     }
 
@@ -454,20 +443,20 @@ mod tests {
         datasets: &[&str],
         shifted: &[&str],
         means: &BTreeMap<String, f64>,
-    ) -> Vec<(String, SceneKind)> {
+    ) -> Vec<(String, CaseKind)> {
         let (table, preparation) = table();
         let datasets: Vec<String> = datasets.iter().map(|name| (*name).to_owned()).collect();
         let shifted: Vec<String> = shifted.iter().map(|name| (*name).to_owned()).collect();
         let differences = Differences { shifted: &shifted, means };
         let owners = (owners, datasets.as_slice());
-        let found = scenes(&table, owners, differences, RECORDS, &preparation).unwrap().scenes;
-        for scene in &found {
-            let mut all = [scene.acting.as_slice(), &scene.public].concat();
+        let found = cases(&table, owners, differences, RECORDS, &preparation).unwrap().cases;
+        for case in &found {
+            let mut all = [case.acting.as_slice(), &case.public].concat();
             all.sort_unstable();
-            assert_eq!(all, (0..400).collect::<Vec<_>>(), "{}", scene.title);
-            assert!(scene.acting.len() >= FEWEST_ACTING);
+            assert_eq!(all, (0..400).collect::<Vec<_>>(), "{}", case.title);
+            assert!(case.acting.len() >= FEWEST_ACTING);
         }
-        found.into_iter().map(|scene| (scene.title, scene.kind)).collect()
+        found.into_iter().map(|case| (case.title, case.kind)).collect()
     }
 
     #[test]
@@ -476,13 +465,13 @@ mod tests {
         let found = titles(&owners, &["a", "b", "c"], &["season", "gone"]);
         let datasets: Vec<&str> = found
             .iter()
-            .filter(|(_, kind)| *kind == SceneKind::Dataset)
+            .filter(|(_, kind)| *kind == CaseKind::Dataset)
             .map(|(title, _)| title.as_str())
             .collect();
         assert_eq!(datasets, ["a", "b", "c"]);
         let shifts: Vec<&str> = found
             .iter()
-            .filter(|(_, kind)| *kind == SceneKind::Shift)
+            .filter(|(_, kind)| *kind == CaseKind::Shift)
             .map(|(title, _)| title.as_str())
             .collect();
         assert_eq!(shifts, ["season 0", "season 1", "season 2", "season 3"]);
@@ -499,13 +488,13 @@ mod tests {
             .collect();
         let found = titles(&owners, &["a", "b", "c", "d"], &["season"]);
         assert_eq!(found.len(), 4, "{found:?}");
-        assert!(found.iter().all(|(_, kind)| *kind == SceneKind::Dataset), "{found:?}");
+        assert!(found.iter().all(|(_, kind)| *kind == CaseKind::Dataset), "{found:?}");
     }
 
     #[test]
     fn one_dataset_is_cut_where_a_model_of_the_rest_is_worst() {
         let found = titles(&[0; 400], &["only"], &[]);
-        assert!(found[0].0.starts_with("turn") && found[0].1 == SceneKind::Slice, "{found:?}");
+        assert!(found[0].0.starts_with("turn") && found[0].1 == CaseKind::Slice, "{found:?}");
         assert!(found.iter().all(|(title, _)| !title.contains("name")), "{found:?}");
     }
 
@@ -513,16 +502,15 @@ mod tests {
     fn rows_like_the_declared_private_ones_play() {
         let means = BTreeMap::from([("size".to_owned(), 90.0)]);
         let found = declaring(&[0; 400], &["only"], &[], &means);
-        assert_eq!(found[0], ("rows most like the declared means".to_owned(), SceneKind::Shift));
+        assert_eq!(found[0], ("rows most like the declared means".to_owned(), CaseKind::Shift));
         // A declaration about the label alone is not a shift of the features.
         let means = BTreeMap::from([("label".to_owned(), 90.0)]);
         assert_eq!(declaring(&[0; 400], &["only"], &[], &means), titles(&[0; 400], &["only"], &[]));
         let (table, _) = table();
-        let scene =
-            declared(&table, &BTreeMap::from([("size".to_owned(), 90.0)]), "label").unwrap();
+        let case = declared(&table, &BTreeMap::from([("size".to_owned(), 90.0)]), "label").unwrap();
         let Column::Numbers(sizes) = table.column("size").unwrap() else { panic!() };
-        let least = scene.acting.iter().map(|row| sizes.get(*row)).fold(f64::INFINITY, f64::min);
-        assert!(scene.public.iter().all(|row| sizes.get(*row) <= least));
+        let least = case.acting.iter().map(|row| sizes.get(*row)).fold(f64::INFINITY, f64::min);
+        assert!(case.public.iter().all(|row| sizes.get(*row) <= least));
     }
 
     #[test]
@@ -544,10 +532,10 @@ mod tests {
         let (owners, datasets) = (vec![0; 300], ["only".to_owned()]);
         let differences = Differences { shifted: &[], means: &BTreeMap::new() };
         let owners = (owners.as_slice(), datasets.as_slice());
-        let found = scenes(&table, owners, differences, RECORDS, &preparation).unwrap().scenes;
+        let found = cases(&table, owners, differences, RECORDS, &preparation).unwrap().cases;
         assert!(found.len() >= FEWEST, "{found:?}");
         assert_eq!(found[0].title, "one end of main direction 1");
-        assert!(found.iter().all(|scene| scene.acting.len() == 100));
+        assert!(found.iter().all(|case| case.acting.len() == 100));
         assert!(found[0].acting.iter().all(|row| !found[1].acting.contains(row)));
     }
 
@@ -573,13 +561,13 @@ mod tests {
         let owners: Vec<usize> = (0..400).map(|row| row / 100).collect();
         let datasets = ["a", "b", "c", "d"].map(str::to_owned);
         let differences = Differences { shifted: &[], means: &BTreeMap::new() };
-        let cast =
-            scenes(&table, (&owners, &datasets), differences, RECORDS, &preparation).unwrap();
-        let titles: Vec<&str> = cast.scenes.iter().map(|scene| scene.title.as_str()).collect();
+        let found =
+            cases(&table, (&owners, &datasets), differences, RECORDS, &preparation).unwrap();
+        let titles: Vec<&str> = found.cases.iter().map(|case| case.title.as_str()).collect();
         assert_eq!(titles[..2], ["a", "b"]);
         assert!(!titles.contains(&"c") && !titles.contains(&"d"), "{titles:?}");
         assert_eq!(
-            cast.left_out[..2],
+            found.left_out[..2],
             [
                 "'c' cannot play the private role: it has one class alone.",
                 "'d' cannot play the private role: the others lack one of its classes."
@@ -590,7 +578,7 @@ mod tests {
     #[test]
     fn a_group_that_is_too_small_or_nearly_everything_does_not_play() {
         let few: Vec<usize> = (0..400).map(|row| usize::from(row < FEWEST_ACTING - 1)).collect();
-        assert!(scene("few".to_owned(), SceneKind::Slice, &few, 1).is_none());
-        assert!(scene("nearly all".to_owned(), SceneKind::Slice, &few, 0).is_none());
+        assert!(case("few".to_owned(), CaseKind::Slice, &few, 1).is_none());
+        assert!(case("nearly all".to_owned(), CaseKind::Slice, &few, 0).is_none());
     }
 }

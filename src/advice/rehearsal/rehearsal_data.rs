@@ -8,8 +8,8 @@ use rand::rngs::ChaCha20Rng;
 use rand::seq::SliceRandom;
 use sha2::{Digest, Sha256};
 
+use super::case::{Case, Differences, FoundCases, Roles, cases};
 use super::player::Player;
-use super::scene::{Cast, Differences, Roles, Scene, scenes};
 use super::{RehearsalNoise, Split, Trial, Trust};
 use crate::data::leaking;
 use crate::data::persons::{self, WithoutUnit};
@@ -82,7 +82,7 @@ impl RunTerms {
 }
 
 /// The material of rehearsals.
-pub struct Stage {
+pub struct RehearsalData {
     table: Table,
     /// The dataset of each row; empty if there is one.
     owners: Vec<u32>,
@@ -90,41 +90,35 @@ pub struct Stage {
     datasets: usize,
     definition: DatasetDefinition,
     private: Declared,
-    terms: RunTerms,
+    pub terms: RunTerms,
     /// The person of each row, where persons play.
     whose: Option<Vec<usize>>,
-    scenes: Vec<Scene>,
-    /// The number of acting records or persons in each scene.
+    pub cases: Vec<Case>,
+    /// The number of acting records or persons in each case.
     actors: Vec<usize>,
-    /// Scenes that were left out, and columns that tell the label, in sentences.
-    left_out: Vec<String>,
+    /// Cases that were left out, and columns that tell the label, in sentences.
+    pub left_out: Vec<String>,
     sets: Vec<Mutex<Option<Arc<Set>>>>,
 }
 
-/// A scene with its public records prepared.
+/// A case with its public records prepared.
 struct Set {
-    plain: StageSide,
-    wide: StageSide,
+    plain: PreparedSide,
+    wide: PreparedSide,
     /// The rows of each actor: one row, or all rows of a person.
     acting: Vec<Vec<usize>>,
     /// The public rows, and their datasets.
     rows: (Table, Vec<u32>),
     /// With the scores of public predictors.
-    scored: Mutex<Vec<(PublicPredictor, Arc<StageSide>)>>,
+    scored: Mutex<Vec<(PublicPredictor, Arc<PreparedSide>)>>,
 }
 
-struct StageSide {
+struct PreparedSide {
     preparation: Preparation,
     public: PublicRecords,
 }
 
-impl std::fmt::Debug for Stage {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Stage").field("scenes", &self.scenes.len()).finish_non_exhaustive()
-    }
-}
-
-impl Stage {
+impl RehearsalData {
     /// `table` has the rows of all public datasets, `definition` the used columns.
     pub fn new(
         table: Table,
@@ -144,8 +138,8 @@ impl Stage {
         };
         let differences = Differences { shifted, means: &private.definition.declared_means };
         let (owners, count) = ((owners, datasets), datasets.len());
-        let Cast { scenes, mut left_out } =
-            scenes(&table, owners, differences, roles, &preparation)?;
+        let FoundCases { cases, mut left_out } =
+            cases(&table, owners, differences, roles, &preparation)?;
         if let Some(label) = &definition.label {
             left_out.extend(leaking::of_label(&table, &definition, label)?);
         }
@@ -154,23 +148,23 @@ impl Stage {
             owners,
             datasets: count,
             left_out,
-            ..Self::with_scenes(table, definition, private, terms, scenes)?
+            ..Self::with_cases(table, definition, private, terms, cases)?
         })
     }
 
-    /// A stage with given scenes.
-    pub fn with_scenes(
+    /// The data with given cases.
+    pub fn with_cases(
         table: Table,
         definition: DatasetDefinition,
         private: Declared,
         terms: RunTerms,
-        scenes: Vec<Scene>,
+        cases: Vec<Case>,
     ) -> Result<Self> {
-        let sets = scenes.iter().map(|_| Mutex::new(None)).collect();
+        let sets = cases.iter().map(|_| Mutex::new(None)).collect();
         let whose = whose(&table, &private)?;
-        let actors = scenes.iter().map(|scene| {
-            let rows = scene.acting.len();
-            let all = whose.as_ref().map_or(rows, |whose| scene.acting_persons(whose));
+        let actors = cases.iter().map(|case| {
+            let rows = case.acting.len();
+            let all = whose.as_ref().map_or(rows, |whose| case.acting_persons(whose));
             with_rows(all, rows, MOST_ACTING + MOST_JUDGES)
         });
         let actors = actors.collect();
@@ -182,34 +176,22 @@ impl Stage {
             private,
             terms,
             whose,
-            scenes,
+            cases,
             actors,
             left_out: Vec::new(),
             sets,
         })
     }
 
-    pub fn scenes(&self) -> &[Scene] {
-        &self.scenes
-    }
-
-    pub fn left_out(&self) -> &[String] {
-        &self.left_out
-    }
-
-    pub fn terms(&self) -> &RunTerms {
-        &self.terms
-    }
-
-    /// The weight of each scene, from declarations.
+    /// The weight of each case, from declarations.
     pub fn trust(&self) -> Trust {
         let Declared { definition, .. } = &self.private;
-        Trust::of_declared(&self.table, &self.scenes, &definition.declared_means, &definition.name)
+        Trust::of_declared(&self.table, &self.cases, &definition.declared_means, &definition.name)
     }
 
     /// How often a trial should be repeated.
     pub fn repetitions(&self) -> u64 {
-        let few = self.scenes.iter().all(|scene| scene.acting.len() <= FEW_ACTING);
+        let few = self.cases.iter().all(|case| case.acting.len() <= FEW_ACTING);
         if few { MANY_REPETITIONS } else { REPETITIONS }
     }
 
@@ -221,8 +203,8 @@ impl Stage {
 
     /// The number of acting records or persons that train, and the factor for ε that makes noise as
     /// large relative to them as it will be relative to the private ones.
-    pub fn scale(&self, scene: usize) -> (usize, f64) {
-        let most = (TRAINING_SHARE * self.actors[scene] as f64) as usize;
+    pub fn scale(&self, case: usize) -> (usize, f64) {
+        let most = (TRAINING_SHARE * self.actors[case] as f64) as usize;
         let records = self.private.records.min(most).min(MOST_ACTING);
         (records, self.private.records as f64 / records as f64)
     }
@@ -242,12 +224,12 @@ impl Stage {
         each.into_values().collect()
     }
 
-    fn set(&self, scene: usize) -> Result<Arc<Set>> {
-        let mut known = self.sets[scene].lock().unwrap_or_else(PoisonError::into_inner);
+    fn set(&self, case: usize) -> Result<Arc<Set>> {
+        let mut known = self.sets[case].lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(set) = known.as_ref() {
             return Ok(Arc::clone(set));
         }
-        let Scene { acting, public, .. } = &self.scenes[scene];
+        let Case { acting, public, .. } = &self.cases[case];
         let mut draw = ChaCha20Rng::seed_from_u64(self.terms.seed);
         let all = self.each(public);
         let most = self.terms.public_records.map_or(MOST_PUBLIC, |most| most.min(MOST_PUBLIC));
@@ -264,13 +246,13 @@ impl Stage {
             owners.clear();
         }
         let plain = Preparation::fit(&table, &self.definition, &self.terms.preparation)?;
-        let side = |preparation: Preparation| -> Result<StageSide> {
+        let side = |preparation: Preparation| -> Result<PreparedSide> {
             let public = preparation.apply(&table, "public", true)?;
             let public = self.records(public, &table, &owners);
-            Ok(StageSide { preparation, public })
+            Ok(PreparedSide { preparation, public })
         };
         let wide = side(plain.wide())?;
-        let acting = some(self.each(acting), self.actors[scene], &mut draw);
+        let acting = some(self.each(acting), self.actors[case], &mut draw);
         let plain = side(plain)?;
         let scored = Mutex::default();
         let set = Set { plain, wide, acting, rows: (table, owners), scored };
@@ -283,8 +265,8 @@ impl Stage {
         if owners.is_empty() { public } else { public.of_datasets(owners.to_vec(), self.datasets) }
     }
 
-    /// The public records of a scene with the scores of a predictor that was trained on them.
-    fn scored(&self, set: &Set, wanted: &PublicPredictor) -> Result<Option<Arc<StageSide>>> {
+    /// The public records of a case with the scores of a predictor that was trained on them.
+    fn scored(&self, set: &Set, wanted: &PublicPredictor) -> Result<Option<Arc<PreparedSide>>> {
         if wanted.is_none() {
             return Ok(None);
         }
@@ -303,20 +285,20 @@ impl Stage {
         };
         let public = preparation.apply_scored(table, "public", true, &scores)?;
         let public = self.records(public, table, owners);
-        let side = Arc::new(StageSide { preparation, public });
+        let side = Arc::new(PreparedSide { preparation, public });
         known.push((wanted.clone(), Arc::clone(&side)));
         Ok(Some(side))
     }
 
-    /// The loss of a player in a scene, with its `epsilon` if it spends.
+    /// The loss of a player in a case, with its `epsilon` if it spends.
     pub fn play(
         &self,
-        scene: usize,
+        case: usize,
         player: &Player,
         repetition: u64,
         epsilon: Option<f64>,
     ) -> Result<f64> {
-        let set = self.set(scene)?;
+        let set = self.set(case)?;
         let wide = match player {
             Player::PublicOnly => set.wide.public.dimension() <= public_shape::MOST_FEATURES,
             Player::NoPrivacy => false,
@@ -329,7 +311,7 @@ impl Stage {
             None if wide => &set.wide,
             None => &set.plain,
         };
-        let (records, factor) = self.scale(scene);
+        let (records, factor) = self.scale(case);
         let split = self.split(&set, side, records, repetition)?;
         let model = match player {
             Player::PublicOnly => public_only::predictor(&split.problem())?,
@@ -337,7 +319,7 @@ impl Stage {
             Player::Method { id, .. } => {
                 let epsilon = epsilon.unwrap_or(1.0);
                 let target = Target { epsilon: epsilon * factor, delta: self.terms.delta };
-                let seed = self.noise_seed(scene, player, repetition, epsilon);
+                let seed = self.noise_seed(case, player, repetition, epsilon);
                 let trial = split.trial(id, RehearsalNoise::For(target), seed);
                 let paid = self.terms.paid(target.epsilon);
                 Trial { settings, paid: paid.as_ref(), ..trial }.run_sealed()?.model
@@ -347,8 +329,8 @@ impl Stage {
     }
 
     /// A hash of everything that identifies a trial, so that no two share their noise.
-    fn noise_seed(&self, scene: usize, player: &Player, repetition: u64, epsilon: f64) -> u64 {
-        let name = self.scenes[scene].name();
+    fn noise_seed(&self, case: usize, player: &Player, repetition: u64, epsilon: f64) -> u64 {
+        let name = self.cases[case].name();
         let words = format!("{name}\n{}\n{repetition}\n{epsilon}", player.id());
         let digest = Sha256::digest(words);
         digest
@@ -357,7 +339,13 @@ impl Stage {
             .fold(self.terms.seed, |seed, byte| seed.rotate_left(8) ^ u64::from(*byte))
     }
 
-    fn split(&self, set: &Set, side: &StageSide, records: usize, repetition: u64) -> Result<Split> {
+    fn split(
+        &self,
+        set: &Set,
+        side: &PreparedSide,
+        records: usize,
+        repetition: u64,
+    ) -> Result<Split> {
         let mut all = set.acting.clone();
         all.shuffle(&mut ChaCha20Rng::seed_from_u64(self.terms.seed ^ (repetition + 1)));
         let (trained, judging) = all.split_at(records);
@@ -426,15 +414,15 @@ fn some<T: Ord>(mut all: Vec<T>, count: usize, draw: &mut ChaCha20Rng) -> Vec<T>
 mod tests {
     use super::*;
 
-    /// Whoever adds a field has to declare it here: about private data, a stage holds only their
+    /// Whoever adds a field has to declare it here: about private data, these hold only their
     /// number and the declarations of the session.
     #[test]
-    fn a_stage_is_made_of_public_tables_and_of_what_is_declared() {
-        type Sides = (StageSide, StageSide);
+    fn rehearsal_data_are_made_of_public_tables_and_of_what_is_declared() {
+        type Sides = (PreparedSide, PreparedSide);
         type Rows = (Option<Vec<usize>>, Vec<usize>, (Vec<u32>, usize));
-        type Whole = (Table, DatasetDefinition, Declared, RunTerms, Vec<Scene>, Vec<String>, Rows);
-        let _: fn(Stage) -> Whole = |stage| {
-            let Stage {
+        type Whole = (Table, DatasetDefinition, Declared, RunTerms, Vec<Case>, Vec<String>, Rows);
+        let _: fn(RehearsalData) -> Whole = |data| {
+            let RehearsalData {
                 table,
                 owners,
                 datasets,
@@ -442,21 +430,21 @@ mod tests {
                 private,
                 terms,
                 whose,
-                scenes,
+                cases,
                 actors,
                 left_out,
                 sets: _,
-            } = stage;
+            } = data;
             let owners = (owners, datasets);
-            (table, definition, private, terms, scenes, left_out, (whose, actors, owners))
+            (table, definition, private, terms, cases, left_out, (whose, actors, owners))
         };
         let _: fn(Declared) -> (usize, usize, DatasetDefinition) =
             |Declared { rows, records, definition }| (rows, records, definition);
-        type Scored = Mutex<Vec<(PublicPredictor, Arc<StageSide>)>>;
+        type Scored = Mutex<Vec<(PublicPredictor, Arc<PreparedSide>)>>;
         type Rest = (Vec<Vec<usize>>, (Table, Vec<u32>), Scored);
         let _: fn(Set) -> (Sides, Rest) =
             |Set { plain, wide, acting, rows, scored }| ((plain, wide), (acting, rows, scored));
-        let _: fn(StageSide) -> (Preparation, PublicRecords) =
-            |StageSide { preparation, public }| (preparation, public);
+        let _: fn(PreparedSide) -> (Preparation, PublicRecords) =
+            |PreparedSide { preparation, public }| (preparation, public);
     }
 }
