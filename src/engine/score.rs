@@ -123,7 +123,7 @@ fn by_itself(scoring: &Scoring) -> Result<Calibrated> {
         return Err(Error::refused("a score by itself is paid for by an ε of its own"));
     };
     let target = Target { epsilon, delta: DELTA };
-    calibrate(&[scoring.announced(Allotment::Share(1.0))], target)
+    Ok(calibrate(&[scoring.announced(Allotment::Share(1.0))], target)?)
 }
 
 /// All records of another private dataset, one of each person, in the form that the model takes.

@@ -214,7 +214,7 @@ impl Spend {
     }
 
     fn guarantee(&self) -> Result<Guarantee> {
-        Composition::of_run(&self.spender.drawn(), &self.grant.events, self.grant.target.delta)
+        Ok(Composition::of_run(&self.spender.drawn(), &self.grant.events, self.grant.target.delta)?)
     }
 
     /// Ends the draws of a run. A `resumable` one is not settled, so another program can continue it.

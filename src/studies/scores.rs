@@ -272,7 +272,7 @@ fn calibrated(tally: &Tally, epsilon: f64) -> Result<Calibrated> {
     } else {
         tally.gaussian().announced(what, 1, share, adjacency)
     };
-    calibrate(&[planned], Target { epsilon, delta: DELTA })
+    Ok(calibrate(&[planned], Target { epsilon, delta: DELTA })?)
 }
 
 fn released(tally: &Tally, answers: Answers, noise: &Calibrated, seed: u64) -> Result<Scored> {

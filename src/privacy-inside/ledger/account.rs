@@ -164,9 +164,9 @@ impl RunRecord {
         }
         if self.is_claimed() {
             // Its steps may have been planned or chosen by earlier outputs; this is unknown here.
-            return Composition::of(&charged)?.gate(delta).map(Some);
+            return Ok(Composition::of(&charged)?.gate(delta).map(Some)?);
         }
-        Composition::of_run(&charged, &self.grant.events, delta).map(Some)
+        Ok(Composition::of_run(&charged, &self.grant.events, delta).map(Some)?)
     }
 
     /// The guarantee of a claim alone until it was changed.
@@ -175,7 +175,7 @@ impl RunRecord {
         if before.is_empty() {
             return Ok(None);
         }
-        Composition::of(before)?.gate(delta).map(Some)
+        Ok(Composition::of(before)?.gate(delta).map(Some)?)
     }
 }
 
@@ -326,9 +326,9 @@ impl Account {
         let further = if events.is_empty() { 0 } else { runs };
         match (spending.next(), spending.next(), further) {
             (None, _, 0) => Ok(None),
-            (None, _, 1) => Composition::of(events)?.guarantee(delta).map(Some),
+            (None, _, 1) => Ok(Composition::of(events)?.guarantee(delta).map(Some)?),
             (Some(only), None, 0) => only.spent(delta),
-            _ => self.with_events(events, runs)?.gate(delta).map(Some),
+            _ => Ok(self.with_events(events, runs)?.gate(delta).map(Some)?),
         }
     }
 
@@ -354,7 +354,7 @@ impl Account {
         let mut all = self.charged_events();
         let times = |event: Event| Event { count: event.count.saturating_mul(runs), ..event };
         all.extend(counted(events).into_iter().map(times));
-        Composition::of(&all)
+        Ok(Composition::of(&all)?)
     }
 
     /// A note beside every total: a sum of ε alone would look as if the rest had been free.
