@@ -18,12 +18,12 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::widgets::Widget;
 
-use super::dots::Dots;
-use super::series::{Bin, bins, extent};
-use super::track::TrackView;
-use super::width;
+use crate::dots::Dots;
 use crate::plot::axis::{Axis, Scale};
+use crate::series::{Bin, bins, extent};
 use crate::theme::{Glyphs, Theme};
+use crate::track::TrackView;
+use crate::width;
 
 mod draw;
 

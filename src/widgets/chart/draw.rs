@@ -5,12 +5,12 @@ use ratatui::layout::Rect;
 use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
-use super::super::dots::{Dots, Ink, Owner};
-use super::super::series::{Bin, nearest};
-use super::super::{put, shortened, width, write};
 use super::{Chart, FittedCurves, Layout, Reference, SeriesView};
+use crate::dots::{Dots, Ink, Owner};
 use crate::plot::axis::Axis;
 use crate::plot::number::{compact, percent};
+use crate::series::{Bin, nearest};
+use crate::{put, shortened, width, write};
 
 /// The least useful number of letters of a name.
 const LEGIBLE: u16 = 8;

@@ -3,7 +3,7 @@
 
 use std::ops::Deref;
 
-use super::smoothing::{Average, PlotPoint};
+use crate::smoothing::{Average, PlotPoint};
 
 /// Points per block. Small enough that the ragged ends of a column cost little,
 /// large enough that the blocks of a million points fit into a cache.
@@ -197,8 +197,8 @@ impl FromIterator<PlotPoint> for SmoothedTrack {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::smoothing::smooth;
     use super::*;
+    use crate::smoothing::smooth;
 
     proptest! {
         #[test]

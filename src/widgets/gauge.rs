@@ -5,8 +5,8 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::widgets::Widget;
 
-use super::{number, width, write};
 use crate::theme::{Glyphs, Theme};
+use crate::{number, width, write};
 
 /// From this share on a budget is called nearly spent.
 const NEARLY: f64 = 0.9;
