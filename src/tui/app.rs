@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use super::context::{Context, Effect};
 use super::keys::{Binding, Key, also, shown};
-use super::notice::Level;
 use super::screen::{self, Screen};
 use super::tab::{Pane, Tab, each_screen};
 use super::theme::{Glyphs, Theme};
@@ -142,7 +141,7 @@ impl App {
         let context = &mut self.context;
         if !is_of_use && context.notice.is_none() && context.popup.is_none() {
             let text = format!("{} ({}) has no effect here now", shown(key.keys[0]), key.name);
-            context.say(Level::Info, text);
+            context.inform(text);
         }
     }
 
@@ -200,7 +199,7 @@ impl App {
                 self.filtering = true;
                 self.focus_on(pane);
             }
-            None => self.context.say(Level::Info, "there is no list to filter here"),
+            None => self.context.inform("there is no list to filter here"),
         }
     }
 

@@ -4,6 +4,7 @@
 use crossterm::event::KeyEvent;
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
+use ratatui::layout::Constraint::{Fill, Length};
 use ratatui::layout::{Constraint, Flex, Layout, Rect};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span, Text};
@@ -200,10 +201,7 @@ impl<'a, 'b> Canvas<'a, 'b> {
 
     /// A window in the middle of `body`; returns its inside.
     pub fn window(&mut self, body: Rect, width: u16, height: u16, title: &str) -> Rect {
-        let area = body.centered(
-            Constraint::Length(width.min(body.width)),
-            Constraint::Length(height.min(body.height)),
-        );
+        let area = body.centered(Length(width.min(body.width)), Length(height.min(body.height)));
         self.render(Clear, area);
         self.boxed_in(area, title, self.theme.border_focused)
     }
@@ -248,7 +246,7 @@ impl<'a, 'b> Canvas<'a, 'b> {
             _ => row(place),
         };
         let rows = (first..count).take(usize::from(visible)).map(|place| fitted(row(place)));
-        let widths = columns.iter().map(|column| Constraint::Length(column.width));
+        let widths = columns.iter().map(|column| Length(column.width));
         let mut table = Table::new(rows, widths).row_highlight_style(self.theme.selection);
         if headed > 0 {
             table = table.header(fitted(header).style(self.theme.muted));
@@ -403,7 +401,7 @@ fn snug<'r>(
     count: usize,
     row: &impl Fn(usize) -> Cells<'r>,
 ) -> ColumnWidths<'r> {
-    if count > MOST_MEASURED || !widths.iter().any(|it| matches!(it, Constraint::Fill(_))) {
+    if count > MOST_MEASURED || !widths.iter().any(|it| matches!(it, Fill(_))) {
         return (header, widths);
     }
     let mut longest = vec![0; widths.len()];
@@ -418,12 +416,12 @@ fn snug<'r>(
         .iter()
         .zip(longest)
         .map(|(width, longest)| match width {
-            Constraint::Fill(_) => Constraint::Length(longest.min(usize::from(u16::MAX)) as u16),
+            Fill(_) => Length(longest.min(usize::from(u16::MAX)) as u16),
             other => *other,
         })
         .collect();
     let lengths = needed.iter().map(|width| match width {
-        Constraint::Length(length) => usize::from(*length) + 1,
+        Length(length) => usize::from(*length) + 1,
         _ => usize::from(u16::MAX),
     });
     if lengths.sum::<usize>() <= usize::from(room) + 1 {
@@ -454,6 +452,16 @@ pub fn broken(text: &str, room: usize) -> Vec<String> {
         }
     }
     lines
+}
+
+/// Parts of an area, from top to bottom.
+pub fn in_rows<const N: usize>(area: Rect, heights: [Constraint; N]) -> [Rect; N] {
+    Layout::vertical(heights).areas(area)
+}
+
+/// Parts of an area, from left to right.
+pub fn in_columns<const N: usize>(area: Rect, widths: [Constraint; N]) -> [Rect; N] {
+    Layout::horizontal(widths).areas(area)
 }
 
 pub fn bold(style: Style) -> Style {

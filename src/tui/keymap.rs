@@ -7,7 +7,6 @@ use super::app::{App, Screens, TAB_KEYS};
 use super::context::{Context, Effect, OpenPopup};
 use super::export;
 use super::keys::{Binding, Command, Key, also, name, show};
-use super::notice::Level;
 use super::popup::help::Help;
 use super::popup::picker::{Item, Picker};
 use super::popup::words::Words;
@@ -99,12 +98,12 @@ fn seal(app: &mut App) {
         "open: numbers marked ◆ are exact, for your eyes only; a choice made by them is not \
          covered by ε"
     };
-    app.context.say(Level::Info, text);
+    app.context.inform(text);
 }
 
 fn next_theme(app: &mut App) {
     app.theme = app.theme.next();
-    app.context.say(Level::Info, format!("theme: {}", app.theme.name));
+    app.context.inform(format!("theme: {}", app.theme.name));
     app.context.state.theme = Some(app.theme.name.clone());
     remember(app);
 }
@@ -119,7 +118,7 @@ fn hints(app: &mut App) {
     let hidden = !app.context.state.no_hints;
     app.context.state.no_hints = hidden;
     let text = if hidden { "no more hints; Ctrl-n brings them back" } else { "hints are shown" };
-    app.context.say(Level::Info, text);
+    app.context.inform(text);
     remember(app);
 }
 

@@ -6,7 +6,7 @@ use crate::engine::choice::{Offer, PUBLIC_ALONE};
 use crate::engine::desk::JobRequest;
 use crate::error::Action;
 use crate::live_run::LiveRun;
-use crate::notice::{ErrorTopic, Level};
+use crate::notice::ErrorTopic;
 use crate::privacy::Target;
 use crate::privacy::accountant::round_up;
 use crate::session::PlanDefinition;
@@ -18,17 +18,16 @@ impl Context {
         let names = plans.iter().flat_map(|plan| plan.public.iter().chain([&plan.private]));
         if let Some(name) = { names }.find(|name| self.is_loading(name)) {
             let text = format!("'{name}' is still being read");
-            return self.say(Level::Warning, text);
+            return self.warn(text);
         }
-        self.say(Level::Info, "working out the noise for all candidates…");
+        self.inform("working out the noise for all candidates…");
         self.ask(Request::OfferChoice { session: self.for_disk(), plans, target });
     }
 
     /// Asks whether to pay for a choice, or for a budget if there is none.
     pub(super) fn ask_to_choose(&mut self, offer: Offer) {
         if self.popup.is_some() {
-            return self
-                .say(Level::Info, "the cost of the choice is known now: press b on Plan again");
+            return self.inform("the cost of the choice is known now: press b on Plan again");
         }
         self.notice = None;
         let Some(private) = offer.plans.first().map(|plan| plan.private.clone()) else { return };

@@ -3,7 +3,7 @@
 use super::{Change, Context, DatasetStatus, OpenPopup};
 use crate::data::{DatasetDefinition, Role};
 use crate::engine::Request;
-use crate::notice::{ErrorTopic, Level, one_line};
+use crate::notice::{ErrorTopic, one_line};
 use crate::popup::dataset_form::DatasetForm;
 use crate::session::Loaded;
 use crate::session::dataset::ColumnKind;
@@ -73,7 +73,7 @@ impl Context {
         self.load(definition);
         if !followers.is_empty() {
             let text = format!("also changed: {}; u undoes it", followers.join(", "));
-            self.say(Level::Info, text);
+            self.inform(text);
         }
         self.refit_plans();
         self.ask_preview();
@@ -130,7 +130,7 @@ impl Context {
             0 => "no other dataset has these columns and other settings".to_owned(),
             count => format!("changed like '{name}': {count} datasets; u undoes it"),
         };
-        self.say(Level::Info, text);
+        self.inform(text);
         if changed.is_empty() {
             return;
         }

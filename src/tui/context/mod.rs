@@ -249,6 +249,14 @@ impl Context {
         self.notice = Some(Notice { level, text: text.into(), cause: None });
     }
 
+    pub fn inform(&mut self, text: impl Into<String>) {
+        self.say(Level::Info, text);
+    }
+
+    pub fn warn(&mut self, text: impl Into<String>) {
+        self.say(Level::Warning, text);
+    }
+
     pub fn complain(&mut self, error: &Error) {
         self.say(Level::Error, one_line(error));
     }
@@ -296,7 +304,7 @@ impl Context {
                     (q) and type halflight tutorial.";
         self.confirm(text, "leave", |context| {
             context.tutorial = None;
-            context.say(Level::Info, "the tutorial is over; `halflight tutorial` starts it again");
+            context.inform("the tutorial is over; `halflight tutorial` starts it again");
         });
     }
 

@@ -13,7 +13,7 @@ use crate::evaluation::definition::FEWEST;
 use crate::live_rehearsal::LiveRehearsal;
 use crate::live_run::LiveRun;
 use crate::methods;
-use crate::notice::{ErrorTopic, Level, one_line};
+use crate::notice::{ErrorTopic, one_line};
 use crate::popup::question::Prompt;
 use crate::privacy::Target;
 use crate::privacy::ledger::Budget;
@@ -71,7 +71,7 @@ impl Context {
             self.session.plans.push(taken);
         }
         self.changed();
-        self.say(Level::Info, "took the settings of the earlier run; u undoes it");
+        self.inform("took the settings of the earlier run; u undoes it");
         self.ask_preview();
     }
 
@@ -81,7 +81,7 @@ impl Context {
         let mut names = std::iter::once(&plan.private).chain(&plan.public);
         if let Some(name) = names.find(|name| self.is_loading(name)) {
             let text = format!("'{name}' is still being read");
-            return self.say(Level::Warning, text);
+            return self.warn(text);
         }
         self.rehearsal.stop();
         let (id, control) = (self.rehearsal.started + 1, Control::default());
@@ -101,7 +101,7 @@ impl Context {
     pub fn take_advice(&mut self) {
         let advice = self.shown_plan().and_then(|plan| self.advice(plan)).cloned();
         let Some(advice) = advice else {
-            return self.say(Level::Info, "there is no advice yet: r rehearses the plan, for free");
+            return self.inform("there is no advice yet: r rehearses the plan, for free");
         };
         match advice.to_take() {
             Some(player) if player.spends() || self.rehearsal.work.is_none() => {
@@ -114,13 +114,10 @@ impl Context {
                     }
                     _ => "took the advised method; u undoes it",
                 };
-                self.say(Level::Info, what);
+                self.inform(what);
                 self.ask_preview();
             }
-            _ => self.say(
-                Level::Info,
-                "so far the rehearsal advises public data alone: wait for its end",
-            ),
+            _ => self.inform("so far the rehearsal advises public data alone: wait for its end"),
         }
     }
 
@@ -195,7 +192,7 @@ impl Context {
         }
         if !told.is_empty() {
             self.changed();
-            self.say(Level::Info, told.join("; "));
+            self.inform(told.join("; "));
         }
     }
 
@@ -211,7 +208,7 @@ impl Context {
             _ => {
                 self.plan.launches = true;
                 let text = "the cost is still being computed; you will be asked when it is known";
-                return self.say(Level::Info, text);
+                return self.inform(text);
             }
         };
         if let Some(refusal) = refusal {
@@ -281,7 +278,7 @@ impl Context {
     /// Resumes a run whose program died.
     pub fn resume(&mut self, run: &ArchivedRun) {
         let Some(plan) = &run.plan else {
-            return self.say(Level::Warning, "the plan of this run cannot be read");
+            return self.warn("the plan of this run cannot be read");
         };
         let (id, control) = self.begin(plan);
         if let Some(live) = self.runs.last_mut() {

@@ -54,7 +54,7 @@ impl Context {
             DeskReport::Loaded { loaded, account } => {
                 let name = loaded.definition.name.clone();
                 if let Some(warning) = loaded.warnings.first() {
-                    self.say(Level::Warning, warning.clone());
+                    self.warn(warning.clone());
                 }
                 self.mended(&ErrorTopic::Dataset(name.clone()));
                 self.peeked.take_if(|(peeked, _)| *peeked == name);
@@ -88,8 +88,7 @@ impl Context {
             DeskReport::Peeked { dataset, rows } => {
                 self.peeked = rows.map(|rows| (dataset, rows));
                 if self.peeked.is_some() {
-                    self.say(
-                        Level::Warning,
+                    self.warn(
                         "◆ private rows, for your eyes only: no ε covers a setting that you \
                          choose by looking at them",
                     );
@@ -146,10 +145,10 @@ impl Context {
             },
             DeskReport::Trouble(error) => self.complain(&error),
             DeskReport::Wrote(path) => {
-                self.say(Level::Info, format!("wrote {}", path.display()));
+                self.inform(format!("wrote {}", path.display()));
                 self.written = Some(path);
             }
-            DeskReport::Remark(text) => self.say(Level::Info, text),
+            DeskReport::Remark(text) => self.inform(text),
             DeskReport::Collected { sweep, standing } => self.collected(sweep, standing),
             DeskReport::WhichSweep => self.ask_for_sweep(),
         }
@@ -184,7 +183,7 @@ impl Context {
     /// Tasks that have not ended can be given up, unless they are still at work.
     fn collected(&mut self, sweep: PathBuf, standing: SweepStanding) {
         if standing.missing + standing.not_begun == 0 {
-            return self.say(Level::Info, standing.words());
+            return self.inform(standing.words());
         }
         let text = format!(
             "{}. Settle those now? A run without a result has died or works on another machine: \

@@ -6,7 +6,6 @@ use super::{Change, Context, DatasetStatus, OpenPopup};
 use crate::engine::Request;
 use crate::engine::lookup::Wanted;
 use crate::live_run::LiveRun;
-use crate::notice::Level;
 use crate::popup::Then;
 use crate::popup::picker::{Item, Picker};
 use crate::popup::question::{Prompt, QuestionPopup};
@@ -36,7 +35,7 @@ impl Context {
     pub fn save(&mut self) {
         if self.demo.is_some() && self.working() > 0 {
             let text = "the demo's runs move to the saved session: save when nothing is under way";
-            return self.say(Level::Warning, text);
+            return self.warn(text);
         }
         if let Some(path) = self.session_path.clone() {
             let known = self.on_disk.clone().map(Box::new);
@@ -128,7 +127,7 @@ impl Context {
     /// Restores another state of the session; datasets that differ are read again.
     fn restore(&mut self, session: Option<Session>, done: &str, nothing: &str) -> bool {
         let Some(session) = session else {
-            self.say(Level::Info, nothing);
+            self.inform(nothing);
             return false;
         };
         let before = std::mem::replace(&mut self.session, session);
@@ -143,7 +142,7 @@ impl Context {
         self.datasets.retain(|name, _| known(name));
         self.plan.index = self.plan.index.min(self.session.plans.len().saturating_sub(1));
         self.note(Change::Restored);
-        self.say(Level::Info, done);
+        self.inform(done);
         self.ask_preview();
         true
     }

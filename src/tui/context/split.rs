@@ -21,7 +21,7 @@ impl Context {
             },
             None => {
                 let text = "the view is sealed, and values are exact: v opens it, or type a filter";
-                return self.say(Level::Warning, text);
+                return self.warn(text);
             }
         };
         let definition = self.session.datasets.iter().find(|it| it.name == dataset);
@@ -30,8 +30,7 @@ impl Context {
         // A split by the label comes last, because nothing is left to learn after it.
         columns.sort_by_key(|divider| Some(&divider.column) == label.as_ref());
         if columns.is_empty() {
-            return self.say(
-                Level::Info,
+            return self.inform(
                 "there is no column to split by: none has numbers or only \
                 a few values",
             );

@@ -1,10 +1,11 @@
 //! A dataset's definition as a form. Enter saves, Esc leaves.
 
 use crossterm::event::{KeyCode, KeyEvent};
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::Constraint::{Fill, Length};
+use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use crate::canvas::{Canvas, bold};
+use crate::canvas::{Canvas, bold, in_columns, in_rows};
 use crate::data::names::is_pattern;
 use crate::data::{Columns, DatasetDefinition, Missing, Role, Sample, Task, Unit, WithoutUnit};
 use crate::error::{Error, Result};
@@ -320,20 +321,16 @@ impl DatasetForm {
         let (theme, glyphs) = (canvas.theme, canvas.glyphs);
         let title = if self.replaces.is_some() { "Edit dataset" } else { "Add dataset" };
         let inner = canvas.window(body, 76, 22, title);
-        let [fields, help, problem, known, keys] = inner.layout(&Layout::vertical([
-            Constraint::Length(Self::LINES.len() as u16),
-            Constraint::Length(2),
-            Constraint::Length(2),
-            Constraint::Fill(1),
-            Constraint::Length(1),
-        ]));
+        let [fields, help, problem, known, keys] = in_rows(
+            inner,
+            [Length(Self::LINES.len() as u16), Length(2), Length(2), Fill(1), Length(1)],
+        );
         for (index, line) in Self::LINES.iter().enumerate() {
             let row = Rect { y: fields.y + index as u16, height: 1, ..fields };
             if row.y >= fields.bottom() {
                 break;
             }
-            let [name, value] =
-                row.layout(&Layout::horizontal([Constraint::Length(18), Constraint::Fill(1)]));
+            let [name, value] = in_columns(row, [Length(18), Fill(1)]);
             let focused = self.focus == index;
             let style = if focused { bold(theme.text) } else { theme.muted };
             canvas.render(Line::styled(line.label, style), name);

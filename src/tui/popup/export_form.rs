@@ -1,10 +1,11 @@
 //! What to write, and where. Exact numbers are written only on explicit request.
 
 use crossterm::event::{KeyCode, KeyEvent};
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::Constraint::{Fill, Length};
+use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use crate::canvas::{Canvas, bold};
+use crate::canvas::{Canvas, bold, in_columns};
 use crate::widgets::text_field::{TextField, TextFieldView};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,8 +89,7 @@ impl ExportForm {
         };
         for (index, label) in Self::LABELS.iter().enumerate() {
             let row = Rect { y: inner.y + index as u16, height: 1, ..inner };
-            let [name, value] =
-                row.layout(&Layout::horizontal([Constraint::Length(18), Constraint::Fill(1)]));
+            let [name, value] = in_columns(row, [Length(18), Fill(1)]);
             let focused = self.focus == index;
             let style = if focused { bold(theme.text) } else { theme.muted };
             canvas.render(Line::styled(*label, style), name);

@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::Constraint::{Fill, Length, Max};
+use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::picker::{Item, Picker};
-use crate::canvas::Canvas;
+use crate::canvas::{Canvas, in_columns, in_rows};
 use crate::engine::lookup::{FirstCells, Listing, Schema, Wanted};
 use crate::error::Result;
 use crate::notice::one_line;
@@ -68,20 +69,19 @@ impl FileBrowser {
         let theme = canvas.theme;
         let wide = if self.wanted == Wanted::Data { 116 } else { 76 };
         let inner = canvas.window(body, wide, 30, &self.picker.title);
-        let [place, field, lists, keys] = inner.layout(&Layout::vertical([
-            Constraint::Length(1),
-            Constraint::Length(1),
-            Constraint::Fill(1),
-            Constraint::Length(1),
-        ]));
-        let [left, _, right] = lists.layout(&Layout::horizontal([
-            Constraint::Length(match self.wanted {
-                Wanted::Data => (lists.width * 2 / 5).min(44),
-                Wanted::Sessions => lists.width,
-            }),
-            Constraint::Max(2),
-            Constraint::Fill(1),
-        ]));
+        let [place, field, lists, keys] =
+            in_rows(inner, [Length(1), Length(1), Fill(1), Length(1)]);
+        let [left, _, right] = in_columns(
+            lists,
+            [
+                Length(match self.wanted {
+                    Wanted::Data => (lists.width * 2 / 5).min(44),
+                    Wanted::Sessions => lists.width,
+                }),
+                Max(2),
+                Fill(1),
+            ],
+        );
         let directory = self.directory.display().to_string();
         canvas.render(Line::styled(directory, theme.muted), place);
         self.picker.draw_query(canvas, field, "a few letters of the name, or a path");

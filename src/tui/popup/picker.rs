@@ -1,10 +1,11 @@
 //! A list to choose from by typing a few letters.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::Constraint::{Fill, Length};
+use ratatui::layout::Rect;
 use ratatui::text::Line;
 
-use crate::canvas::Canvas;
+use crate::canvas::{Canvas, in_columns, in_rows};
 use crate::fuzzy;
 use crate::widgets::text_field::{TextField, TextFieldView};
 
@@ -110,11 +111,7 @@ impl<T> Picker<T> {
     pub fn draw(&self, canvas: &mut Canvas, body: Rect) {
         let height = (self.items.len() as u16 + 5).min(24);
         let inner = canvas.window(body, 100, height, &self.title);
-        let [field, list, keys] = inner.layout(&Layout::vertical([
-            Constraint::Length(2),
-            Constraint::Fill(1),
-            Constraint::Length(1),
-        ]));
+        let [field, list, keys] = in_rows(inner, [Length(2), Fill(1), Length(1)]);
         self.draw_query(canvas, Rect { height: 1, ..field }, "type a few letters");
         self.draw_items(canvas, list);
         let words = "↑↓ choose, Enter takes it, Esc leaves";
@@ -125,8 +122,7 @@ impl<T> Picker<T> {
         // The typed text must not look like an entry of the list below it.
         let mark = format!("{} ", canvas.glyphs.pointer);
         let wide = mark.chars().count() as u16;
-        let [sign, text] =
-            area.layout(&Layout::horizontal([Constraint::Length(wide), Constraint::Fill(1)]));
+        let [sign, text] = in_columns(area, [Length(wide), Fill(1)]);
         canvas.render(Line::styled(mark, canvas.theme.accent), sign);
         let view = TextFieldView::new(&self.query, canvas.theme, canvas.glyphs);
         canvas.render(view.placeholder(placeholder).focused(true), text);
@@ -145,13 +141,9 @@ impl<T> Picker<T> {
         };
         let (keys, titles) = (widest(|item| &item.key), widest(|item| &item.title));
         let described = matches.iter().any(|item| !item.detail.is_empty());
-        let title = if described {
-            Constraint::Length(titles.min(area.width * 2 / 5))
-        } else {
-            Constraint::Fill(1)
-        };
-        let detail = if described { Constraint::Fill(1) } else { Constraint::Length(0) };
-        let widths = vec![title, detail, Constraint::Length(keys)];
+        let title = if described { Length(titles.min(area.width * 2 / 5)) } else { Fill(1) };
+        let detail = if described { Fill(1) } else { Length(0) };
+        let widths = vec![title, detail, Length(keys)];
         let row = |place: usize| {
             let item = matches[place];
             vec![

@@ -1,10 +1,11 @@
 //! Questions: one for a yes, one for a line of text.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::Constraint::{Fill, Length};
+use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use crate::canvas::{Canvas, wrapped_lines};
+use crate::canvas::{Canvas, in_rows, wrapped_lines};
 use crate::widgets::text_field::{TextField, TextFieldView};
 
 const WIDTH: u16 = 64;
@@ -34,8 +35,7 @@ impl<C> QuestionPopup<C> {
         let theme = canvas.theme;
         let rows = wrapped_lines(&self.text, WIDTH - 2).max(3);
         let inner = canvas.window(body, WIDTH, rows + 4, "Sure?");
-        let [question, answers] =
-            inner.layout(&Layout::vertical([Constraint::Fill(1), Constraint::Length(1)]));
+        let [question, answers] = in_rows(inner, [Fill(1), Length(1)]);
         canvas.wrapped(&self.text, theme.text, question);
         let line = Line::from(vec![
             Span::styled("y", theme.accent),
@@ -88,12 +88,8 @@ impl<C> Prompt<C> {
         // Two lines if one is not enough.
         let lines = if self.help.chars().count() > 68 { 2 } else { 1 };
         let inner = canvas.window(body, 70, 6 + lines, &self.title);
-        let [help, field, problem, keys] = inner.layout(&Layout::vertical([
-            Constraint::Length(lines),
-            Constraint::Length(1),
-            Constraint::Fill(1),
-            Constraint::Length(1),
-        ]));
+        let [help, field, problem, keys] =
+            in_rows(inner, [Length(lines), Length(1), Fill(1), Length(1)]);
         canvas.wrapped(&self.help, theme.muted, help);
         canvas.render(TextFieldView::new(&self.text, theme, glyphs).focused(true), field);
         if let Some(text) = &self.problem {

@@ -3,7 +3,6 @@
 use super::Screen;
 use crate::context::Context;
 use crate::engine::Request;
-use crate::notice::Level;
 use crate::widgets::viewport::Viewport;
 
 fn look<S: Screen>(
@@ -52,7 +51,7 @@ fn pan<S: Screen>(screen: &mut S, context: &mut Context, share: f64) {
     let Some((viewport, whole)) = screen.charts(context) else { return };
     viewport.pan(share, whole);
     if viewport.window.is_none() {
-        context.say(Level::Info, "everything is in view: + zooms in first");
+        context.inform("everything is in view: + zooms in first");
     }
 }
 

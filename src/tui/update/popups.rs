@@ -11,7 +11,6 @@ use crate::context::{Context, OpenPopup};
 use crate::engine::Request;
 use crate::engine::lookup::Wanted;
 use crate::error::{Error, Result};
-use crate::notice::Level;
 use crate::popup::export_form::{ExportForm, ExportFormat};
 use crate::popup::file_browser::{BrowserItem, FileBrowser};
 use crate::popup::question::Prompt;
@@ -101,7 +100,7 @@ fn browse(context: &mut Context, files: &mut FileBrowser, key: KeyEvent) {
     }
     let look = key.code == KeyCode::Char('o') && key.modifiers.contains(KeyModifiers::CONTROL);
     if look && context.watch.is_sealed() {
-        context.say(Level::Warning, "the view is sealed: v on a screen opens it");
+        context.warn("the view is sealed: v on a screen opens it");
     } else if !look {
         files.picker.handle(key);
     }
@@ -129,7 +128,7 @@ fn take_file(context: &mut Context, files: Box<FileBrowser>) {
             request
         }
         Some(BrowserItem::File(name)) => {
-            context.say(Level::Info, format!("reading {name}…"));
+            context.inform(format!("reading {name}…"));
             take(files.directory.join(name))
         }
         // Nothing matches, so the typed text may be a path.

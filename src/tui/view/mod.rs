@@ -1,12 +1,13 @@
 //! The picture of the state. Pure: a state and an area give a picture and its clickable places.
 
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::Constraint::{Fill, Length};
+use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Clear;
 
 use super::app::App;
-use super::canvas::{Canvas, Hits, wrapped_lines};
+use super::canvas::{Canvas, Hits, in_columns, in_rows, wrapped_lines};
 use super::notice::Level;
 use super::tab::Tab;
 use super::widgets::text_field::TextFieldView;
@@ -25,13 +26,8 @@ pub fn view(app: &App, frame: &mut Frame) -> Hits {
         return canvas.hits;
     }
     let strip = if app.context.tutorial.is_some() { tutorial::ROWS } else { 0 };
-    let [head, body, lesson, notice, hints] = area.layout(&Layout::vertical([
-        Constraint::Length(1),
-        Constraint::Fill(1),
-        Constraint::Length(strip),
-        Constraint::Length(1),
-        Constraint::Length(1),
-    ]));
+    let [head, body, lesson, notice, hints] =
+        in_rows(area, [Length(1), Fill(1), Length(strip), Length(1), Length(1)]);
     let context = &app.context;
     canvas.focus = app.pane();
     canvas.marks_focus = app.screen().panes(context).len() > 1 && context.popup.is_none();
@@ -61,8 +57,7 @@ fn least(app: &App) -> (u16, u16) {
 /// The text of the tutorial, between the screen and the notices, so that it hides nothing.
 fn tutorial_strip(app: &App, canvas: &mut Canvas, area: Rect) {
     let Some(tutorial) = &app.context.tutorial else { return };
-    let [title, text] =
-        area.layout(&Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]));
+    let [title, text] = in_rows(area, [Length(1), Fill(1)]);
     let (name, leave) = (format!(" {} ", tutorial.title()), " Esc leaves ");
     let rule = usize::from(title.width).saturating_sub(name.chars().count() + leave.len() + 4);
     let line = canvas.glyphs.horizontal;
@@ -135,11 +130,7 @@ fn tabs(app: &App, canvas: &mut Canvas, area: Rect) {
 
 fn notice_line(app: &App, canvas: &mut Canvas, area: Rect) {
     if app.filtering {
-        let [mark, field, help] = area.layout(&Layout::horizontal([
-            Constraint::Length(9),
-            Constraint::Fill(1),
-            Constraint::Length(29),
-        ]));
+        let [mark, field, help] = in_columns(area, [Length(9), Fill(1), Length(29)]);
         canvas.render(Line::styled(" filter: ", app.theme.accent), mark);
         let view = TextFieldView::new(app.context.filter_field(), &app.theme, &app.glyphs);
         canvas.render(view.focused(true).placeholder("words that must appear"), field);

@@ -7,7 +7,6 @@ use crate::context::Context;
 use crate::engine::Request;
 use crate::keys::{also, show};
 use crate::live_run::LiveRun;
-use crate::notice::Level;
 use crate::popup::question::Prompt;
 use crate::run_column::RunColumn;
 use crate::screen::{Keys, charts};
@@ -52,7 +51,7 @@ fn selected(screen: &CompareScreen, context: &Context) -> Option<ArchivedRun> {
 fn pin(screen: &mut CompareScreen, context: &mut Context) {
     let Some(run) = selected(screen, context) else { return };
     if !screen.toggle_pin(&run.id) {
-        context.say(Level::Warning, "six runs are pinned: unpin one, or c clears all");
+        context.warn("six runs are pinned: unpin one, or c clears all");
     }
 }
 
@@ -68,7 +67,7 @@ fn sort(screen: &mut CompareScreen, context: &mut Context) {
 /// The sorting column need not be visible in the table.
 fn say_order(screen: &CompareScreen, context: &mut Context) {
     let order = if screen.reverse { ", the last first" } else { "" };
-    context.say(Level::Info, format!("sorted by {}{order}", screen.sort.title()));
+    context.inform(format!("sorted by {}{order}", screen.sort.title()));
 }
 
 fn reverse(screen: &mut CompareScreen, context: &mut Context) {
@@ -92,14 +91,13 @@ fn delete(screen: &mut CompareScreen, context: &mut Context) {
     let id = run.id.clone();
     let is_at_work = |live: &LiveRun| live.is_ours() && !live.has_ended();
     if context.runs.iter().any(|live| is_at_work(live) && live.run.as_ref() == Some(&id)) {
-        context.say(Level::Warning, "this run is still under way: stop it first");
-        return;
+        return context.warn("this run is still under way: stop it first");
     }
     // The deletion itself also refuses this: a run of another process may have begun since.
     if run.is_alive() {
         let process = run.process.as_ref().map_or_else(String::new, |it| format!(" by {it}"));
         let text = format!("this run is under way, carried out{process}: stop it first");
-        return context.say(Level::Warning, text);
+        return context.warn(text);
     }
     let resumable = if run.outcome == DIED { " Its program died; r resumes it." } else { "" };
     let text = format!(
@@ -114,7 +112,7 @@ fn report(screen: &mut CompareScreen, context: &mut Context) {
     let runs: Vec<_> =
         screen.pinned(context.archived()).into_iter().map(|(_, run)| run.id.clone()).collect();
     if runs.is_empty() {
-        return context.say(Level::Info, "there is no run to report on yet");
+        return context.inform("there is no run to report on yet");
     }
     let help = "an HTML page with public and released numbers only; the path is relative to the \
         session";
@@ -157,8 +155,7 @@ fn go_on(screen: &mut CompareScreen, context: &mut Context) {
 fn take_settings(screen: &mut CompareScreen, context: &mut Context) {
     let Some(run) = selected(screen, context) else { return };
     let Some(earlier) = run.plan else {
-        context.say(Level::Warning, "the plan of this run cannot be read");
-        return;
+        return context.warn("the plan of this run cannot be read");
     };
     // If no first plan can be made, the earlier one is used.
     let _ = context.ensure_plan();

@@ -1,10 +1,11 @@
 //! The picture of the Compare screen.
 
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::Constraint::{Fill, Length};
+use ratatui::layout::{Constraint, Rect};
 use ratatui::text::{Line, Span};
 
 use super::state::{ARCHIVE, CompareScreen, DETAILS, Quantity, USUAL_WIDTH};
-use crate::canvas::{Canvas, fitting, sort_mark};
+use crate::canvas::{Canvas, fitting, in_columns, in_rows, sort_mark};
 use crate::context::Context;
 use crate::methods::{Series, source_words};
 use crate::privacy::Watch;
@@ -41,12 +42,10 @@ pub fn view(screen: &CompareScreen, context: &Context, canvas: &mut Canvas, area
     }
     let least = if area.height >= 30 { area.height * 2 / 5 } else { area.height / 2 };
     let rows = (runs.len() as u16 + 3).clamp(5, least.max(5));
-    let [above, below] =
-        area.layout(&Layout::vertical([Constraint::Length(rows), Constraint::Fill(1)]));
+    let [above, below] = in_rows(area, [Length(rows), Fill(1)]);
     archive(screen, context, canvas, above, &order);
     let chart_width = (below.width * 11 / 20).max(34);
-    let [left, right] =
-        below.layout(&Layout::horizontal([Constraint::Length(chart_width), Constraint::Fill(1)]));
+    let [left, right] = in_columns(below, [Length(chart_width), Fill(1)]);
     chart(screen, context, canvas, left, &order);
     differences(screen, context, canvas, right);
 }
@@ -215,7 +214,7 @@ fn runs_table(
             (*cell, left) = (*cell + more, left - more);
         }
     }
-    let mut widths = vec![Constraint::Length(1)];
+    let mut widths = vec![Length(1)];
     widths.extend(cells.into_iter().map(Constraint::Length));
     let row = |place: usize| {
         let run = &context.archived()[order[place]];
@@ -353,8 +352,8 @@ fn differences(screen: &CompareScreen, context: &Context, canvas: &mut Canvas, a
         return;
     }
     let names = differences.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-    let mut widths = vec![Constraint::Length(names as u16)];
-    widths.extend(pinned.iter().map(|_| Constraint::Fill(1)));
+    let mut widths = vec![Length(names as u16)];
+    widths.extend(pinned.iter().map(|_| Fill(1)));
     let mut header = vec![Line::raw("")];
     header.extend(
         pinned

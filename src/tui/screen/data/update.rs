@@ -8,7 +8,6 @@ use crate::data::Role;
 use crate::engine::Request;
 use crate::engine::lookup::Wanted;
 use crate::keys::{also, show};
-use crate::notice::Level;
 use crate::popup::dataset_form::DatasetForm;
 use crate::screen::Keys;
 
@@ -38,7 +37,7 @@ fn edit(screen: &mut DataScreen, context: &mut Context) {
 fn split(screen: &mut DataScreen, context: &mut Context) {
     let Some(name) = screen.definition(context).map(|it| it.name.clone()) else { return };
     if context.loaded(&name).is_none() {
-        return context.say(Level::Warning, format!("'{name}' is not read yet"));
+        return context.warn(format!("'{name}' is not read yet"));
     }
     let watch = context.watch.clone();
     context.ask(Request::Dividers { dataset: name, watch });
@@ -67,7 +66,7 @@ fn reload(screen: &mut DataScreen, context: &mut Context) {
     let text = format!("'{}' is read again", definition.name);
     context.load(definition);
     context.ask_preview();
-    context.say(Level::Info, text);
+    context.inform(text);
 }
 
 fn cancel_reading(screen: &mut DataScreen, context: &mut Context) {
@@ -75,7 +74,7 @@ fn cancel_reading(screen: &mut DataScreen, context: &mut Context) {
     if context.is_loading(&name) {
         context.ask(Request::CancelLoad(name));
     } else {
-        context.say(Level::Info, "this dataset is not being read");
+        context.inform("this dataset is not being read");
     }
 }
 
@@ -87,15 +86,15 @@ fn show_rows(screen: &mut DataScreen, context: &mut Context) {
     if let Some(why) =
         (role == Role::Public).then(|| DataScreen::hidden(definition, context)).flatten()
     {
-        context.say(Level::Warning, why);
+        context.warn(why);
     } else if role == Role::Public {
         context.focus_on(ROWS);
-        context.say(Level::Info, "public rows: arrows scroll, Esc leads back to the list");
+        context.inform("public rows: arrows scroll, Esc leads back to the list");
     } else if context.peeked.take_if(|(name, _)| *name == dataset).is_some() {
         // They were shown and are now hidden.
         context.focus_on(DATASETS);
     } else if context.watch.is_sealed() {
-        context.say(Level::Warning, "the view is sealed: v opens it");
+        context.warn("the view is sealed: v opens it");
     } else {
         screen.row = 0;
         // On a small terminal they replace the description.

@@ -1,10 +1,11 @@
 //! The picture of the Data screen.
 
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::Constraint::{Fill, Length};
+use ratatui::layout::{Constraint, Rect};
 use ratatui::text::{Line, Span};
 
 use super::state::{DATASETS, DETAILS, DataScreen, ROWS, RowsShown};
-use crate::canvas::{Canvas, ListHit, wrapped_lines};
+use crate::canvas::{Canvas, ListHit, in_columns, in_rows, wrapped_lines};
 use crate::context::{Context, DatasetStatus};
 use crate::data::table::FileEnding;
 use crate::data::{Columns, DatasetDefinition, Role, Source, Task};
@@ -24,8 +25,7 @@ pub fn view(screen: &DataScreen, context: &Context, canvas: &mut Canvas, area: R
     }
     let count = context.session.datasets.len();
     let rows = (count as u16 + 3).clamp(5, (area.height / 2).max(5));
-    let [above, below] =
-        area.layout(&Layout::vertical([Constraint::Length(rows), Constraint::Fill(1)]));
+    let [above, below] = in_rows(area, [Length(rows), Fill(1)]);
     list(screen, context, canvas, above);
     let Some(definition) = screen.definition(context) else {
         canvas.empty_box(
@@ -41,13 +41,11 @@ pub fn view(screen: &DataScreen, context: &Context, canvas: &mut Canvas, area: R
     };
     let on_rows = canvas.has_focus(ROWS);
     if below.width >= 110 {
-        let [left, right] =
-            below.layout(&Layout::horizontal([Constraint::Length(50), Constraint::Fill(1)]));
+        let [left, right] = in_columns(below, [Length(50), Fill(1)]);
         details(screen, context, canvas, left, definition);
         preview(screen, context, canvas, right, definition);
     } else if below.height >= 22 {
-        let [above, rows] =
-            below.layout(&Layout::vertical([Constraint::Length(11), Constraint::Fill(1)]));
+        let [above, rows] = in_rows(below, [Length(11), Fill(1)]);
         details(screen, context, canvas, above, definition);
         preview(screen, context, canvas, rows, definition);
     } else if on_rows {
@@ -119,15 +117,8 @@ fn datasets(screen: &DataScreen, context: &Context, canvas: &mut Canvas, area: R
     let persons = context.session.datasets.iter().any(|dataset| dataset.unit.is_some());
     let size = if persons { "size" } else { "rows" };
     let header = ["name", "role", size, "columns", "label", "filter", "state"];
-    let widths = [
-        Constraint::Length(names),
-        Constraint::Length(7),
-        Constraint::Length(7),
-        Constraint::Length(7),
-        Constraint::Length(labels),
-        Constraint::Fill(1),
-        Constraint::Length(7),
-    ];
+    let widths =
+        [Length(names), Length(7), Length(7), Length(7), Length(labels), Fill(1), Length(7)];
     let selected = visible.iter().position(|index| *index == screen.selected);
     let shape = (header.map(Line::raw).to_vec(), widths.to_vec());
     let list = (DATASETS, visible.len(), selected);
@@ -322,8 +313,7 @@ fn columns(
     why: &str,
 ) {
     let head = wrapped_lines(why, area.width).min(area.height);
-    let [words, list] =
-        area.layout(&Layout::vertical([Constraint::Length(head), Constraint::Fill(1)]));
+    let [words, list] = in_rows(area, [Length(head), Fill(1)]);
     canvas.wrapped(why, canvas.theme.muted, words);
     // In little room only a few of them fit, and the details name all of them.
     if list.height < 4 {
@@ -370,7 +360,7 @@ fn rows(screen: &DataScreen, canvas: &mut Canvas, area: Rect, shown: RowsShown) 
     let visible = first..count.min(first + height);
     let number = visible.end.to_string().len() + 1;
     let mut room = usize::from(area.width).saturating_sub(number + 1);
-    let (mut header, mut widths) = (vec![Line::raw("")], vec![Constraint::Length(number as u16)]);
+    let (mut header, mut widths) = (vec![Line::raw("")], vec![Length(number as u16)]);
     let from = screen.column.min(names.len().saturating_sub(1));
     let mut columns = Vec::new();
     for (column, name) in names.iter().enumerate().skip(from) {
@@ -381,7 +371,7 @@ fn rows(screen: &DataScreen, canvas: &mut Canvas, area: Rect, shown: RowsShown) 
         }
         room = room.saturating_sub(width + 1);
         header.push(Line::raw((*name).to_owned()));
-        widths.push(Constraint::Length(width as u16));
+        widths.push(Length(width as u16));
         columns.push(column);
     }
     let style = match shown {

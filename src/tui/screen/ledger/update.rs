@@ -8,7 +8,7 @@ use crate::engine::Request;
 use crate::engine::desk::SoughtSweep;
 use crate::engine::lookup::RunLife;
 use crate::keys::{also, show};
-use crate::notice::{Level, one_line};
+use crate::notice::one_line;
 use crate::popup::question::Prompt;
 use crate::privacy::ledger::Gap;
 use crate::screen::Keys;
@@ -32,11 +32,7 @@ fn set_budget(screen: &mut LedgerScreen, context: &mut Context) {
     let named = named.filter(|name| private.contains(name));
     let now = account.and_then(|account| account.budget);
     let Some(name) = named.or_else(|| private.into_iter().next()) else {
-        context.say(
-            Level::Warning,
-            "no dataset of this session is private: mark one on the Data screen",
-        );
-        return;
+        return context.warn("no dataset of this session is private: mark one on the Data screen");
     };
     let now = now.or(context.session.budgets.get(&name).copied());
     let text = now.map(|it| {
@@ -57,8 +53,7 @@ fn set_budget(screen: &mut LedgerScreen, context: &mut Context) {
 
 fn certify(screen: &mut LedgerScreen, context: &mut Context) {
     let Some(account) = screen.account(context).map(|account| account.id.clone()) else {
-        context.say(Level::Info, "nothing has been spent yet, so there is nothing to certify");
-        return;
+        return context.inform("nothing has been spent yet, so there is nothing to certify");
     };
     let path = format!("certificate-{}.json", account.0);
     context.prompt(Prompt::new(
@@ -85,8 +80,7 @@ fn collect(screen: &mut LedgerScreen, context: &mut Context) {
 fn accept(screen: &mut LedgerScreen, context: &mut Context) {
     let account = screen.account(context).filter(|account| account.waits_for_acceptance());
     let Some(account) = account else {
-        context.say(Level::Info, "there is nothing to accept here");
-        return;
+        return context.inform("there is nothing to accept here");
     };
     let waiting = account.gaps().iter().filter(|gap| gap.accepted.is_none());
     let missing: Vec<String> = waiting.map(Gap::missing).collect();
@@ -110,8 +104,7 @@ fn settle(screen: &mut LedgerScreen, context: &mut Context) {
         } else {
             "no run has died here: there is nothing to settle"
         };
-        context.say(Level::Info, text);
-        return;
+        return context.inform(text);
     };
     let text = format!(
         "Settle {}? Only what it had entered in the ledger stays charged. It cannot be resumed \

@@ -1,11 +1,12 @@
 //! The picture of the Ledger screen.
 
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::Constraint::{Fill, Length};
+use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::state::{ACCOUNTS, ENTRIES, ENTRY_HEADER, LedgerScreen, state_words};
-use crate::canvas::{Canvas, wrapped_lines};
+use crate::canvas::{Canvas, in_rows, wrapped_lines};
 use crate::context::Context;
 use crate::engine::lookup::{Digest, EntryDigest, MOST_RUNS};
 use crate::glossary;
@@ -25,8 +26,7 @@ pub fn view(screen: &LedgerScreen, context: &Context, canvas: &mut Canvas, area:
         return;
     };
     let remarks = book.warnings.len().min(4) as u16;
-    let [warnings, rest] =
-        area.layout(&Layout::vertical([Constraint::Length(remarks), Constraint::Fill(1)]));
+    let [warnings, rest] = in_rows(area, [Length(remarks), Fill(1)]);
     let lines: Vec<Line> = book
         .warnings
         .iter()
@@ -51,8 +51,7 @@ pub fn view(screen: &LedgerScreen, context: &Context, canvas: &mut Canvas, area:
         _ => {}
     }
     let list = (book.accounts.len() as u16 + 3).clamp(4, 8);
-    let [accounts, detail] =
-        rest.layout(&Layout::vertical([Constraint::Length(list), Constraint::Fill(1)]));
+    let [accounts, detail] = in_rows(rest, [Length(list), Fill(1)]);
     account_list(screen, canvas, accounts, &book.accounts);
     if let (Some(account), Some(digest)) = (screen.account(context), screen.digest(context)) {
         spending(screen, context, canvas, detail, account, digest);
@@ -95,13 +94,7 @@ fn account_list(screen: &LedgerScreen, canvas: &mut Canvas, area: Rect, accounts
             Line::from(state),
         ]
     };
-    let widths = [
-        Constraint::Fill(1),
-        Constraint::Length(15),
-        Constraint::Length(8),
-        Constraint::Length(5),
-        Constraint::Length(24),
-    ];
+    let widths = [Fill(1), Length(15), Length(8), Length(5), Length(24)];
     // If persons are protected, persons are counted.
     let persons = accounts.iter().any(|account| account.protects().is_some());
     let size = if persons { "size" } else { "rows" };
@@ -128,12 +121,8 @@ fn spending(
     let free = inner.height.saturating_sub(bought + 3 + visible.len() as u16);
     let rows = said.iter().map(|line| wrapped_lines(&line.to_string(), inner.width).max(1));
     let rows = rows.sum::<u16>().clamp(3, (inner.height / 3).max(free).max(3));
-    let [gauge, words, entries, detail] = inner.layout(&Layout::vertical([
-        Constraint::Length(1),
-        Constraint::Length(rows),
-        Constraint::Fill(1),
-        Constraint::Length(bought),
-    ]));
+    let [gauge, words, entries, detail] =
+        in_rows(inner, [Length(1), Length(rows), Fill(1), Length(bought)]);
     let spent = digest.gauge();
     let budget = account.budget.map_or(f64::INFINITY, |budget| budget.epsilon);
     canvas.render(BudgetGauge::new("ε", spent, budget, theme, glyphs), gauge);
@@ -170,13 +159,13 @@ fn spending(
     // Names get the room that numbers do not need.
     let state_width = longest(6, 11).min(entries.width / 3);
     let mut widths = vec![
-        Constraint::Length(if narrow { 11 } else { 16 }),
-        Constraint::Fill(1),
-        Constraint::Length(7),
-        Constraint::Length(longest(3, 1)),
-        Constraint::Length(7),
-        Constraint::Length(longest(5, 5)),
-        Constraint::Length(state_width),
+        Length(if narrow { 11 } else { 16 }),
+        Fill(1),
+        Length(7),
+        Length(longest(3, 1)),
+        Length(7),
+        Length(longest(5, 5)),
+        Length(state_width),
     ];
     let mut header = ENTRY_HEADER.map(Line::raw).to_vec();
     if narrow {

@@ -1,11 +1,12 @@
 //! What to expect from a plan: its rehearsals on public data, as they arrive.
 
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::Constraint::{Fill, Length};
+use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use crate::canvas::{Canvas, bold, wrapped_lines};
+use crate::canvas::{Canvas, bold, in_rows, wrapped_lines};
 use crate::context::Context;
 use crate::engine::rehearse::RehearsalProgress;
 use crate::rehearsal::Player;
@@ -55,11 +56,10 @@ pub fn expectations(context: &Context, canvas: &mut Canvas, area: Rect, scroll: 
     let inner = canvas.boxed(area, &title);
     let spare = inner.height.saturating_sub(lines + table + 1);
     let chart = if spare >= LEAST_CHART { spare.min(CHART_ROWS) } else { 0 };
-    let [words, curves, standings] = inner.layout(&Layout::vertical([
-        Constraint::Length(lines + u16::from(inner.height > lines + 4)),
-        Constraint::Length(chart),
-        Constraint::Fill(1),
-    ]));
+    let [words, curves, standings] = in_rows(
+        inner,
+        [Length(lines + u16::from(inner.height > lines + 4)), Length(chart), Fill(1)],
+    );
     canvas.paragraph(sentences(said, theme), true, words);
     if chart > 0 {
         draw_curves(advice, canvas, curves);

@@ -7,7 +7,7 @@ use crate::engine::Request;
 use crate::evaluation::{Evaluation, Pay};
 use crate::keys::{also, show};
 use crate::methods;
-use crate::notice::{Level, one_line};
+use crate::notice::one_line;
 use crate::popup::Then;
 use crate::popup::picker::{Item, Picker};
 use crate::popup::question::Prompt;
@@ -99,10 +99,10 @@ fn offer_methods(context: &mut Context) {
         let detail = misfit.clone().unwrap_or_else(|| spec.line.to_owned());
         let grey = misfit.is_some();
         let take: Then<Context> = Box::new(move |context| match misfit {
-            Some(why) => context.say(Level::Warning, format!("{}: it {why}", spec.name)),
+            Some(why) => context.warn(format!("{}: it {why}", spec.name)),
             None => {
                 if let Err(problem) = set_field(context, PlanField::Method, spec.id) {
-                    context.say(Level::Warning, problem);
+                    context.warn(problem);
                 }
             }
         });
@@ -143,10 +143,10 @@ fn reset(screen: &mut PlanScreen, context: &mut Context) {
     let before = plan.clone();
     if !field.reset(plan) {
         let text = format!("'{}' has no default: Enter changes it", field.name());
-        return context.say(Level::Info, text);
+        return context.inform(text);
     }
     if *plan == before {
-        return context.say(Level::Info, format!("'{}' has its default already", field.name()));
+        return context.inform(format!("'{}' has its default already", field.name()));
     }
     context.changed();
     context.ask_preview();
@@ -165,7 +165,7 @@ fn mark(screen: &mut PlanScreen, context: &mut Context) {
         _ if plans == 1 => "1 candidate: b lets private records choose".to_owned(),
         _ => format!("{plans} candidates: b lets private records choose"),
     };
-    context.say(Level::Info, text);
+    context.inform(text);
 }
 
 fn choose_best(screen: &mut PlanScreen, context: &mut Context) {
@@ -177,8 +177,7 @@ fn choose_best(screen: &mut PlanScreen, context: &mut Context) {
 fn sweep(screen: &mut PlanScreen, context: &mut Context) {
     let Some(field) = screen.field(context) else { return };
     if matches!(field, PlanField::Name | PlanField::Private) {
-        context.say(Level::Info, "choose a field that can take several values, then press s");
-        return;
+        return context.inform("choose a field that can take several values, then press s");
     }
     let suggestion = match field.way(&context.session) {
         FieldChange::Choose(choices) => choices.join(", "),
@@ -235,7 +234,7 @@ pub fn presets() -> OpenPopup {
             let Some(plan) = context.session.plans.get_mut(context.plan.index) else { return };
             (preset.apply)(plan);
             context.changed();
-            context.say(Level::Info, format!("preset: {}; u undoes it", preset.name));
+            context.inform(format!("preset: {}; u undoes it", preset.name));
             context.ask_preview();
         });
         Item::new(preset.name, preset.help, take)
@@ -252,7 +251,7 @@ fn copy_earlier(screen: &mut PlanScreen, context: &mut Context) {
 pub(super) fn offer_runs(context: &mut Context) {
     let items: Vec<_> = context.archived().iter().filter_map(item_of).collect();
     if items.is_empty() {
-        context.say(Level::Info, "there is no earlier run in this workspace");
+        context.inform("there is no earlier run in this workspace");
     } else {
         context.popup = Some(OpenPopup::Pick(Picker::new("Take the settings of", items)));
     }
@@ -350,14 +349,14 @@ fn choose(context: &mut Context, field: PlanField, choices: &[String], by: isize
     let Some(plan) = context.shown_plan() else { return };
     if choices.is_empty() {
         let text = "there is nothing to choose from: add datasets on the Data screen";
-        return context.say(Level::Warning, text);
+        return context.warn(text);
     }
     let now = field.value(plan);
     let here = choices.iter().position(|choice| *choice == now);
     let next =
         here.map_or(0, |here| (here as isize + by).rem_euclid(choices.len() as isize) as usize);
     if let Err(problem) = set_field(context, field, &choices[next]) {
-        context.say(Level::Warning, problem);
+        context.warn(problem);
     }
 }
 
@@ -368,7 +367,7 @@ fn nudge(context: &mut Context, field: PlanField, by: isize) {
     let automatic = field.is_automatic(plan);
     let Some(now) = automatic.then_some(0.0).or_else(|| field.value(plan).parse().ok()) else {
         let text = format!("'{}' is typed: Enter opens it", field.name());
-        return context.say(Level::Info, text);
+        return context.inform(text);
     };
     let next = match field {
         PlanField::Setting(setting) if automatic && by > 0 => setting.kind.first(),
@@ -378,7 +377,7 @@ fn nudge(context: &mut Context, field: PlanField, by: isize) {
     };
     // A number that does not fit leaves the field unchanged.
     if let Err(problem) = set_field(context, field, &next.to_string()) {
-        context.say(Level::Info, problem);
+        context.inform(problem);
     }
 }
 

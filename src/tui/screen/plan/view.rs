@@ -1,12 +1,13 @@
 //! The picture of the Plan screen: the form on the left, the cost on the right.
 
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::Constraint::{Fill, Length};
+use ratatui::layout::{Layout, Rect};
 use ratatui::text::{Line, Span};
 
 use super::expect::expectations;
 use super::form::{FieldChange, FormField, PlanField};
 use super::state::{COST, FIELDS, PlanScreen, QUEUE};
-use crate::canvas::{Canvas, ListHit, bold, scrolled, wrapped_lines};
+use crate::canvas::{Canvas, ListHit, bold, in_columns, in_rows, scrolled, wrapped_lines};
 use crate::context::Context;
 use crate::data::preparation::FeatureScaling;
 use crate::engine::desk::Preview;
@@ -50,8 +51,8 @@ pub fn view(screen: &PlanScreen, context: &Context, canvas: &mut Canvas, area: R
             let form_width = form_width(screen, plan, area.width);
             let third = if area.width >= WIDE { (area.width / 3).min(72) } else { 0 };
             let widths = [form_width, 0, third].map(|width| match width {
-                0 => Constraint::Fill(1),
-                width => Constraint::Length(width),
+                0 => Fill(1),
+                width => Length(width),
             });
             let widths = if third > 0 { &widths[..] } else { &widths[..2] };
             let columns = Layout::horizontal(widths).split(area);
@@ -61,8 +62,8 @@ pub fn view(screen: &PlanScreen, context: &Context, canvas: &mut Canvas, area: R
                 0 => 0,
                 count => (count + 2).min((cost.height / 3).max(3)),
             };
-            let rows = [Constraint::Fill(1), Constraint::Length(queue_rows)];
-            let [cost, queue] = cost.layout(&Layout::vertical(rows));
+            let rows = [Fill(1), Length(queue_rows)];
+            let [cost, queue] = in_rows(cost, rows);
             if let Some(third) = columns.get(2) {
                 costs(screen, context, canvas, cost);
                 beside_costs(context, canvas, *third, plan, screen);
@@ -106,8 +107,7 @@ fn beside_costs(
 ) {
     let plans = &context.session.plans;
     let rows = (plans.len() as u16 + 3).min(area.height / 3);
-    let [above, below] =
-        area.layout(&Layout::vertical([Constraint::Fill(1), Constraint::Length(rows)]));
+    let [above, below] = in_rows(area, [Fill(1), Length(rows)]);
     let rehearsal = &context.rehearsal;
     let known = rehearsal.work.is_some() || rehearsal.progress.is_some();
     if known && rehearsal.fits(plan) {
@@ -124,7 +124,7 @@ fn beside_costs(
         let target = format!("ε {} δ {:e}", plan.target.epsilon, plan.target.delta);
         vec![Line::raw(mark), Line::raw(plan.name.clone()), Line::raw(target)]
     };
-    let widths = vec![Constraint::Length(1), Constraint::Fill(1), Constraint::Length(14)];
+    let widths = vec![Length(1), Fill(1), Length(14)];
     let header = ["", "plan", "asks for"].map(Line::raw).to_vec();
     canvas.table(inner, (header, widths), (plans.len(), Some(context.plan.index)), row);
 }
@@ -179,8 +179,7 @@ fn form(
     // The whole help is shown if it fits into a third of the form.
     let needed = wrapped_lines(&help_line.to_string(), inner.width);
     let help_rows = needed.max(LEAST_HELP).min((inner.height / 3).max(LEAST_HELP));
-    let [rows, help] =
-        inner.layout(&Layout::vertical([Constraint::Fill(1), Constraint::Length(help_rows)]));
+    let [rows, help] = in_rows(inner, [Fill(1), Length(help_rows)]);
 
     let first = scrolled(screen.field, rows.height, lines.len());
     let selected = Some(screen.field);
@@ -191,8 +190,7 @@ fn form(
         lines.iter().enumerate().skip(first).take(usize::from(rows.height)).enumerate()
     {
         let line = Rect { y: rows.y + row as u16, height: 1, ..rows };
-        let [name, value] =
-            line.layout(&Layout::horizontal([Constraint::Length(names + 2), Constraint::Fill(1)]));
+        let [name, value] = in_columns(line, [Length(names + 2), Fill(1)]);
         let chosen = index == screen.field;
         let Some(field) = field else {
             let folded = screen.folded(plan);
@@ -257,7 +255,7 @@ fn queued(screen: &PlanScreen, context: &Context, canvas: &mut Canvas, area: Rec
         let target = format!("ε {} δ {:e}", plan.target.epsilon, plan.target.delta);
         vec![Line::raw(plan.name.clone()), Line::raw(target)]
     };
-    let widths = vec![Constraint::Fill(1), Constraint::Length(14)];
+    let widths = vec![Fill(1), Length(14)];
     let selected = canvas.has_focus(QUEUE).then_some(screen.queued);
     let list = (QUEUE, context.queue.plans.len(), selected);
     canvas.list(inner, (Vec::new(), widths), list, row);
@@ -291,8 +289,7 @@ fn costs(screen: &PlanScreen, context: &Context, canvas: &mut Canvas, area: Rect
         Some(explained) => energy(screen, context, canvas, inner, explained),
         None => inner,
     };
-    let [gauge, text] =
-        inner.layout(&Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]));
+    let [gauge, text] = in_rows(inner, [Length(1), Fill(1)]);
     let budget = preview.budget.map_or(f64::INFINITY, |budget| budget.epsilon);
     let gauge_of = BudgetGauge::new("ε", after(preview), budget, theme, canvas.glyphs);
     canvas.render(gauge_of.with_plan(), gauge);
@@ -323,8 +320,7 @@ fn energy(
     if area.height < ENERGY_ROWS + if choosing { 8 } else { 24 } {
         return area;
     }
-    let [rest, area] =
-        area.layout(&Layout::vertical([Constraint::Fill(1), Constraint::Length(ENERGY_ROWS)]));
+    let [rest, area] = in_rows(area, [Fill(1), Length(ENERGY_ROWS)]);
     let shares = explained.shares.iter().enumerate();
     let points: Vec<PlotPoint> = shares.map(|(k, share)| ((k + 1) as f64, 100.0 * share)).collect();
     // There is nothing to see beyond 98 % and twice the choice.

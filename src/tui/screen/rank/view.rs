@@ -1,10 +1,11 @@
 //! The picture of the Rank screen.
 
-use ratatui::layout::{Constraint, Layout, Margin, Rect};
+use ratatui::layout::Constraint::{Fill, Length};
+use ratatui::layout::{Margin, Rect};
 use ratatui::text::{Line, Span};
 
 use super::state::{CANDIDATES, CandidateRow, RankColumn, RankScreen};
-use crate::canvas::{Canvas, fitting, sort_mark, wrapped_lines};
+use crate::canvas::{Canvas, fitting, in_columns, in_rows, sort_mark, wrapped_lines};
 use crate::context::Context;
 use crate::live_ranking::RankingSoFar;
 use crate::privacy::Guarantee;
@@ -21,10 +22,7 @@ use crate::widgets::whiskers::Whiskers;
 
 pub fn view(screen: &RankScreen, context: &Context, canvas: &mut Canvas, area: Rect) {
     let theme = canvas.theme;
-    let [state, body] = area.layout(&Layout::vertical([
-        Constraint::Length(u16::from(context.ranking.work.is_some())),
-        Constraint::Fill(1),
-    ]));
+    let [state, body] = in_rows(area, [Length(u16::from(context.ranking.work.is_some())), Fill(1)]);
     progress(context, canvas, state);
     let ranking = &context.ranking;
     let visible = ranking.exact(&context.watch);
@@ -85,8 +83,7 @@ pub fn view(screen: &RankScreen, context: &Context, canvas: &mut Canvas, area: R
             );
             let rows = screen.rows(ranking, &context.watch).len();
             let rows = (rows as u16 + 3).clamp(5, (body.height * 2 / 3).max(5));
-            let [above, below] =
-                body.layout(&Layout::vertical([Constraint::Length(rows), Constraint::Fill(1)]));
+            let [above, below] = in_rows(body, [Length(rows), Fill(1)]);
             let inner = canvas.pane(above, &title, CANDIDATES);
             candidates(screen, context, canvas, inner, bar_of(shown), [None, None]);
             let about: &[&str] = match shown {
@@ -116,8 +113,7 @@ fn beside(canvas: &mut Canvas, area: Rect, text: Option<String>) -> Rect {
     let Some(text) = text else { return area };
     let style = canvas.theme.muted;
     let rows = wrapped_lines(&text, area.width.saturating_sub(2)).min(3);
-    let [line, rest] =
-        area.layout(&Layout::vertical([Constraint::Length(rows), Constraint::Fill(1)]));
+    let [line, rest] = in_rows(area, [Length(rows), Fill(1)]);
     canvas.wrapped(text, style, line.inner(Margin::new(1, 0)));
     rest
 }
@@ -246,11 +242,14 @@ fn exact(
     let needed = verdict.iter().map(|line| wrapped_lines(&line.to_string(), inset(area).width));
     let most = if area.height >= 28 { 6 } else { 2 };
     let alone = canvas.alone.is_some();
-    let [above, words, below] = area.layout(&Layout::vertical([
-        if alone { Constraint::Fill(1) } else { Constraint::Length(rows.clamp(5, least.max(5))) },
-        Constraint::Length(needed.sum::<u16>().clamp(2, most)),
-        if alone { Constraint::Length(0) } else { Constraint::Fill(1) },
-    ]));
+    let [above, words, below] = in_rows(
+        area,
+        [
+            if alone { Fill(1) } else { Length(rows.clamp(5, least.max(5))) },
+            Length(needed.sum::<u16>().clamp(2, most)),
+            if alone { Length(0) } else { Fill(1) },
+        ],
+    );
     let title = format!(
         "{} by {} · {} repeats, m {}, k {}",
         glyphs.curator,
@@ -272,10 +271,7 @@ fn exact(
     if alone {
         return;
     }
-    let [left, right] = below.layout(&Layout::horizontal([
-        Constraint::Length((below.width * 11 / 20).max(34)),
-        Constraint::Fill(1),
-    ]));
+    let [left, right] = in_columns(below, [Length((below.width * 11 / 20).max(34)), Fill(1)]);
     spectrum(screen, context, canvas, left, comparison);
     details(screen, context, canvas, right, comparison);
 }
@@ -355,12 +351,12 @@ fn candidates(
         let mark = sort_mark(*column == screen.sort, screen.reverse);
         header.push(Line::raw(format!("{}{mark}", column.title())));
         widths.push(match column {
-            RankColumn::Verdict => Constraint::Fill(1),
-            column => Constraint::Length(width_of(*column, &rows)),
+            RankColumn::Verdict => Fill(1),
+            column => Length(width_of(*column, &rows)),
         });
         if *column == barred {
             header.push(Line::raw(""));
-            widths.push(Constraint::Length(bar));
+            widths.push(Length(bar));
         }
     }
     let row = |place: usize| {

@@ -1,10 +1,11 @@
 //! A choice among plans, live: the candidates, the progress of each, and the released values.
 
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::Constraint::{Fill, Length};
+use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use crate::canvas::{Canvas, bold};
+use crate::canvas::{Canvas, bold, in_rows};
 use crate::engine::choice::{Chosen, PUBLIC_ALONE};
 use crate::evaluation::words::RELEASED;
 use crate::glossary;
@@ -27,8 +28,7 @@ pub fn candidates(canvas: &mut Canvas, area: Rect, run: &LiveRun, choice: &LiveC
     let inner = canvas.boxed(area, "Candidates");
     let said = explanation(choice, chosen);
     let rows = choice.candidates.len() as u16 + 2;
-    let [table, words] =
-        inner.layout(&Layout::vertical([Constraint::Length(rows), Constraint::Fill(1)]));
+    let [table, words] = in_rows(inner, [Length(rows), Fill(1)]);
     let row = |index: usize| {
         let candidate = &choice.candidates[index];
         let placed = chosen.and_then(|it| it.placed.iter().find(|it| it.name == candidate.name));
@@ -45,12 +45,8 @@ pub fn candidates(canvas: &mut Canvas, area: Rect, run: &LiveRun, choice: &LiveC
             Line::styled(error.unwrap_or_default(), style).right_aligned(),
         ]
     };
-    let widths = vec![
-        Constraint::Length(1),
-        Constraint::Fill(1),
-        Constraint::Length(if inner.width >= WIDE { 36 } else { 12 }),
-        Constraint::Length(26),
-    ];
+    let widths =
+        vec![Length(1), Fill(1), Length(if inner.width >= WIDE { 36 } else { 12 }), Length(26)];
     let header = ["", "candidate", "training", "released error (range)"];
     let header = header.map(Line::raw).to_vec();
     let count = choice.candidates.len();

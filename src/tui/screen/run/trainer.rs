@@ -1,9 +1,10 @@
 //! The steps of another trainer: its metrics, and its ε beside ours.
 
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::Constraint::Fill;
+use ratatui::layout::{Layout, Rect};
 
 use super::state::RunScreen;
-use crate::canvas::Canvas;
+use crate::canvas::{Canvas, in_columns};
 use crate::context::Context;
 use crate::live_elsewhere::TrainerSteps;
 use crate::privacy::accountant::round_up;
@@ -33,9 +34,8 @@ pub fn charts(
 ) {
     let (theme, glyphs, viewport) = (canvas.theme, canvas.glyphs, &screen.viewport);
     let shown = trained.metrics.len().min(MOST);
-    let [metrics, spent] =
-        area.layout(&Layout::horizontal([Constraint::Fill(2), Constraint::Fill(1)]));
-    let rows = metrics.layout_vec(&Layout::vertical(vec![Constraint::Fill(1); shown.max(1)]));
+    let [metrics, spent] = in_columns(area, [Fill(2), Fill(1)]);
+    let rows = metrics.layout_vec(&Layout::vertical(vec![Fill(1); shown.max(1)]));
     // The file does not say whether a metric may be published.
     if context.watch.is_sealed() || shown == 0 {
         let inner = canvas.boxed(metrics, "metrics");

@@ -1,13 +1,14 @@
 //! The picture of the Run screen: loss, stationarity gap and spend, live.
 
-use ratatui::layout::{Constraint, Layout, Margin, Rect};
+use ratatui::layout::Constraint::{Fill, Length, Max};
+use ratatui::layout::{Margin, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::state::{LOG, RUNS, RunScreen};
 use super::{choice, trainer};
-use crate::canvas::{Canvas, ListHit, bold, wrapped_lines};
+use crate::canvas::{Canvas, ListHit, bold, in_columns, in_rows, wrapped_lines};
 use crate::context::Context;
 use crate::data::Task;
 use crate::engine::Summary;
@@ -39,8 +40,8 @@ pub fn view(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Re
         Some(RUNS) => return run_list(screen, context, canvas, area),
         Some(LOG) => return event_log(screen, context, canvas, area, run),
         Some(_) => {
-            let rows = [Constraint::Length(2), Constraint::Fill(1)];
-            let [status, charts] = area.layout(&Layout::vertical(rows));
+            let rows = [Length(2), Fill(1)];
+            let [status, charts] = in_rows(area, rows);
             status_lines(screen, context, canvas, status, run);
             return match &run.choice {
                 Some(among) => choice::candidates(canvas, charts, run, among),
@@ -80,14 +81,17 @@ pub fn view(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Re
         results_rows
     };
     let head_rows = head_rows.min(room.saturating_sub(results_rows)).max(head_rows.min(3));
-    let [list, status, said, charts, results, log] = area.layout(&Layout::vertical([
-        Constraint::Length(list_rows),
-        Constraint::Length(2),
-        Constraint::Length(head_rows),
-        Constraint::Fill(1),
-        Constraint::Length(results_rows),
-        Constraint::Length(log_rows),
-    ]));
+    let [list, status, said, charts, results, log] = in_rows(
+        area,
+        [
+            Length(list_rows),
+            Length(2),
+            Length(head_rows),
+            Fill(1),
+            Length(results_rows),
+            Length(log_rows),
+        ],
+    );
     if several {
         run_list(screen, context, canvas, list);
     }
@@ -195,13 +199,8 @@ fn run_list(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Re
         ]
     };
     let names = context.runs.iter().map(|run| run.plan.chars().count() as u16 + 2);
-    let widths = [
-        Constraint::Max(names.max().unwrap_or(0).max(12)),
-        Constraint::Length(30),
-        Constraint::Length(9),
-        Constraint::Length(17),
-        Constraint::Length(9),
-    ];
+    let widths =
+        [Max(names.max().unwrap_or(0).max(12)), Length(30), Length(9), Length(17), Length(9)];
     let list = (RUNS, context.runs.len(), Some(screen.selected));
     let header = [" plan", "method", "state", "progress", "spent"].map(Line::raw).to_vec();
     canvas.list(area, (header, widths.to_vec()), list, row);
@@ -215,8 +214,7 @@ fn status_lines(
     run: &LiveRun,
 ) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
-    let [first, second] =
-        area.layout(&Layout::vertical([Constraint::Length(1), Constraint::Length(1)]));
+    let [first, second] = in_rows(area, [Length(1), Length(1)]);
     let state = run.state();
     let style = match state {
         "finished" => theme.good,
@@ -291,22 +289,22 @@ fn three_charts(
     let [loss, gap, spend] = if area.width >= 120 {
         // The growth of ε is also visible on a narrow chart.
         let spend = (area.width / 6).clamp(26, 36);
-        let widths = [Constraint::Fill(1), Constraint::Fill(1), Constraint::Length(spend)];
-        area.layout(&Layout::horizontal(widths))
+        let widths = [Fill(1), Fill(1), Length(spend)];
+        in_columns(area, widths)
     } else {
-        let [left, right] = area.layout(&Layout::horizontal([Constraint::Fill(1); 2]));
+        let [left, right] = in_columns(area, [Fill(1); 2]);
         // In so few rows two charts would show nothing, and the gauge shows the spending.
         let spend = u16::from(area.height >= LEAST_FOR_THREE);
-        let rows = [Constraint::Fill(1), Constraint::Fill(spend)];
-        let [above, below] = right.layout(&Layout::vertical(rows));
+        let rows = [Fill(1), Fill(spend)];
+        let [above, below] = in_rows(right, rows);
         [left, above, below]
     };
     // A few bars need few rows; ε gets the others.
     let corrected = run.curves.contains_key(&CORRECTIONS[0].0);
     let [gap, spend] = if corrected && area.width >= 120 {
         let right = gap.union(spend);
-        let rows = [Constraint::Length(CORRECTIONS.len() as u16 + 2), Constraint::Fill(1)];
-        right.layout(&Layout::vertical(rows))
+        let rows = [Length(CORRECTIONS.len() as u16 + 2), Fill(1)];
+        in_rows(right, rows)
     } else {
         [gap, spend]
     };
@@ -346,7 +344,7 @@ fn three_charts(
     let objective = if has(&losses) && !has(&objective) { losses } else { objective };
     let has_errors = has(&errors);
     if loss.height >= 14 && has_errors {
-        let [above, below] = loss.layout(&Layout::vertical([Constraint::Fill(1); 2]));
+        let [above, below] = in_rows(loss, [Fill(1); 2]);
         chart(screen, context, canvas, above, run, &errors);
         chart(screen, context, canvas, below, run, &objective);
     } else {
@@ -467,8 +465,8 @@ const LEAST_LARGE: u16 = 15;
 
 /// Draws a large number at the top of an area; returns the rest of the area.
 fn below_large(canvas: &mut Canvas, area: Rect, number: &str, about: &str, style: Style) -> Rect {
-    let rows = [Constraint::Length(large::ROWS + 1), Constraint::Fill(1)];
-    let [top, rest] = area.layout(&Layout::vertical(rows));
+    let rows = [Length(large::ROWS + 1), Fill(1)];
+    let [top, rest] = in_rows(area, rows);
     canvas.large(top, number, about, style);
     rest
 }
@@ -534,7 +532,7 @@ fn event_log(
         };
         vec![line]
     };
-    let columns = (Vec::new(), vec![Constraint::Fill(1)]);
+    let columns = (Vec::new(), vec![Fill(1)]);
     if focused && titled {
         canvas.list(area, columns, (LOG, visible.len(), Some(at)), row);
         return;
