@@ -4,10 +4,9 @@
 use crossterm::event::KeyEvent;
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
-use ratatui::layout::Constraint::{Fill, Length};
-use ratatui::layout::{Constraint, Flex, Layout, Rect};
+use ratatui::layout::{Constraint, Flex, Layout};
 use ratatui::style::{Modifier, Style};
-use ratatui::text::{Line, Span, Text};
+use ratatui::text::Text;
 use ratatui::widgets::{Block, Cell, Clear, Paragraph, Row, Table, TableState, Widget, Wrap};
 
 use super::keys::Command;
@@ -16,6 +15,11 @@ use super::theme::{Glyphs, Theme};
 use super::widgets::chart::Chart;
 use super::widgets::large;
 use super::widgets::viewport::Viewport;
+
+/// What is drawn on a canvas, and where.
+pub use ratatui::layout::Constraint::{Fill, Length};
+pub use ratatui::layout::Rect;
+pub use ratatui::text::{Line, Span};
 
 /// The positions of things on the last frame, for the mouse.
 #[derive(Debug, Default)]

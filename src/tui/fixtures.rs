@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::app::App;
 use super::context::{DatasetStatus, OpenPopup};
 use super::keymap;
-use super::live_ranking::{RankingSoFar, RankingWork};
+use super::live_ranking::RankingWork;
 use super::live_rehearsal::LiveRehearsal;
 use super::live_run::{Ended, LiveRun};
 use super::notice::Level;
@@ -47,18 +47,18 @@ use crate::privacy::ledger::{
     self, Account, AccountId, Book, Budget, Cause, DatasetRecord, Gap, Grant, RowOrder, RunId,
     RunOutcome, RunRecord, RunState, TotalStanding,
 };
-use crate::privacy::{CuratorOnly, NoiseSource, Private, Target, Watch};
+use crate::privacy::{CuratorOnly, NoiseSource, Private, Released, Target, Watch};
 use crate::rank::candidate_line::{
     Alongside, CandidateLine, CandidatePlace, Mean, MeanScores, Paired,
 };
 use crate::rank::comparison::Comparison;
-use crate::rank::{ReleasedError, ReleasedLine};
+use crate::rank::{Disclosed, ReleasedError, ReleasedLine};
 use crate::rehearsal::advice::Advice;
 use crate::rehearsal::{self, Player};
 use crate::session::dataset::ColumnKind;
 use crate::session::plan_field::PlanField;
 use crate::session::{ArchivedRun, Loaded, Workspace, archive, dataset, demo};
-use halflight_privacy_inside::openings::{OpenPrivate, OpenWatch};
+use halflight_privacy_inside::openings::{OpenPrivate, OpenReleased, OpenWatch};
 
 pub fn exact<T: Clone>(value: T) -> CuratorOnly<T> {
     let value = Private::new(value).curator(&Watch::open(), Clone::clone);
@@ -765,7 +765,7 @@ pub fn scenes() -> Vec<(&'static str, App)> {
                 let known = vec!["bikers".to_owned(), "hr".to_owned()];
                 let mut form =
                     DatasetForm::new(app.context.session.datasets[0].clone(), known, false);
-                form.focus = 2;
+                form.form.focus = 2;
                 form.paste("z");
                 app.context.popup = Some(OpenPopup::Dataset(Box::new(form)));
             }),
@@ -779,8 +779,10 @@ pub fn scenes() -> Vec<(&'static str, App)> {
         (
             "rank_winner",
             with(on(Tab::Rank), &|app| {
-                app.context.ranking.released =
-                    Some(RankingSoFar::Winner("autumn".to_owned(), summary().guarantee));
+                app.context.ranking.released = Some((
+                    Disclosed::Winner(Released::of_public("autumn".to_owned())),
+                    summary().guarantee,
+                ));
             }),
         ),
         (
@@ -800,7 +802,7 @@ pub fn scenes() -> Vec<(&'static str, App)> {
                     line("summer", 0.187, Some(0.106), 0.0),
                 ];
                 app.context.ranking.released =
-                    Some(RankingSoFar::Errors(lines, summary().guarantee));
+                    Some((Disclosed::Errors(Released::of_public(lines)), summary().guarantee));
             }),
         ),
         (
@@ -813,7 +815,7 @@ pub fn scenes() -> Vec<(&'static str, App)> {
                 };
                 let lines = vec![line("autumn", 0.5), line("summer", 0.27)];
                 app.context.ranking.released =
-                    Some(RankingSoFar::Table(lines, summary().guarantee));
+                    Some((Disclosed::Table(Released::of_public(lines)), summary().guarantee));
             }),
         ),
         ("plan_waiting", with(on(Tab::Plan), &|app| app.context.plan.waiting = true)),

@@ -12,7 +12,6 @@ use super::popup::picker::{Item, Picker};
 use super::popup::words::Words;
 use super::tab::Tab;
 use super::widgets::text_field::TextField;
-use crate::engine::Request;
 use crate::engine::look;
 use crate::glossary::{Explained, WORDS};
 
@@ -105,12 +104,7 @@ fn next_theme(app: &mut App) {
     app.theme = app.theme.next();
     app.context.inform(format!("theme: {}", app.theme.name));
     app.context.state.theme = Some(app.theme.name.clone());
-    remember(app);
-}
-
-fn remember(app: &mut App) {
-    let state = app.context.state.clone();
-    app.context.ask(Request::Remember(state));
+    app.context.remember_state();
 }
 
 /// Switches the line with the next step on or off permanently.
@@ -119,7 +113,7 @@ fn hints(app: &mut App) {
     app.context.state.no_hints = hidden;
     let text = if hidden { "no more hints; Ctrl-n brings them back" } else { "hints are shown" };
     app.context.inform(text);
-    remember(app);
+    app.context.remember_state();
 }
 
 /// The keys of a screen.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::notice::with_keys;
 use super::run_elsewhere::RunElsewhere;
+use super::widgets::shortened;
 use super::widgets::smoothing::PlotPoint;
 use super::widgets::track::{SmoothedTrack, Track};
 use crate::engine::choice::{ChoiceMoment, Chosen, METHOD, Offer};
@@ -140,15 +141,6 @@ pub enum Ended {
     Refused(Error),
     /// Another process executed it.
     Elsewhere,
-}
-
-/// A plan's name, short enough to leave room on a line.
-fn short(name: &str) -> String {
-    const MOST: usize = 36;
-    match name.chars().count() {
-        0..=MOST => name.to_owned(),
-        _ => name.chars().take(MOST - 1).chain(['…']).collect(),
-    }
 }
 
 impl LiveRun {
@@ -435,7 +427,8 @@ impl LiveRun {
         let summary = result.inspect_err(|error| self.refuse(error))?;
         let line = format!(
             "'{}' {}: ε {} at δ {:e} was spent",
-            short(&self.plan),
+            // Short enough to leave room on a line.
+            shortened(&self.plan, 36, "…"),
             summary.outcome.words(),
             round_up(summary.guarantee.epsilon, 3),
             summary.guarantee.delta

@@ -16,9 +16,8 @@ impl Context {
     /// Asks for the cost of letting private records choose among these plans.
     pub fn offer_choice(&mut self, plans: Vec<PlanDefinition>, target: Target) {
         let names = plans.iter().flat_map(|plan| plan.public.iter().chain([&plan.private]));
-        if let Some(name) = { names }.find(|name| self.is_loading(name)) {
-            let text = format!("'{name}' is still being read");
-            return self.warn(text);
+        if let Some(words) = self.being_read(names) {
+            return self.warn(words);
         }
         self.inform("working out the noise for all candidates…");
         self.ask(Request::OfferChoice { session: self.for_disk(), plans, target });

@@ -14,7 +14,6 @@ use crate::live_rehearsal::LiveRehearsal;
 use crate::live_run::LiveRun;
 use crate::methods;
 use crate::notice::{ErrorTopic, one_line};
-use crate::popup::question::Prompt;
 use crate::privacy::Target;
 use crate::privacy::ledger::Budget;
 use crate::rehearsal::Player;
@@ -78,10 +77,8 @@ impl Context {
     /// Lets public data play the private role for the shown plan. Nothing is spent.
     pub fn rehearse(&mut self) {
         let Some(plan) = self.shown_plan().cloned() else { return };
-        let mut names = std::iter::once(&plan.private).chain(&plan.public);
-        if let Some(name) = names.find(|name| self.is_loading(name)) {
-            let text = format!("'{name}' is still being read");
-            return self.warn(text);
+        if let Some(words) = self.being_read(std::iter::once(&plan.private).chain(&plan.public)) {
+            return self.warn(words);
         }
         self.rehearsal.stop();
         let (id, control) = (self.rehearsal.started + 1, Control::default());
@@ -252,13 +249,12 @@ impl Context {
         let help = "ε and δ that all runs on these records may spend together, now and later. \
                     These numbers are enough for this run only";
         let text = format!("{} {:e}", target.epsilon, target.delta);
-        let take = move |context: &mut Self, text: &str| {
+        self.prompt(title, help, &text, move |context, text| {
             let budget = parse_budget(text).map_err(|error| one_line(&error))?;
             context.set_budget(name.clone(), budget);
             then(context);
             Ok(())
-        };
-        self.prompt(Prompt::new(title, help, &text, take));
+        });
     }
 
     /// Sets the budget of a private dataset.

@@ -21,10 +21,9 @@ impl Context {
             return self
                 .warn("there is no public dataset to rank: add one on the Data screen (1, a)");
         }
-        let needed: Vec<&str> = names.into_iter().chain([private.as_str()]).collect();
-        if let Some(name) = needed.into_iter().find(|name| self.is_loading(name)) {
-            let text = format!("'{name}' is still being read");
-            return self.warn(text);
+        let needed: Vec<String> = names.into_iter().map(str::to_owned).chain([private]).collect();
+        if let Some(words) = self.being_read(&needed) {
+            return self.warn(words);
         }
         let (id, control) = (self.ranking.started + 1, Control::default());
         let work = RankingWork {

@@ -15,7 +15,6 @@ use crate::live_rehearsal::LiveRehearsal;
 use crate::live_run::LiveRun;
 use crate::notice::{ErrorTopic, Level};
 use crate::popup::file_browser::FileBrowser;
-use crate::popup::question::Prompt;
 use crate::session::Session;
 
 /// During a run of this length the user probably looks elsewhere.
@@ -172,12 +171,10 @@ impl Context {
     /// Collects the sweep in a directory that the user names.
     pub fn ask_for_sweep(&mut self) {
         let help = "the directory that `halflight sweep` printed, or its --into";
-        let take = |context: &mut Self, path: &str| {
+        self.ask_for("Collect a sweep", help, "", |context, path| {
             let sweep = SoughtSweep::At(path.into());
             context.ask(Request::Collect { sweep, give_up: false });
-            Ok(())
-        };
-        self.prompt(Prompt::new("Collect a sweep", help, "", take));
+        });
     }
 
     /// Tasks that have not ended can be given up, unless they are still at work.
@@ -242,6 +239,6 @@ impl Context {
         self.state.recent.truncate(MOST_RECENT);
         self.state.last_session = Some(absolute);
         self.session_path = Some(path);
-        self.ask(Request::Remember(self.state.clone()));
+        self.remember_state();
     }
 }

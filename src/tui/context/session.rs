@@ -6,9 +6,8 @@ use super::{Change, Context, DatasetStatus, OpenPopup};
 use crate::engine::Request;
 use crate::engine::lookup::Wanted;
 use crate::live_run::LiveRun;
-use crate::popup::Then;
-use crate::popup::picker::{Item, Picker};
-use crate::popup::question::{Prompt, QuestionPopup};
+use crate::popup::picker::Item;
+use crate::popup::question::QuestionPopup;
 use crate::session::{Session, WhenClosed, plan_name};
 
 impl Context {
@@ -41,15 +40,10 @@ impl Context {
             let known = self.on_disk.clone().map(Box::new);
             return self.ask_to_save(path, known);
         }
-        self.prompt(Prompt::new(
-            "Save the session",
-            "data files stay where they are; paths are relative to this file",
-            "session.ron",
-            |context: &mut Self, path| {
-                context.ask_to_save(path.into(), None);
-                Ok(())
-            },
-        ));
+        let help = "data files stay where they are; paths are relative to this file";
+        self.ask_for("Save the session", help, "session.ron", |context, path| {
+            context.ask_to_save(path.into(), None);
+        });
     }
 
     /// Saves, unless the file differs from the session that is `known`.
@@ -88,13 +82,11 @@ impl Context {
         let items = recent.into_iter().map(|path| {
             let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
             let folder = path.parent().map(|folder| folder.display().to_string());
-            let take: Then<Self> = Box::new(move |context| context.ask(Request::OpenSession(path)));
-            Item::new(name.unwrap_or_default(), folder.unwrap_or_default(), take)
+            let take = move |context: &mut Self| context.ask(Request::OpenSession(path));
+            Item::that(name.unwrap_or_default(), folder.unwrap_or_default(), take)
         });
-        let other: Then<Self> = Box::new(browse);
-        let other = Item::new("another one…", "browse, or type its path", other);
-        let items = items.chain([other]).collect();
-        self.popup = Some(OpenPopup::Pick(Picker::new("Open a session", items)));
+        let other = Item::that("another one…", "browse, or type its path", browse);
+        self.pick("Open a session", items.chain([other]).collect());
     }
 
     /// The session with the fingerprints of the public data that were read.

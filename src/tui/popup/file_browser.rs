@@ -2,13 +2,11 @@
 
 use std::path::PathBuf;
 
-use ratatui::layout::Constraint::{Fill, Length, Max};
-use ratatui::layout::Rect;
-use ratatui::text::{Line, Span};
+use ratatui::layout::Constraint::Max;
 use ratatui::widgets::Paragraph;
 
 use super::picker::{Item, Picker};
-use crate::canvas::{Canvas, in_columns, in_rows};
+use crate::canvas::{Canvas, Fill, Length, Line, Rect, Span, in_columns, in_rows};
 use crate::engine::lookup::{FirstCells, Listing, Schema, Wanted};
 use crate::error::Result;
 use crate::notice::one_line;

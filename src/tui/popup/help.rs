@@ -1,12 +1,9 @@
 //! The keys of a screen that match a search.
 
 use crossterm::event::{KeyCode, KeyEvent};
-use ratatui::layout::Constraint::{Fill, Length};
-use ratatui::layout::Rect;
-use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use crate::canvas::{Canvas, bold, broken, in_rows};
+use crate::canvas::{Canvas, Fill, Length, Line, Rect, Span, bold, broken, in_rows};
 use crate::fuzzy;
 use crate::keys::Key;
 use crate::widgets::text_field::{TextField, TextFieldView};

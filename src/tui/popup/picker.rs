@@ -1,11 +1,9 @@
 //! A list to choose from by typing a few letters.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use ratatui::layout::Constraint::{Fill, Length};
-use ratatui::layout::Rect;
-use ratatui::text::Line;
 
-use crate::canvas::{Canvas, in_columns, in_rows};
+use super::question::Then;
+use crate::canvas::{Canvas, Fill, Length, Line, Rect, in_columns, in_rows};
 use crate::fuzzy;
 use crate::widgets::text_field::{TextField, TextFieldView};
 
@@ -26,6 +24,17 @@ impl<T> Item<T> {
     pub fn new(title: impl Into<String>, detail: impl Into<String>, value: T) -> Self {
         let (title, detail) = (title.into(), detail.into());
         Self { title, detail, key: String::new(), also: String::new(), grey: false, value }
+    }
+}
+
+impl<C> Item<Then<C>> {
+    /// A choice that does something.
+    pub fn that(
+        title: impl Into<String>,
+        detail: impl Into<String>,
+        then: impl FnOnce(&mut C) + 'static,
+    ) -> Self {
+        Self::new(title, detail, Box::new(then))
     }
 }
 

@@ -1,11 +1,8 @@
 //! Questions: one for a yes, one for a line of text.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use ratatui::layout::Constraint::{Fill, Length};
-use ratatui::layout::Rect;
-use ratatui::text::{Line, Span};
 
-use crate::canvas::{Canvas, in_rows, wrapped_lines};
+use crate::canvas::{Canvas, Fill, Length, Line, Rect, Span, in_rows, wrapped_lines};
 use crate::widgets::text_field::{TextField, TextFieldView};
 
 const WIDTH: u16 = 64;

@@ -1,11 +1,7 @@
 //! Explains words: the words of a screen on the left, the explanation on the right.
 
-use ratatui::layout::Constraint::{Fill, Length};
-use ratatui::layout::Rect;
-use ratatui::text::Line;
-
 use super::picker::{Item, Picker};
-use crate::canvas::{Canvas, bold, in_columns, in_rows};
+use crate::canvas::{Canvas, Fill, Length, Line, Rect, bold, in_columns, in_rows};
 use crate::glossary::Explained;
 
 #[derive(Debug)]

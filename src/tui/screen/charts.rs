@@ -2,7 +2,6 @@
 
 use super::Screen;
 use crate::context::Context;
-use crate::engine::Request;
 use crate::widgets::viewport::Viewport;
 
 fn look<S: Screen>(
@@ -16,15 +15,10 @@ fn look<S: Screen>(
 }
 
 pub fn log_axis<S: Screen>(screen: &mut S, context: &mut Context) {
-    let mut log = None;
-    look(screen, context, |viewport, _| {
-        viewport.log = !viewport.log;
-        log = Some(viewport.log);
-    });
-    if let Some(log) = log {
-        context.state.log_axis = log;
-        context.ask(Request::Remember(context.state.clone()));
-    }
+    let Some((viewport, _)) = screen.charts(context) else { return };
+    viewport.log = !viewport.log;
+    context.state.log_axis = viewport.log;
+    context.remember_state();
 }
 
 pub fn smooth<S: Screen>(screen: &mut S, context: &mut Context) {

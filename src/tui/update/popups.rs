@@ -11,7 +11,7 @@ use crate::context::{Context, OpenPopup};
 use crate::engine::Request;
 use crate::engine::lookup::Wanted;
 use crate::error::{Error, Result};
-use crate::popup::export_form::{ExportForm, ExportFormat};
+use crate::popup::export_form::ExportForm;
 use crate::popup::file_browser::{BrowserItem, FileBrowser};
 use crate::popup::question::Prompt;
 use crate::screenshot::{TerminalColours, svg};
@@ -142,15 +142,16 @@ fn take_file(context: &mut Context, files: Box<FileBrowser>) {
 }
 
 fn export(app: &mut App, form: Box<ExportForm>) {
-    let path = form.path.text().trim().to_owned();
+    let path = form.path().to_owned();
     if path.is_empty() {
         app.context.popup = Some(OpenPopup::Export(form));
         return;
     }
-    let exact = form.exact.unwrap_or(false);
-    let text = match form.format {
-        ExportFormat::Csv => Ok(export::sheet(app, exact).unwrap_or_default().csv()),
-        ExportFormat::Svg => picture(app, exact),
+    let exact = form.is_exact();
+    let text = if form.is_picture() {
+        picture(app, exact)
+    } else {
+        Ok(export::sheet(app, exact).unwrap_or_default().csv())
     };
     match text {
         Ok(text) => app.context.ask(Request::Export { path: path.into(), text }),

@@ -19,16 +19,15 @@ use crate::engine::{Moment, Request};
 use crate::error::{Action, Error};
 use crate::evaluation::Evaluation;
 use crate::fixtures::{self, archived};
-use crate::live_ranking::RankingSoFar;
 use crate::notice::Level;
-use crate::privacy::Watch;
-use crate::rank::RankStep;
+use crate::privacy::{Released, Watch};
+use crate::rank::{Disclosed, RankStep};
 use crate::screen::run::LOG;
 use crate::session::Session;
 use crate::session::steering::Wish;
 use crate::tab::Tab;
 use crate::view::view;
-use halflight_privacy_inside::openings::OpenWatch;
+use halflight_privacy_inside::openings::{OpenReleased, OpenWatch};
 
 fn press(app: &mut App, keys: &str) -> Vec<Effect> {
     let mut effects = Vec::new();
@@ -374,8 +373,8 @@ fn a_private_ranking_that_is_refused_leaves_the_exact_table_and_both_stand_side_
     let event = JobEvent::Ended(Box::new(Err(Error::refused("over the budget"))));
     update(&mut app, Message::Reports(vec![DeskReport::Ranking(1, event)]), &Hits::default());
     assert_eq!(ranked(&app).len(), 4);
-    let winner = RankingSoFar::Winner("spring".to_owned(), fixtures::summary().guarantee);
-    app.context.ranking.released = Some(winner);
+    let winner = Disclosed::Winner(Released::of_public("spring".to_owned()));
+    app.context.ranking.released = Some((winner, fixtures::summary().guarantee));
     let chosen = |app: &App| app.screens.rank.chosen(&app.context);
     assert_eq!(chosen(&app).as_deref(), Some("spring"));
     press(&mut app, "b");

@@ -1,13 +1,12 @@
 //! The picture of the state. Pure: a state and an area give a picture and its clickable places.
 
 use ratatui::Frame;
-use ratatui::layout::Constraint::{Fill, Length};
-use ratatui::layout::Rect;
-use ratatui::text::{Line, Span};
 use ratatui::widgets::Clear;
 
 use super::app::App;
-use super::canvas::{Canvas, Hits, in_columns, in_rows, wrapped_lines};
+use super::canvas::{
+    Canvas, Fill, Hits, Length, Line, Rect, Span, in_columns, in_rows, wrapped_lines,
+};
 use super::notice::Level;
 use super::tab::Tab;
 use super::widgets::text_field::TextFieldView;

@@ -97,6 +97,17 @@ impl<'a> Chart<'a> {
         self
     }
 
+    /// Adds a curve in the style of its marker.
+    pub fn curve(
+        self,
+        (name, slot): (&'a str, usize),
+        curator: bool,
+        points: impl Into<TrackView<'a>>,
+    ) -> Self {
+        let style = self.theme.series(slot);
+        self.series(SeriesView { name, style, curator, points: points.into(), slot })
+    }
+
     /// A decimal logarithmic y axis; values that are not positive become gaps.
     pub fn log(mut self, log: bool) -> Self {
         self.log = log;

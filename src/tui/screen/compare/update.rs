@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::state::CompareScreen;
-use crate::context::Context;
+use super::CompareScreen;
+use crate::context::{Context, OpenPopup};
 use crate::engine::Request;
 use crate::keys::{also, show};
 use crate::live_run::LiveRun;
@@ -78,12 +78,11 @@ fn reverse(screen: &mut CompareScreen, context: &mut Context) {
 fn tag(screen: &mut CompareScreen, context: &mut Context) {
     let Some(ArchivedRun { id, tag, .. }) = selected(screen, context) else { return };
     let help = "a remark on this run, kept in its directory; empty removes it";
-    let mut prompt = Prompt::new("Tag", help, &tag, move |context: &mut Context, tag| {
+    let prompt = Prompt::new("Tag", help, &tag, move |context: &mut Context, tag| {
         context.ask(Request::TagRun { run: id.clone(), tag: tag.to_owned() });
         Ok(())
     });
-    prompt.may_be_empty = true;
-    context.prompt(prompt);
+    context.popup = Some(OpenPopup::Prompt(Prompt { may_be_empty: true, ..prompt }));
 }
 
 fn delete(screen: &mut CompareScreen, context: &mut Context) {
@@ -116,15 +115,9 @@ fn report(screen: &mut CompareScreen, context: &mut Context) {
     }
     let help = "an HTML page with public and released numbers only; the path is relative to the \
         session";
-    context.prompt(Prompt::new(
-        "Write a report",
-        help,
-        "report.html",
-        move |context: &mut Context, path| {
-            context.ask(Request::Report { runs: runs.clone(), path: path.into() });
-            Ok(())
-        },
-    ));
+    context.ask_for("Write a report", help, "report.html", move |context, path| {
+        context.ask(Request::Report { runs: runs.clone(), path: path.into() });
+    });
 }
 
 /// Asks for the rows, then for the file for the answers.
@@ -132,18 +125,19 @@ fn predict(screen: &mut CompareScreen, context: &mut Context) {
     let Some(run) = selected(screen, context) else { return };
     let help = "a file with the columns of the model's data; the path is relative to the session";
     let title = "Predict the rows of which file?";
-    context.prompt(Prompt::new(title, help, "", move |context: &mut Context, data| {
+    context.ask_for(title, help, "", move |context, data| {
         let (run, data) = (run.id.clone(), PathBuf::from(data));
         let help = "a new file, .csv or .parquet; predictions are as private as the rows";
-        let title = "Write the predictions";
-        let take = move |context: &mut Context, output: &str| {
-            let (run, data, output) = (run.clone(), data.clone(), output.into());
-            context.ask(Request::Predict { run, data, output });
-            Ok(())
-        };
-        context.prompt(Prompt::new(title, help, "predictions.csv", take));
-        Ok(())
-    }));
+        context.ask_for(
+            "Write the predictions",
+            help,
+            "predictions.csv",
+            move |context, output| {
+                let (run, data, output) = (run.clone(), data.clone(), output.into());
+                context.ask(Request::Predict { run, data, output });
+            },
+        );
+    });
 }
 
 fn go_on(screen: &mut CompareScreen, context: &mut Context) {
@@ -166,5 +160,5 @@ fn take_settings(screen: &mut CompareScreen, context: &mut Context) {
 fn set_width(screen: &mut CompareScreen, context: &mut Context, width: u16) {
     screen.width = width.clamp(WIDTHS[0], WIDTHS[1]);
     context.state.run_column = Some(screen.width);
-    context.ask(Request::Remember(context.state.clone()));
+    context.remember_state();
 }

@@ -2,13 +2,12 @@
 
 use std::path::PathBuf;
 
-use super::state::{DATASETS, DataScreen, ROWS};
-use crate::context::{Context, OpenPopup};
-use crate::data::Role;
+use super::{DATASETS, DataScreen, ROWS};
+use crate::context::Context;
+use crate::data::{DatasetDefinition, Role};
 use crate::engine::Request;
 use crate::engine::lookup::Wanted;
 use crate::keys::{also, show};
-use crate::popup::dataset_form::DatasetForm;
 use crate::screen::Keys;
 
 #[rustfmt::skip] // a table reads best as one
@@ -28,10 +27,8 @@ pub const KEYS: Keys<DataScreen> = &[
 
 fn edit(screen: &mut DataScreen, context: &mut Context) {
     let Some(definition) = screen.definition(context).cloned() else { return };
-    let loaded = context.loaded(&definition.name);
-    let known = loaded.map(|loaded| loaded.columns.iter().map(|it| it.name.clone()).collect());
-    let form = DatasetForm::new(definition, known.unwrap_or_default(), false);
-    context.popup = Some(OpenPopup::Dataset(Box::new(form)));
+    let columns = context.columns(&definition.name);
+    context.open_form(definition, &columns, false);
 }
 
 fn split(screen: &mut DataScreen, context: &mut Context) {
@@ -43,15 +40,17 @@ fn split(screen: &mut DataScreen, context: &mut Context) {
     context.ask(Request::Dividers { dataset: name, watch });
 }
 
+/// Opens a form for a new dataset with the settings of this one.
 fn copy(screen: &mut DataScreen, context: &mut Context) {
-    if let Some(definition) = screen.definition(context).cloned() {
-        context.copy_dataset(&definition);
+    if let Some(from) = screen.definition(context) {
+        let (copy, columns) = (from.clone(), context.columns(&from.name));
+        context.open_form(DatasetDefinition { fingerprint: None, ..copy }, &columns, true);
     }
 }
 
 fn same_for_all(screen: &mut DataScreen, context: &mut Context) {
-    if let Some(name) = screen.definition(context).map(|it| it.name.clone()) {
-        context.same_for_all(&name);
+    if let Some(from) = screen.definition(context).cloned() {
+        context.same_for_all(&from);
     }
 }
 

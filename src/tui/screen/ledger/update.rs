@@ -1,6 +1,6 @@
 //! The keys of the Ledger screen.
 
-use super::state::LedgerScreen;
+use super::LedgerScreen;
 use crate::context::Context;
 use crate::context::budget::{ALLOW, parse_budget};
 use crate::data::Role;
@@ -9,7 +9,6 @@ use crate::engine::desk::SoughtSweep;
 use crate::engine::lookup::RunLife;
 use crate::keys::{also, show};
 use crate::notice::one_line;
-use crate::popup::question::Prompt;
 use crate::privacy::ledger::Gap;
 use crate::screen::Keys;
 
@@ -43,12 +42,11 @@ fn set_budget(screen: &mut LedgerScreen, context: &mut Context) {
     let help = format!(
         "ε and δ for all runs together, now and later, such as: 4 1e-5. δ of 1/n and more needs: {ALLOW}"
     );
-    let take = move |context: &mut Context, text: &str| {
+    context.prompt(title, help, &text.unwrap_or_default(), move |context, text| {
         let budget = parse_budget(text).map_err(|error| one_line(&error))?;
         context.set_budget(name.clone(), budget);
         Ok(())
-    };
-    context.prompt(Prompt::new(title, help, &text.unwrap_or_default(), take));
+    });
 }
 
 fn certify(screen: &mut LedgerScreen, context: &mut Context) {
@@ -56,15 +54,11 @@ fn certify(screen: &mut LedgerScreen, context: &mut Context) {
         return context.inform("nothing has been spent yet, so there is nothing to certify");
     };
     let path = format!("certificate-{}.json", account.0);
-    context.prompt(Prompt::new(
-        "Write a certificate of everything spent",
-        "file, relative to the session; it names no data, only the account",
-        &path,
-        move |context: &mut Context, path| {
-            context.ask(Request::Certify { account: account.clone(), path: path.into() });
-            Ok(())
-        },
-    ));
+    let title = "Write a certificate of everything spent";
+    let help = "file, relative to the session; it names no data, only the account";
+    context.ask_for(title, help, &path, move |context, path| {
+        context.ask(Request::Certify { account: account.clone(), path: path.into() });
+    });
 }
 
 /// Collects a waiting sweep: the selected one if it waits, or one that the user names.

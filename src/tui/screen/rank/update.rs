@@ -1,12 +1,11 @@
 //! The keys of the Rank screen.
 
-use super::state::RankScreen;
+use super::RankScreen;
 use crate::context::Context;
 use crate::data::Role;
 use crate::engine::ranking::Manner;
 use crate::keys::{also, show};
 use crate::notice::Level;
-use crate::popup::question::Prompt;
 use crate::privacy::Target;
 use crate::rank::Selector;
 use crate::screen::Keys;
@@ -66,7 +65,7 @@ fn release_direction(_: &mut RankScreen, context: &mut Context) {
 
 /// Asks for ε first, and then whether to spend it.
 fn rank_privately(context: &mut Context, title: &str, help: &str, manner: fn(Target) -> Manner) {
-    context.prompt(Prompt::new(title, help, "0.5", move |context, text| {
+    context.prompt(title, help, "0.5", move |context, text| {
         let target = target(context, text).ok_or("type ε, or ε and δ, such as: 0.5 1e-6")?;
         let session = &context.session;
         let private = session.ranking.private_name(session).unwrap_or_default();
@@ -76,7 +75,7 @@ fn rank_privately(context: &mut Context, title: &str, help: &str, manner: fn(Tar
         );
         context.confirm(text, "release", move |context| context.rank(manner(target)));
         Ok(())
-    }));
+    });
 }
 
 /// "ε" or "ε δ"; without a δ, that of the private dataset's budget.

@@ -1,11 +1,8 @@
 //! A choice among plans, live: the candidates, the progress of each, and the released values.
 
-use ratatui::layout::Constraint::{Fill, Length};
-use ratatui::layout::Rect;
 use ratatui::style::Style;
-use ratatui::text::{Line, Span};
 
-use crate::canvas::{Canvas, bold, in_rows};
+use crate::canvas::{Canvas, Fill, Length, Line, Rect, Span, bold, in_rows};
 use crate::engine::choice::{Chosen, PUBLIC_ALONE};
 use crate::evaluation::words::RELEASED;
 use crate::glossary;

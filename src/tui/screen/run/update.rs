@@ -1,6 +1,6 @@
 //! The keys of the Run screen.
 
-use super::state::{RUNS, RunScreen};
+use super::{RUNS, RunScreen};
 use crate::context::Context;
 use crate::engine::Request;
 use crate::keys::{also, show};
