@@ -7,6 +7,7 @@ use super::keys::{Binding, Key, also, shown};
 use super::screen::{self, Screen};
 use super::tab::{Pane, Tab, each_screen};
 use super::theme::{Glyphs, Theme};
+use super::widgets::viewport::Viewport;
 use crate::session::Session;
 
 pub struct App {
@@ -161,6 +162,14 @@ impl App {
         }
     }
 
+    /// Changes the view of the screen's charts.
+    pub fn look(&mut self, change: impl FnOnce(&mut Viewport, (f64, f64))) {
+        let (screen, context) = self.screen_mut();
+        if let Some((viewport, whole)) = screen.charts(context) {
+            change(viewport, whole);
+        }
+    }
+
     /// The focused part of the screen.
     pub fn pane(&self) -> Option<Pane> {
         self.screen().focus(&self.context)
@@ -194,7 +203,7 @@ impl App {
     }
 
     pub fn start_filter(&mut self) {
-        match self.screen().filtered() {
+        match self.screen().panes(&self.context).into_iter().find(|pane| pane.filters) {
             Some(pane) => {
                 self.filtering = true;
                 self.focus_on(pane);

@@ -328,22 +328,21 @@ impl<'a, 'b> Canvas<'a, 'b> {
     /// Names and values, one pair per line. A value that is too long for a line of `room` cells
     /// continues below its start.
     pub fn pairs<'p>(&self, pairs: &[(&'p str, String)], room: u16) -> Vec<Line<'p>> {
-        let width = pairs.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+        let width = usize::from(longest(pairs.iter().map(|(name, _)| name)));
         let room = usize::from(room).saturating_sub(width + 1).max(SHORTEST_VALUE);
-        let lines = |(name, value): &(&'p str, String)| {
-            let parts = broken(value, room).into_iter().enumerate();
-            let line = |(part, text): (usize, String)| {
+        let mut lines = Vec::new();
+        for (name, value) in pairs {
+            for (part, text) in broken(value, room).into_iter().enumerate() {
                 let name = if part == 0 { *name } else { "" };
                 let padding = " ".repeat(width - name.chars().count() + 1);
-                Line::from(vec![
+                lines.push(Line::from(vec![
                     Span::styled(name, self.theme.muted),
                     Span::raw(padding),
                     Span::styled(text, self.theme.text),
-                ])
-            };
-            parts.map(line).collect::<Vec<_>>()
-        };
-        pairs.iter().flat_map(lines).collect()
+                ]));
+            }
+        }
+        lines
     }
 
     /// Replaces what an ASCII terminal cannot show, cell by cell.
@@ -408,28 +407,19 @@ fn snug<'r>(
     if count > MOST_MEASURED || !widths.iter().any(|it| matches!(it, Fill(_))) {
         return (header, widths);
     }
-    let mut longest = vec![0; widths.len()];
-    let mut measure = |cells: &Cells| {
-        for (cell, longest) in cells.iter().zip(&mut longest) {
-            *longest = (*longest).max(cell.width());
-        }
+    let rows: Vec<Cells> = (0..count).map(row).collect();
+    let longest = |column: usize| {
+        let cells = std::iter::once(&header).chain(&rows).filter_map(|cells| cells.get(column));
+        cells.map(|cell| cell.width() as u16).max().unwrap_or(0)
     };
-    measure(&header);
-    (0..count).for_each(|place| measure(&row(place)));
-    let needed: Vec<Constraint> = widths
-        .iter()
-        .zip(longest)
-        .map(|(width, longest)| match width {
-            Fill(_) => Length(longest.min(usize::from(u16::MAX)) as u16),
-            other => *other,
-        })
-        .collect();
-    let lengths = needed.iter().map(|width| match width {
-        Length(length) => usize::from(*length) + 1,
-        _ => usize::from(u16::MAX),
+    let needed = widths.iter().enumerate().map(|(column, width)| match width {
+        Fill(_) => longest(column),
+        Length(length) => *length,
+        _ => u16::MAX,
     });
-    if lengths.sum::<usize>() <= usize::from(room) + 1 {
-        (header, needed)
+    let needed: Vec<u16> = needed.collect();
+    if needed.iter().map(|width| usize::from(*width) + 1).sum::<usize>() <= usize::from(room) + 1 {
+        (header, needed.into_iter().map(Length).collect())
     } else {
         (header, widths)
     }
@@ -439,11 +429,9 @@ fn snug<'r>(
 /// least one line.
 pub fn broken(text: &str, room: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
-    let letters = |word: &str| word.chars().collect::<Vec<_>>();
     let pieces = text.split_whitespace().flat_map(|word| {
-        let pieces: Vec<String> =
-            letters(word).chunks(room.max(1)).map(|piece| piece.iter().collect()).collect();
-        pieces
+        let letters: Vec<char> = word.chars().collect();
+        letters.chunks(room.max(1)).map(String::from_iter).collect::<Vec<_>>()
     });
     for word in pieces {
         match lines.last_mut() {
@@ -456,6 +444,11 @@ pub fn broken(text: &str, room: usize) -> Vec<String> {
         }
     }
     lines
+}
+
+/// The number of letters of the longest text.
+pub fn longest<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> u16 {
+    texts.into_iter().map(|text| text.as_ref().chars().count() as u16).max().unwrap_or(0)
 }
 
 /// Parts of an area, from top to bottom.

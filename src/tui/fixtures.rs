@@ -124,6 +124,15 @@ fn first_preview() -> Preview {
     }
 }
 
+/// Selects the first field of the shown plan for which this holds.
+pub fn select_field(app: &mut App, wanted: impl Fn(&PlanField) -> bool) {
+    let screen = &mut app.screens.plan;
+    screen.unfolded = true;
+    let lines = screen.lines(&app.context.session.plans[app.context.plan.index]);
+    let place = lines.iter().position(|field| field.as_ref().is_some_and(&wanted));
+    screen.field = place.unwrap_or(usize::MAX);
+}
+
 /// A method that projects on public directions, with their number being chosen.
 fn choosing_directions() -> App {
     let mut app = priced();
@@ -131,8 +140,7 @@ fn choosing_directions() -> App {
     "pillar".clone_into(&mut plan.method);
     plan.settings.clear();
     let key = |field: &PlanField| matches!(field, PlanField::Setting(it) if it.key == "components");
-    let plan = plan.clone();
-    app.screens.plan.select_field(&plan, key);
+    select_field(&mut app, key);
     let mut preview = preview();
     let shares = (1..=64).map(|k| 1.0 - (f64::from(64 - k) / 64.0).powi(6)).collect();
     let outside = (1..=64).map(|k| (f64::from(64 - k) / 64.0).powi(3)).collect();
@@ -348,7 +356,7 @@ pub fn choosing() -> App {
     let mut app = priced();
     app.context.tab = Tab::Run;
     let offer = offer();
-    let mut run = LiveRun::choosing(1, &offer, Control::default()).unwrap();
+    let mut run = LiveRun::choosing(1, offer.clone(), Control::default()).unwrap();
     run.hear_choice(JobEvent::Moment(ChoiceMoment::Granted {
         run: RunId("20260101-000001-choice".to_owned()),
         each: offer.each,

@@ -158,16 +158,12 @@ pub fn help(tab: Tab, config_file: Option<String>) -> Help {
 /// Every command: those of this screen first, then those of the others.
 pub fn palette(here: Tab) -> Picker<Command> {
     let elsewhere = Tab::ALL.iter().filter(|tab| **tab != here).flat_map(|tab| of(*tab));
-    let items = of(here).chain(everywhere()).chain(elsewhere).map(|(command, key)| Item {
-        title: match command.tab.filter(|tab| *tab != here) {
+    let items = of(here).chain(everywhere()).chain(elsewhere).map(|(command, key)| {
+        let title = match command.tab.filter(|tab| *tab != here) {
             Some(tab) => format!("{}: {}", tab.title(), key.name),
             None => key.name.to_owned(),
-        },
-        detail: key.help.to_owned(),
-        key: key.shown(),
-        also: String::new(),
-        grey: false,
-        value: command,
+        };
+        Item { key: key.shown(), ..Item::new(title, key.help, command) }
     });
     Picker::new("Commands", items.collect())
 }

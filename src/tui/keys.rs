@@ -31,25 +31,15 @@ pub struct Binding<F: 'static> {
     pub call: F,
 }
 
-type KeyNames = &'static [&'static str];
+type Text = &'static str;
 
 /// A binding that the hint bar shows.
-pub const fn show<F: Copy>(
-    keys: KeyNames,
-    name: &'static str,
-    help: &'static str,
-    call: F,
-) -> Binding<F> {
+pub const fn show<F: Copy>(keys: &'static [Text], name: Text, help: Text, call: F) -> Binding<F> {
     Binding { key: Key { keys, name, hint: true, help }, call }
 }
 
 /// A binding that only the help and the palette show.
-pub const fn also<F: Copy>(
-    keys: KeyNames,
-    name: &'static str,
-    help: &'static str,
-    call: F,
-) -> Binding<F> {
+pub const fn also<F: Copy>(keys: &'static [Text], name: Text, help: Text, call: F) -> Binding<F> {
     Binding { key: Key { keys, name, hint: false, help }, call }
 }
 

@@ -50,7 +50,6 @@ pub mod live_run;
 pub mod notice;
 pub mod popup;
 pub mod run_column;
-mod run_elsewhere;
 pub mod screen;
 pub mod tab;
 pub mod terminal;

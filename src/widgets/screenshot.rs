@@ -10,6 +10,10 @@
 use std::fmt::Write;
 
 use ratatui::buffer::{Buffer, Cell, CellWidth};
+use ratatui::style::Color::{
+    Black, Blue, Cyan, DarkGray, Gray, Green, LightBlue, LightCyan, LightGreen, LightMagenta,
+    LightRed, LightYellow, Magenta, Red, White, Yellow,
+};
 use ratatui::style::{Color, Modifier};
 
 use crate::plot::svg::escaped;
@@ -69,31 +73,22 @@ impl TerminalColours {
     }
 
     fn resolve(&self, color: Color, default: Rgb) -> Rgb {
-        let named = match color {
+        let place = match color {
             Color::Reset => return default,
             Color::Rgb(r, g, b) => return (r, g, b),
             Color::Indexed(index) if index >= 16 => return indexed_rgb(index),
             Color::Indexed(index) => usize::from(index),
-            Color::Black => 0,
-            Color::Red => 1,
-            Color::Green => 2,
-            Color::Yellow => 3,
-            Color::Blue => 4,
-            Color::Magenta => 5,
-            Color::Cyan => 6,
-            Color::Gray => 7,
-            Color::DarkGray => 8,
-            Color::LightRed => 9,
-            Color::LightGreen => 10,
-            Color::LightYellow => 11,
-            Color::LightBlue => 12,
-            Color::LightMagenta => 13,
-            Color::LightCyan => 14,
-            Color::White => 15,
+            named => NAMED.as_flattened().iter().position(|it| *it == named).unwrap_or(0),
         };
-        self.ansi[named]
+        self.ansi[place]
     }
 }
+
+/// The named colours in the order of their numbers.
+const NAMED: [[Color; 8]; 2] = [
+    [Black, Red, Green, Yellow, Blue, Magenta, Cyan, Gray],
+    [DarkGray, LightRed, LightGreen, LightYellow, LightBlue, LightMagenta, LightCyan, White],
+];
 
 /// The look of the letters of a cell, with reversal applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,13 +123,10 @@ impl CellLook {
         if self.modifier.contains(Modifier::ITALIC) {
             attributes += " font-style=\"italic\"";
         }
-        let decorations =
-            [(Modifier::UNDERLINED, "underline"), (Modifier::CROSSED_OUT, "line-through")];
-        let decorations: Vec<&str> = decorations
-            .into_iter()
-            .filter(|(modifier, _)| self.modifier.contains(*modifier))
-            .map(|(_, name)| name)
-            .collect();
+        let mut decorations =
+            vec![(Modifier::UNDERLINED, "underline"), (Modifier::CROSSED_OUT, "line-through")];
+        decorations.retain(|(modifier, _)| self.modifier.contains(*modifier));
+        let decorations: Vec<&str> = decorations.into_iter().map(|(_, name)| name).collect();
         if !decorations.is_empty() {
             let _ = write!(attributes, " text-decoration=\"{}\"", decorations.join(" "));
         }
@@ -363,22 +355,12 @@ impl Paths {
         let code = c as u32;
         match c {
             '\u{2800}'..='\u{28FF}' => {
-                // Bit by bit as Unicode numbers the dots: 1-3 left, 4-6 right, 7, 8.
-                const PLACES: [(f64, f64); 8] = [
-                    (0.0, 0.0),
-                    (0.0, 1.0),
-                    (0.0, 2.0),
-                    (1.0, 0.0),
-                    (1.0, 1.0),
-                    (1.0, 2.0),
-                    (0.0, 3.0),
-                    (1.0, 3.0),
-                ];
-                for (bit, (x, y)) in PLACES.into_iter().enumerate() {
-                    if code & (1 << bit) != 0 {
-                        let at = (left + (x + 0.5) * CELL.0 / 2.0, top + (y + 0.5) * CELL.1 / 4.0);
-                        self.shapes(ink, Pen::Dots).push(CellShape::Dot { at });
-                    }
+                // Unicode numbers the dots 1-3 left, 4-6 right, and 7 and 8 below them.
+                for bit in (0..8).filter(|bit| code & (1 << bit) != 0) {
+                    let (x, y) = if bit < 6 { (bit / 3, bit % 3) } else { (bit - 6, 3) };
+                    let (x, y) = (f64::from(x) + 0.5, f64::from(y) + 0.5);
+                    let at = (left + x * CELL.0 / 2.0, top + y * CELL.1 / 4.0);
+                    self.shapes(ink, Pen::Dots).push(CellShape::Dot { at });
                 }
             }
             '▀' => fill(1.0, 0.0, 0.0, 1.0, 0.5),
@@ -550,7 +532,7 @@ mod tests {
     fn named_indexed_and_true_colours_reach_the_picture() {
         let paper = TerminalColours::dark();
         let colors =
-            [Color::Red, Color::Indexed(9), Color::Indexed(166), Color::Rgb(1, 2, 3), Color::Reset];
+            [Red, Color::Indexed(9), Color::Indexed(166), Color::Rgb(1, 2, 3), Color::Reset];
         let expected = [paper.ansi[1], paper.ansi[9], (0xD7, 0x5F, 0), (1, 2, 3), paper.foreground];
         for (color, expected) in colors.into_iter().zip(expected) {
             let out = picture(vec![Line::from("x").style(Style::new().fg(color))]);

@@ -100,15 +100,9 @@ impl<'a> TrackView<'a> {
     }
 }
 
-impl<'a> From<&'a [PlotPoint]> for TrackView<'a> {
-    fn from(points: &'a [PlotPoint]) -> Self {
-        Self { points, blocks: &[] }
-    }
-}
-
-impl<'a> From<&'a Vec<PlotPoint>> for TrackView<'a> {
-    fn from(points: &'a Vec<PlotPoint>) -> Self {
-        points.as_slice().into()
+impl<'a, P: AsRef<[PlotPoint]> + ?Sized> From<&'a P> for TrackView<'a> {
+    fn from(points: &'a P) -> Self {
+        Self { points: points.as_ref(), blocks: &[] }
     }
 }
 

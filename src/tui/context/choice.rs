@@ -46,7 +46,7 @@ impl Context {
 
     fn choose(&mut self, offer: Offer) {
         let (id, control) = self.next_job();
-        let Some(run) = LiveRun::choosing(id, &offer, control.clone()) else { return };
+        let Some(run) = LiveRun::choosing(id, offer.clone(), control.clone()) else { return };
         self.runs.push(run);
         self.note(Change::Launched);
         self.notice = None;

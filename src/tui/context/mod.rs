@@ -371,8 +371,7 @@ impl Context {
 
     /// The number of runs and rankings under way.
     pub fn working(&self) -> usize {
-        let is_at_work = |run: &&LiveRun| run.is_ours() && !run.has_ended();
-        let runs = self.runs.iter().filter(is_at_work).count();
+        let runs = self.runs.iter().filter(|run| run.is_at_work()).count();
         runs + usize::from(self.ranking.work.is_some())
     }
 

@@ -100,22 +100,20 @@ impl Context {
         let Some(advice) = advice else {
             return self.inform("there is no advice yet: r rehearses the plan, for free");
         };
-        match advice.to_take() {
-            Some(player) if player.spends() || self.rehearsal.work.is_none() => {
-                self.session.plans[self.plan.index].take_player(player);
-                self.changed();
-                let what = match player {
-                    Player::PublicOnly => {
-                        "took public data alone: at this ε a private run is not worth its ε; u \
-                         undoes it"
-                    }
-                    _ => "took the advised method; u undoes it",
-                };
-                self.inform(what);
-                self.ask_preview();
+        let is_over = self.rehearsal.work.is_none();
+        let Some(player) = advice.to_take().filter(|player| player.spends() || is_over) else {
+            let text = "so far the rehearsal advises public data alone: wait for its end";
+            return self.inform(text);
+        };
+        self.session.plans[self.plan.index].take_player(player);
+        self.changed();
+        self.inform(match player {
+            Player::PublicOnly => {
+                "took public data alone: at this ε a private run is not worth its ε; u undoes it"
             }
-            _ => self.inform("so far the rehearsal advises public data alone: wait for its end"),
-        }
+            _ => "took the advised method; u undoes it",
+        });
+        self.ask_preview();
     }
 
     /// The advice of rehearsals for a plan's data, from this session of work or an earlier one.

@@ -144,28 +144,28 @@ impl Context {
             self.quit = true;
             return;
         }
-        let working = self.working();
-        let text = if working > 0 {
-            let runs = match working {
-                1 if self.ranking.work.is_some() => "A ranking is".to_owned(),
-                1 => "A run is".to_owned(),
-                many => format!("{many} runs are"),
-            };
-            let more = if self.can_leave_running() {
-                " Or g: quit, and it continues in a process of its own."
-            } else {
-                ""
-            };
-            format!("{runs} under way. Stop and quit? What has been spent stays spent.{more}")
-        } else if self.unsaved && self.demo.is_none() {
-            "The session has changes that are not saved. Quit without them? (s saves)".to_owned()
-        } else {
-            return self.leave();
+        let (working, can_leave) = (self.working(), self.can_leave_running());
+        let text = match working {
+            0 if self.unsaved && self.demo.is_none() => {
+                "The session has changes that are not saved. Quit without them? (s saves)"
+                    .to_owned()
+            }
+            0 => return self.leave(),
+            _ => {
+                let runs = match working {
+                    1 if self.ranking.work.is_some() => "A ranking is".to_owned(),
+                    1 => "A run is".to_owned(),
+                    many => format!("{many} runs are"),
+                };
+                let more = " Or g: quit, and it continues in a process of its own.";
+                let more = if can_leave { more } else { "" };
+                format!("{runs} under way. Stop and quit? What has been spent stays spent.{more}")
+            }
         };
         let mut question = QuestionPopup::new(text, "quit", Self::leave);
         if working == 0 {
             question.other = Some(('s', Box::new(Self::save)));
-        } else if self.can_leave_running() {
+        } else if can_leave {
             question.other = Some(('g', Box::new(Self::leave_running)));
         }
         self.popup = Some(OpenPopup::Question(question));
@@ -174,8 +174,7 @@ impl Context {
     /// Whether all current work can continue without the interface: runs of plans, in a permanent
     /// workspace.
     fn can_leave_running(&self) -> bool {
-        let at_work = |run: &&LiveRun| run.is_ours() && !run.has_ended();
-        let mut runs = self.runs.iter().filter(at_work);
+        let mut runs = self.runs.iter().filter(|run| run.is_at_work());
         let is_alone = self.ranking.work.is_none() && self.demo.is_none();
         is_alone && !self.queue.working && runs.all(|run| run.choice.is_none())
     }
@@ -238,6 +237,6 @@ impl Context {
     /// nothing.
     fn must_settle(&self) -> bool {
         let ranks = self.ranking.work.as_ref().is_some_and(|work| work.privately && work.begun);
-        ranks || self.runs.iter().any(|run| run.is_ours() && !run.has_ended())
+        ranks || self.runs.iter().any(LiveRun::is_at_work)
     }
 }

@@ -3,7 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::question::Then;
-use crate::canvas::{Canvas, Fill, Length, Line, Rect, in_columns, in_rows};
+use crate::canvas::{Canvas, Fill, Length, Line, Rect, in_columns, in_rows, longest};
 use crate::fuzzy;
 use crate::widgets::text_field::{TextField, TextFieldView};
 
@@ -145,10 +145,8 @@ impl<T> Picker<T> {
             canvas.render(Line::styled("nothing matches", theme.muted), area);
             return;
         }
-        let widest = |text: fn(&Item<T>) -> &str| {
-            matches.iter().map(|item| text(item).chars().count()).max().unwrap_or(0) as u16
-        };
-        let (keys, titles) = (widest(|item| &item.key), widest(|item| &item.title));
+        let keys = longest(matches.iter().map(|item| &item.key));
+        let titles = longest(matches.iter().map(|item| &item.title));
         let described = matches.iter().any(|item| !item.detail.is_empty());
         let title = if described { Length(titles.min(area.width * 2 / 5)) } else { Fill(1) };
         let detail = if described { Fill(1) } else { Length(0) };

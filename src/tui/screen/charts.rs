@@ -4,11 +4,7 @@ use super::Screen;
 use crate::context::Context;
 use crate::widgets::viewport::Viewport;
 
-fn look<S: Screen>(
-    screen: &mut S,
-    context: &Context,
-    change: impl FnOnce(&mut Viewport, (f64, f64)),
-) {
+fn look<S: Screen>(screen: &mut S, context: &Context, change: fn(&mut Viewport, (f64, f64))) {
     if let Some((viewport, whole)) = screen.charts(context) {
         change(viewport, whole);
     }

@@ -82,16 +82,6 @@ pub trait Screen {
         false
     }
 
-    /// The list that a filter shortens.
-    fn filtered(&self) -> Option<Pane> {
-        None
-    }
-
-    /// Whether a second click on this part does what Enter does.
-    fn enters_on_click(&self, _pane: Pane) -> bool {
-        false
-    }
-
     /// Sorts by the column with this head; a second time in reverse order.
     fn sort_by(&mut self, _head: &str) {}
 
@@ -145,6 +135,17 @@ fn toned(theme: &Theme, tone: Tone) -> Style {
         Tone::Good => theme.good,
         Tone::Unsure => theme.text,
         Tone::Bad => theme.error,
+    }
+}
+
+/// The style of a run's state in the archive or the ledger.
+fn of_state(theme: &Theme, state: &str) -> Style {
+    match state {
+        "finished" => theme.good,
+        "running" => theme.accent,
+        "paused" | "missing" | "unseen" | "reserved" | "claimed" => theme.warning,
+        "stopped" | "not begun" => theme.text,
+        _ => theme.error,
     }
 }
 

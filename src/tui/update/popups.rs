@@ -12,7 +12,7 @@ use crate::engine::Request;
 use crate::engine::lookup::Wanted;
 use crate::error::{Error, Result};
 use crate::popup::export_form::ExportForm;
-use crate::popup::file_browser::{BrowserItem, FileBrowser};
+use crate::popup::file_browser::FileBrowser;
 use crate::popup::question::Prompt;
 use crate::screenshot::{TerminalColours, svg};
 use crate::theme::ThemeBackground;
@@ -122,14 +122,14 @@ fn take_file(context: &mut Context, files: Box<FileBrowser>) {
         Wanted::Sessions => Request::OpenSession(path),
     };
     let request = match files.picker.chosen().map(|item| &item.value) {
-        Some(BrowserItem::Directory(name)) => {
-            let request = Request::Browse(files.directory.join(name), wanted);
+        Some(entry) if entry.is_directory => {
+            let request = Request::Browse(files.directory.join(&entry.name), wanted);
             context.popup = Some(OpenPopup::Files(files));
             request
         }
-        Some(BrowserItem::File(name)) => {
-            context.inform(format!("reading {name}…"));
-            take(files.directory.join(name))
+        Some(entry) => {
+            context.inform(format!("reading {}…", entry.name));
+            take(files.directory.join(&entry.name))
         }
         // Nothing matches, so the typed text may be a path.
         None if !typed.is_empty() => take(typed.into()),

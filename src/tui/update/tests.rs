@@ -644,9 +644,8 @@ fn a_key_without_effect_says_so() {
 #[test]
 fn a_key_that_can_do_nothing_to_a_field_says_why() {
     let mut app = fixtures::priced();
-    let plan = app.context.session.plans[0].clone();
     let on = |app: &mut App, name: &str| {
-        app.screens.plan.select_field(&plan, |field| field.name() == name);
+        fixtures::select_field(app, |field| field.name() == name);
     };
     let said =
         |app: &App| app.context.notice.as_ref().map(|it| it.text.clone()).unwrap_or_default();
@@ -766,8 +765,7 @@ fn what_is_typed_into_an_automatic_field_takes_the_place_of_that_word() {
     let mut app = fixtures::loaded();
     press(&mut app, "3");
     "cnvx_adap".clone_into(&mut app.context.session.plans[0].method);
-    let plan = app.context.session.plans[0].clone();
-    app.screens.plan.select_field(&plan, |field| field.name() == "radius Λ");
+    fixtures::select_field(&mut app, |field| field.name() == "radius Λ");
     let radius = |app: &App| app.context.session.plans[0].settings.get("lambda").cloned();
     press(&mut app, "\n25\n");
     assert_eq!(radius(&app), Some(crate::methods::Value::Number(25.0)));

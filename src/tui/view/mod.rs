@@ -1,6 +1,7 @@
 //! The picture of the state. Pure: a state and an area give a picture and its clickable places.
 
 use ratatui::Frame;
+use ratatui::layout::Margin;
 use ratatui::widgets::Clear;
 
 use super::app::App;
@@ -69,8 +70,7 @@ fn tutorial_strip(app: &App, canvas: &mut Canvas, area: Rect) {
     ];
     canvas.render(Line::from(parts), title);
     let words = tutorial.text(&app.context).replace('◆', canvas.glyphs.curator);
-    let inner = Rect { x: text.x + 1, width: text.width.saturating_sub(2), ..text };
-    canvas.wrapped(words, app.theme.text, inner);
+    canvas.wrapped(words, app.theme.text, text.inner(Margin::new(1, 0)));
 }
 
 fn too_small(app: &App, canvas: &mut Canvas, area: Rect) {
@@ -96,22 +96,16 @@ fn tabs(app: &App, canvas: &mut Canvas, area: Rect) {
         let style = if tab == app.context.tab { app.theme.selection } else { app.theme.text };
         spans.push(Span::styled(text, style));
     }
-    let mut state = Vec::new();
-    if app.maximised {
-        state.push("z: back");
-    }
-    if app.context.watch.is_sealed() {
-        state.push("sealed");
-    }
-    match app.context.working() {
-        0 => {}
-        _ => state.push("running"),
-    }
-    if app.context.demo.is_some() {
-        state.push("demo");
-    } else if app.context.unsaved {
-        state.push("unsaved");
-    }
+    let context = &app.context;
+    let mut state = vec![
+        (app.maximised, "z: back"),
+        (context.watch.is_sealed(), "sealed"),
+        (context.working() > 0, "running"),
+        (context.demo.is_some(), "demo"),
+        (context.demo.is_none() && context.unsaved, "unsaved"),
+    ];
+    state.retain(|(holds, _)| *holds);
+    let mut state: Vec<&str> = state.into_iter().map(|(_, word)| word).collect();
     canvas.render(Line::from(spans), area);
     let room = area.right().saturating_sub(x);
     let right = |state: &[&str]| format!("{} ", state.join(" "));

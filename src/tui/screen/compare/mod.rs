@@ -26,7 +26,7 @@ use crate::widgets::viewport::Viewport;
 /// The width of the first column, until the user changes it.
 pub const USUAL_WIDTH: u16 = 24;
 
-pub const ARCHIVE: Pane = Pane::list("archive");
+pub const ARCHIVE: Pane = Pane { filters: true, enters: true, ..Pane::list("archive") };
 /// The selected run, or the differences between the pinned ones.
 pub const DETAILS: Pane = Pane::scrolled("details");
 
@@ -340,14 +340,6 @@ impl Screen for CompareScreen {
 
     fn step_out(&mut self, _: &mut Context) -> bool {
         self.viewport.step_out()
-    }
-
-    fn filtered(&self) -> Option<Pane> {
-        Some(ARCHIVE)
-    }
-
-    fn enters_on_click(&self, pane: Pane) -> bool {
-        pane == ARCHIVE
     }
 
     fn charts(&mut self, context: &Context) -> Option<(&mut Viewport, (f64, f64))> {

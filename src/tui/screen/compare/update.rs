@@ -6,7 +6,6 @@ use super::CompareScreen;
 use crate::context::{Context, OpenPopup};
 use crate::engine::Request;
 use crate::keys::{also, show};
-use crate::live_run::LiveRun;
 use crate::popup::question::Prompt;
 use crate::run_column::RunColumn;
 use crate::screen::{Keys, charts};
@@ -88,8 +87,7 @@ fn tag(screen: &mut CompareScreen, context: &mut Context) {
 fn delete(screen: &mut CompareScreen, context: &mut Context) {
     let Some(run) = selected(screen, context) else { return };
     let id = run.id.clone();
-    let is_at_work = |live: &LiveRun| live.is_ours() && !live.has_ended();
-    if context.runs.iter().any(|live| is_at_work(live) && live.run.as_ref() == Some(&id)) {
+    if context.runs.iter().any(|live| live.is_at_work() && live.run.as_ref() == Some(&id)) {
         return context.warn("this run is still under way: stop it first");
     }
     // The deletion itself also refuses this: a run of another process may have begun since.

@@ -2,13 +2,13 @@
 
 use super::{ARCHIVE, CompareScreen, DETAILS, Quantity, USUAL_WIDTH};
 use crate::canvas::{
-    Canvas, Fill, Length, Line, Rect, Span, fitting, in_columns, in_rows, sort_mark,
+    Canvas, Fill, Length, Line, Rect, Span, fitting, in_columns, in_rows, longest, sort_mark,
 };
 use crate::context::Context;
 use crate::methods::{Series, source_words};
 use crate::privacy::Watch;
 use crate::run_column::RunColumn;
-use crate::screen::toned;
+use crate::screen::{of_state, toned};
 use crate::session::ArchivedRun;
 use crate::session::archive::{
     DIED, GIVEN_UP, MISSING, best, best_of_all, curve, epsilon, last_further, one_epsilon,
@@ -80,26 +80,21 @@ fn archive(shown: Shown, canvas: &mut Canvas, area: Rect) {
 /// The width that a column needs; numbers are not cut. Names are cut at `names` letters.
 fn width_of(shown: Shown, column: RunColumn, names: u16) -> u16 {
     let Shown { screen, context, runs, .. } = shown;
-    let longest = |least: u16| {
-        let texts = runs.iter().map(|run| column.text(run, &context.watch));
-        texts.map(|text| text.chars().count() as u16).fold(least, u16::max)
-    };
+    let widest = longest(runs.iter().map(|run| column.text(run, &context.watch)));
     match column {
         // The user can make it wider or narrower.
         RunColumn::Plan if screen.width != USUAL_WIDTH => screen.width,
-        RunColumn::Plan => longest(4).min(names),
+        RunColumn::Plan => widest.max(4).min(names),
         // A method is recognised by its first words.
-        RunColumn::Method => longest(6).min(if names == LONGEST_NAME { names } else { 18 }),
+        RunColumn::Method => widest.max(6).min(if names == LONGEST_NAME { names } else { 18 }),
         RunColumn::Time => 16,
-        RunColumn::Epsilon | RunColumn::Delta => longest(3),
-        RunColumn::Score | RunColumn::PublicLast | RunColumn::Outcome => longest(8),
-        RunColumn::PublicBest => longest(11),
-        RunColumn::PrivateBest => longest(14),
-        RunColumn::PrivateLast | RunColumn::Steps => longest(9),
-        RunColumn::NoPrivacy | RunColumn::Further(_) => {
-            longest(column.title().chars().count() as u16)
-        }
-        RunColumn::Tag => longest(4).min(14),
+        RunColumn::Epsilon | RunColumn::Delta => widest.max(3),
+        RunColumn::Score | RunColumn::PublicLast | RunColumn::Outcome => widest.max(8),
+        RunColumn::PublicBest => widest.max(11),
+        RunColumn::PrivateBest => widest.max(14),
+        RunColumn::PrivateLast | RunColumn::Steps => widest.max(9),
+        RunColumn::NoPrivacy | RunColumn::Further(_) => widest.max(longest([column.title()])),
+        RunColumn::Tag => widest.max(4).min(14),
         RunColumn::Run => 42,
     }
 }
@@ -115,29 +110,6 @@ const OF_A_TASK: [RunColumn; 5] = [
 
 /// The columns that fit, chosen by weight, in the order of the table, with their widths.
 fn columns_that_fit(shown: Shown, room: u16) -> (Vec<RunColumn>, Vec<u16>) {
-    const BY_WEIGHT: [RunColumn; 21] = [
-        RunColumn::Plan,
-        RunColumn::Epsilon,
-        RunColumn::Score,
-        RunColumn::PublicLast,
-        RunColumn::PrivateLast,
-        RunColumn::Outcome,
-        RunColumn::Method,
-        RunColumn::Time,
-        RunColumn::Steps,
-        RunColumn::Tag,
-        RunColumn::PublicBest,
-        RunColumn::PrivateBest,
-        RunColumn::NoPrivacy,
-        RunColumn::Delta,
-        RunColumn::Further(Series::PrivateAbsoluteError),
-        RunColumn::Further(Series::PublicAbsoluteError),
-        RunColumn::Further(Series::PrivateAuc),
-        RunColumn::Further(Series::PrivateBalancedAccuracy),
-        RunColumn::Further(Series::PublicAuc),
-        RunColumn::Further(Series::PublicBalancedAccuracy),
-        RunColumn::Run,
-    ];
     let Shown { runs, context, .. } = shown;
     let visible = RunColumn::shown(!context.watch.is_sealed());
     let has = |column: RunColumn| match column {
@@ -145,7 +117,7 @@ fn columns_that_fit(shown: Shown, room: u16) -> (Vec<RunColumn>, Vec<u16>) {
         RunColumn::Tag => runs.iter().any(|run| !run.tag.is_empty()),
         other => other.has_any(runs, &context.watch),
     };
-    let mut by_weight = BY_WEIGHT.to_vec();
+    let mut by_weight = RunColumn::by_weight();
     if shown.screen.is_board {
         // A stable sort: the others stay in their order.
         let of_a_task = |column: &RunColumn| OF_A_TASK.iter().position(|it| it == column);
@@ -199,8 +171,7 @@ fn runs_table(shown: Shown, canvas: &mut Canvas, area: Rect) {
     for (column, cell) in columns.iter().zip(&mut cells) {
         if matches!(column, RunColumn::Plan | RunColumn::Method | RunColumn::Tag) {
             let texts = order.iter().map(|index| column.text(&runs[*index], &context.watch));
-            let texts = texts.map(|text| text.chars().count() as u16);
-            let more = texts.max().unwrap_or(0).saturating_sub(*cell).min(left);
+            let more = longest(texts).saturating_sub(*cell).min(left);
             (*cell, left) = (*cell + more, left - more);
         }
     }
@@ -223,13 +194,7 @@ fn cell<'a>(theme: &Theme, run: &ArchivedRun, column: RunColumn, watch: &Watch) 
     let text = column.text(run, watch);
     let style = match column {
         _ if column.is_exact() => theme.curator,
-        RunColumn::Outcome => match run.outcome.as_str() {
-            "finished" => theme.good,
-            "running" => theme.accent,
-            "paused" | "missing" | "unseen" => theme.warning,
-            "stopped" | "not begun" => theme.text,
-            _ => theme.error,
-        },
+        RunColumn::Outcome => of_state(theme, &run.outcome),
         _ => theme.text,
     };
     let line = Line::styled(text, style);
@@ -317,8 +282,7 @@ fn differences(shown: Shown, canvas: &mut Canvas, area: Rect) {
     if differences.is_empty() {
         return canvas.empty(inner, &["All pinned runs have the same settings and data."]);
     }
-    let names = differences.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-    let mut widths = vec![Length(names as u16)];
+    let mut widths = vec![Length(longest(differences.iter().map(|(name, _)| name)))];
     widths.extend(pinned.iter().map(|_| Fill(1)));
     let mut header = vec![Line::raw("")];
     let mark = |slot| Line::styled(glyphs.series(slot), theme.series(slot));

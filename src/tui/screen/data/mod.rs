@@ -13,7 +13,7 @@ use crate::glossary::Explained;
 use crate::session::Loaded;
 use crate::tab::Pane;
 
-pub const DATASETS: Pane = Pane::list("datasets");
+pub const DATASETS: Pane = Pane { filters: true, enters: true, ..Pane::list("datasets") };
 /// Rows of the selected dataset.
 pub const ROWS: Pane = Pane::scrolled("rows");
 /// The facts about the selected dataset.
@@ -177,13 +177,5 @@ impl Screen for DataScreen {
 
     fn step_out(&mut self, context: &mut Context) -> bool {
         context.peeked.take().is_some()
-    }
-
-    fn filtered(&self) -> Option<Pane> {
-        Some(DATASETS)
-    }
-
-    fn enters_on_click(&self, pane: Pane) -> bool {
-        pane == DATASETS
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{DATASETS, DETAILS, DataScreen, ROWS, RowsShown};
 use crate::canvas::{
-    Canvas, Fill, Length, Line, ListHit, Rect, Span, in_columns, in_rows, wrapped_lines,
+    Canvas, Fill, Length, Line, ListHit, Rect, Span, in_columns, in_rows, longest, wrapped_lines,
 };
 use crate::context::{Context, DatasetStatus};
 use crate::data::table::FileEnding;
@@ -71,31 +71,27 @@ fn datasets(screen: &DataScreen, context: &Context, canvas: &mut Canvas, area: R
     let wide = area.width >= 100;
     let visible = DataScreen::visible(context);
     // Names get the room they need, as long as the filters keep some.
-    let name = |index: &usize| context.session.datasets[*index].name.chars().count() as u16;
-    let names = visible.iter().map(name).fold(4, u16::max).min((area.width / 3).max(15));
-    let label = |index: &usize| {
-        let label = context.session.datasets[*index].label.as_ref();
-        label.map_or(4, |label| label.chars().count() as u16)
-    };
-    let labels = visible.iter().map(label).fold(5, u16::max).min(if wide { 16 } else { 9 });
+    let shown = || visible.iter().map(|index| &context.session.datasets[*index]);
+    let names = longest(shown().map(|it| &it.name)).clamp(4, (area.width / 3).max(15));
+    let labels = longest(shown().map(|it| it.label.as_deref().unwrap_or("none")));
+    let labels = labels.clamp(5, if wide { 16 } else { 9 });
+    let check = format!("check {}", glyphs.curator);
     let row = |place: usize| {
         let dataset = &context.session.datasets[visible[place]];
         let (size, columns, state, style) = match context.datasets.get(&dataset.name) {
             Some(DatasetStatus::Ready { loaded, .. }) => {
                 let (state, style) = match loaded.exact_unusable(&context.watch) {
-                    None => ("ready".to_owned(), theme.good),
-                    Some(_) => (format!("check {}", glyphs.curator), theme.curator),
+                    None => ("ready", theme.good),
+                    Some(_) => (check.as_str(), theme.curator),
                 };
                 (loaded.rows.to_string(), loaded.columns.len().to_string(), state, style)
             }
-            Some(DatasetStatus::Failed(_)) => {
-                (String::new(), String::new(), "failed".to_owned(), theme.error)
-            }
+            Some(DatasetStatus::Failed(_)) => (String::new(), String::new(), "failed", theme.error),
             Some(DatasetStatus::Loading(share)) => {
                 let percent = format!("{:.0} %", (share * 100.0).floor());
-                (percent, String::new(), "reading".to_owned(), theme.warning)
+                (percent, String::new(), "reading", theme.warning)
             }
-            None => (String::new(), String::new(), String::new(), theme.muted),
+            None => (String::new(), String::new(), "", theme.muted),
         };
         let role = match dataset.role {
             Role::Private => Span::styled("private", theme.warning),
@@ -108,7 +104,7 @@ fn datasets(screen: &DataScreen, context: &Context, canvas: &mut Canvas, area: R
             Line::raw(columns).right_aligned(),
             Line::raw(dataset.label.clone().unwrap_or_else(|| "none".to_owned())),
             Line::raw(dataset.filter.clone().unwrap_or_else(|| "all rows".to_owned())),
-            Line::styled(state, style),
+            Line::styled(state.to_owned(), style),
         ]
     };
     // If persons are protected, persons are counted.
@@ -304,8 +300,7 @@ fn columns(
         let cells = [Span::raw(column.name.clone()), Span::styled(column.holds(), theme.muted)];
         cells.into_iter().chain([use_of(&column.name)]).map(Line::from).collect()
     };
-    let names = loaded.columns.iter().map(|column| column.name.chars().count() as u16);
-    let names = names.max().unwrap_or(0).clamp(6, 40);
+    let names = longest(loaded.columns.iter().map(|column| &column.name)).clamp(6, 40);
     let widths = [names, 6, 8].map(Length).to_vec();
     let header = ["column", "kind", "use"].map(Line::raw).to_vec();
     let _ = canvas.table(list, (header, widths), (loaded.columns.len(), None), row);
@@ -338,8 +333,8 @@ fn rows(screen: &DataScreen, canvas: &mut Canvas, area: Rect, shown: RowsShown) 
     let from = screen.column.min(names.len().saturating_sub(1));
     let mut columns = Vec::new();
     for (column, name) in names.iter().enumerate().skip(from) {
-        let cells = visible.clone().map(|row| cell(row, column).chars().count());
-        let width = cells.max().unwrap_or(0).max(name.chars().count()).clamp(1, WIDEST);
+        let cells = visible.clone().map(|row| cell(row, column)).chain([(*name).to_owned()]);
+        let width = usize::from(longest(cells)).clamp(1, WIDEST);
         if width > room && !columns.is_empty() {
             break;
         }

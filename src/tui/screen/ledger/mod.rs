@@ -19,7 +19,7 @@ use crate::text_table::Sheet;
 use crate::{fuzzy, methods};
 
 pub const ACCOUNTS: Pane = Pane::list("accounts");
-pub const ENTRIES: Pane = Pane::list("entries");
+pub const ENTRIES: Pane = Pane { filters: true, ..Pane::list("entries") };
 
 #[derive(Debug, Default)]
 pub struct LedgerScreen {
@@ -231,10 +231,6 @@ impl Screen for LedgerScreen {
             let count = context.book.as_ref().map_or(0, |book| book.accounts.len());
             self.selected = self.selected.min(count.saturating_sub(1));
         }
-    }
-
-    fn filtered(&self) -> Option<Pane> {
-        Some(ENTRIES)
     }
 
     fn sheet(&self, context: &Context, _: &Watch) -> Option<Sheet> {

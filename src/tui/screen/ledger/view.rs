@@ -3,7 +3,7 @@
 use ratatui::widgets::Paragraph;
 
 use super::{ACCOUNTS, ENTRIES, ENTRY_HEADER, LedgerScreen, state_words};
-use crate::canvas::{Canvas, Fill, Length, Line, Rect, Span, in_rows, wrapped_lines};
+use crate::canvas::{Canvas, Fill, Length, Line, Rect, Span, in_rows, longest, wrapped_lines};
 use crate::context::Context;
 use crate::engine::lookup::{Digest, EntryDigest, MOST_RUNS};
 use crate::glossary;
@@ -11,6 +11,7 @@ use crate::methods::Series;
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::{Account, Gap, RunRecord, RunState, TotalStanding};
 use crate::run_column::RunColumn;
+use crate::screen::of_state;
 use crate::session::archive::last_further;
 use crate::theme::Theme;
 use crate::widgets::gauge::{BudgetGauge, GaugeOf};
@@ -142,19 +143,16 @@ fn spending(shown: Shown, canvas: &mut Canvas, area: Rect) {
         }
         row
     };
-    let longest = |column: usize, least: u16| {
-        let lengths = cells.iter().map(|cells| cells[column].chars().count() as u16);
-        lengths.fold(least, u16::max)
-    };
+    let widest = |column: usize| longest(cells.iter().map(|cells| &cells[column]));
     // Names get the room that numbers do not need.
-    let state_width = longest(6, 11).min(entries.width / 3);
+    let state_width = widest(6).max(11).min(entries.width / 3);
     let mut widths = vec![
         Length(if narrow { 11 } else { 16 }),
         Fill(1),
         Length(7),
-        Length(longest(3, 1)),
+        Length(widest(3).max(1)),
         Length(7),
-        Length(longest(5, 5)),
+        Length(widest(5).max(5)),
         Length(state_width),
     ];
     let mut header = ENTRY_HEADER.map(Line::raw).to_vec();
@@ -326,16 +324,9 @@ fn bought_by(context: &Context, canvas: &mut Canvas, area: Rect, run: &RunRecord
 
 fn state_line<'a>(theme: &Theme, run: &RunRecord, digest: &EntryDigest) -> Line<'a> {
     let words = state_words(run, digest);
-    let style = match words {
-        "running" => theme.accent,
-        "reserved" | "claimed" => theme.warning,
-        "finished" => theme.good,
-        "stopped" => theme.text,
-        _ => theme.error,
-    };
     let peeked = matches!(run.state, RunState::Settled { peeked: true, .. });
     Line::from(vec![
-        Span::styled(words, style),
+        Span::styled(words, of_state(theme, words)),
         Span::styled(if peeked { " ◆" } else { "" }, theme.curator),
     ])
 }

@@ -21,7 +21,7 @@ use form::{FormField, PlanField, fields};
 #[cfg(test)]
 pub use update::presets;
 
-pub const FIELDS: Pane = Pane::list("fields");
+pub const FIELDS: Pane = Pane { enters: true, ..Pane::list("fields") };
 pub const QUEUE: Pane = Pane::list("queue");
 /// The cost of the plan, or its expected result.
 pub const COST: Pane = Pane::scrolled("cost");
@@ -92,15 +92,6 @@ impl PlanScreen {
     /// The selected field; none on the line that unfolds the rest.
     pub fn field(&self, context: &Context) -> Option<PlanField> {
         self.lines(context.shown_plan()?).get(self.field).copied().flatten()
-    }
-
-    /// Selects the first field for which this holds.
-    #[cfg(test)]
-    pub fn select_field(&mut self, plan: &PlanDefinition, wanted: impl Fn(&PlanField) -> bool) {
-        self.unfolded = true;
-        let lines = self.lines(plan);
-        let place = lines.iter().position(|field| field.as_ref().is_some_and(&wanted));
-        self.field = place.unwrap_or(usize::MAX);
     }
 }
 
@@ -195,10 +186,6 @@ impl Screen for PlanScreen {
             }
             _ => {}
         }
-    }
-
-    fn enters_on_click(&self, pane: Pane) -> bool {
-        pane == FIELDS
     }
 
     fn type_key(&mut self, key: KeyEvent, context: &mut Context) -> bool {

@@ -4,7 +4,7 @@ use super::expect::expectations;
 use super::form::{FormField, PlanField};
 use super::{COST, FIELDS, PlanScreen, QUEUE};
 use crate::canvas::{
-    Canvas, Fill, Length, Line, ListHit, Rect, Span, bold, in_columns, in_rows, scrolled,
+    Canvas, Fill, Length, Line, ListHit, Rect, Span, bold, in_columns, in_rows, longest, scrolled,
     wrapped_lines,
 };
 use crate::context::Context;
@@ -82,10 +82,10 @@ fn form_width(screen: &PlanScreen, plan: &PlanDefinition, room: u16) -> u16 {
     let least = if room >= 120 { 62 } else { 42 };
     let lines = screen.lines(plan);
     let fields = lines.iter().flatten();
-    let names = fields.clone().map(|field| field.name().chars().count()).max().unwrap_or(0);
-    let values = fields.map(|field| value_of(*field, plan).chars().count()).max().unwrap_or(0);
+    let names = longest(fields.clone().map(|field| field.name()));
+    let values = longest(fields.map(|field| value_of(*field, plan)));
     // Marks, arrows and borders take eight.
-    ((names + values + 8) as u16).clamp(least, least.max(room * 2 / 5))
+    (names + values + 8).clamp(least, least.max(room * 2 / 5))
 }
 
 /// The value of a field in the form.
@@ -159,8 +159,7 @@ fn form(Shown { screen, context, plan }: Shown, canvas: &mut Canvas, area: Rect)
     let first = scrolled(screen.field, rows.height, lines.len());
     let selected = Some(screen.field);
     canvas.hits.lists.push(ListHit { area: rows, first, pane: FIELDS, selected });
-    let names = lines.iter().flatten().map(|field| field.name().chars().count());
-    let names = names.max().unwrap_or(0) as u16;
+    let names = longest(lines.iter().flatten().map(|field| field.name()));
     for (line, index) in rows.rows().zip(first..lines.len()) {
         let [name, value] = in_columns(line, [Length(names + 2), Fill(1)]);
         let chosen = index == screen.field;

@@ -56,6 +56,8 @@ pub enum RankColumn {
     Error,
     Elsewhere,
     Verdict,
+    /// The bar of a score, after its column.
+    Bar,
 }
 
 impl RankColumn {
@@ -71,31 +73,24 @@ impl RankColumn {
         Self::Verdict,
     ];
 
-    pub fn title(self) -> &'static str {
+    /// The title, the word in the glossary, and the width if it is fixed.
+    fn facts(self) -> (&'static str, &'static str, Option<u16>) {
         match self {
-            Self::Rank => "#",
-            Self::Name => "dataset",
-            Self::Energy => "energy ↑",
-            Self::Distance => "distance ↓",
-            Self::Unlabelled => "discrepancy ↓",
-            Self::Labelled => "with labels ↓",
-            Self::Error => "error ↓",
-            Self::Elsewhere => "elsewhere ↓",
-            Self::Verdict => "verdict",
+            Self::Rank => ("#", "ranking", Some(2)),
+            Self::Name => ("dataset", "ranking", None),
+            Self::Energy => ("energy ↑", "energy", Some(13)),
+            Self::Distance => ("distance ↓", "distance", Some(13)),
+            Self::Unlabelled => ("discrepancy ↓", "discrepancy", Some(14)),
+            Self::Labelled => ("with labels ↓", "labelled discrepancy", Some(14)),
+            Self::Error => ("error ↓", "public model's error", Some(13)),
+            Self::Elsewhere => ("elsewhere ↓", "error elsewhere", Some(12)),
+            Self::Verdict => ("verdict", "ranking", None),
+            Self::Bar => ("", "", None),
         }
     }
 
-    /// Word of the column in the glossary.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Rank | Self::Name | Self::Verdict => "ranking",
-            Self::Energy => "energy",
-            Self::Distance => "distance",
-            Self::Unlabelled => "discrepancy",
-            Self::Labelled => "labelled discrepancy",
-            Self::Error => "public model's error",
-            Self::Elsewhere => "error elsewhere",
-        }
+    pub fn title(self) -> &'static str {
+        self.facts().0
     }
 
     pub fn next(self) -> Self {
@@ -112,7 +107,7 @@ impl RankColumn {
             Self::Labelled => row.labelled,
             Self::Error => row.error.map(|error| error.mean),
             Self::Elsewhere => row.elsewhere,
-            Self::Name | Self::Verdict => None,
+            Self::Name | Self::Verdict | Self::Bar => None,
         }
     }
 
@@ -247,7 +242,7 @@ impl Screen for RankScreen {
     }
 
     fn words(&self, _: &Context) -> Vec<Explained> {
-        let sort = self.sort.word();
+        let sort = self.sort.facts().1;
         explained(&format!(
             "{sort}; energy; distance; discrepancy; labelled discrepancy; public \
              model's error; error elsewhere; principal angles; ranking; exact number; released"

@@ -4,7 +4,8 @@ use ratatui::layout::Margin;
 
 use super::{CANDIDATES, CandidateRow, RankColumn, RankScreen};
 use crate::canvas::{
-    Canvas, Fill, Length, Line, Rect, Span, fitting, in_columns, in_rows, sort_mark, wrapped_lines,
+    Canvas, Fill, Length, Line, Rect, Span, fitting, in_columns, in_rows, longest, sort_mark,
+    wrapped_lines,
 };
 use crate::context::Context;
 use crate::live_ranking::price;
@@ -165,7 +166,7 @@ fn progress(context: &Context, canvas: &mut Canvas, area: Rect) {
     let share = work.done as f64 / work.total.max(1) as f64;
     let bar = Whiskers { mean: share, deviation: 1.0, full: 1.0, marks: [None, None] };
     let mut spans = vec![Span::raw(" ")];
-    spans.extend(bar.spans(24, glyphs, (theme.accent, theme.muted, theme.muted)));
+    spans.extend(bar.spans(24, glyphs, [theme.accent, theme.muted, theme.muted]));
     let manner = if work.privately { "privately" } else { "by exact numbers" };
     let text = format!(" {} · {manner} · c cancels", work.words);
     spans.push(Span::styled(text, theme.text));
@@ -258,23 +259,15 @@ fn exact(shown: Shown, canvas: &mut Canvas, area: Rect) {
 
 /// Text without a box is aligned with text in boxes.
 fn inset(area: Rect) -> Rect {
-    Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area }
+    area.inner(Margin::new(1, 0))
 }
 
 /// The width of a column; the bar and the verdict take the rest.
 fn width_of(column: RankColumn, rows: &[CandidateRow]) -> u16 {
     match column {
-        RankColumn::Rank => 2,
         RankColumn::Name => longest(rows.iter().map(|row| &row.name)).clamp(8, 28),
-        RankColumn::Energy | RankColumn::Distance | RankColumn::Error => 13,
-        RankColumn::Unlabelled | RankColumn::Labelled => 14,
-        RankColumn::Elsewhere => 12,
-        RankColumn::Verdict => 0,
+        column => column.facts().2.unwrap_or(0),
     }
-}
-
-fn longest<'t>(texts: impl Iterator<Item = &'t String>) -> u16 {
-    texts.map(|text| text.chars().count() as u16).max().unwrap_or(0)
 }
 
 /// The columns that fit beside a bar and a verdict, without empty ones.
@@ -320,52 +313,44 @@ fn candidates(
         .filter_map(|row| score(row).map(|score| score.mean + score.deviation))
         .chain(marks.into_iter().flatten())
         .fold(1e-9_f64, f64::max);
-    let columns = columns_that_fit(area.width, barred, &rows);
+    let mut columns = columns_that_fit(area.width, barred, &rows);
+    if let Some(place) = columns.iter().position(|column| *column == barred) {
+        columns.insert(place + 1, RankColumn::Bar);
+    }
     let bar = 14 + area.width.saturating_sub(120) / 6;
     let is_exact = screen.shows_exact(&context.ranking, &context.watch);
     let style = if is_exact { theme.curator } else { theme.text };
-    let mut header = Vec::new();
-    let mut widths = Vec::new();
-    for column in &columns {
+    let head = |column: &RankColumn| {
         let mark = sort_mark(*column == screen.sort, screen.reverse);
-        header.push(Line::raw(format!("{}{mark}", column.title())));
-        widths.push(match column {
-            RankColumn::Verdict => Fill(1),
-            column => Length(width_of(*column, &rows)),
-        });
-        if *column == barred {
-            header.push(Line::raw(""));
-            widths.push(Length(bar));
-        }
-    }
-    let row = |place: usize| {
-        let row: &CandidateRow = &rows[place];
-        let mut cells = Vec::new();
-        for column in &columns {
-            let text = match column {
-                RankColumn::Rank => row.rank.to_string(),
-                RankColumn::Name => row.name.clone(),
-                RankColumn::Energy => row.energy.map_or_else(none, |mean| mean.told()),
-                RankColumn::Distance => row.distance.map_or_else(none, |mean| mean.told()),
-                RankColumn::Unlabelled => row.unlabelled.map_or_else(none, compact),
-                RankColumn::Labelled => row.labelled.map_or_else(none, compact),
-                RankColumn::Error => row.error.map_or_else(none, |error| error.percent()),
-                RankColumn::Elsewhere => row.elsewhere.map_or_else(none, percent),
-                RankColumn::Verdict => row.verdict.clone(),
-            };
-            let own = if *column == RankColumn::Name { theme.text } else { style };
-            cells.push(Line::styled(text, own));
-            if *column == barred {
-                let spans = score(row).map(|score| {
-                    let Mean { mean, deviation } = score;
-                    let whiskers = Whiskers { mean, deviation, full, marks };
-                    whiskers.spans(bar, glyphs, (style, style, theme.warning))
-                });
-                cells.push(Line::from(spans.unwrap_or_default()));
-            }
-        }
-        cells
+        Line::raw(format!("{}{mark}", column.title()))
     };
+    let width = |column: &RankColumn| match column {
+        RankColumn::Verdict => Fill(1),
+        RankColumn::Bar => Length(bar),
+        column => Length(width_of(*column, &rows)),
+    };
+    let (header, widths) =
+        (columns.iter().map(head).collect(), columns.iter().map(width).collect());
+    let cell = |row: &CandidateRow, column: &RankColumn| {
+        let text = match column {
+            RankColumn::Bar => {
+                let Some(Mean { mean, deviation }) = score(row) else { return Line::default() };
+                let whiskers = Whiskers { mean, deviation, full, marks };
+                return Line::from(whiskers.spans(bar, glyphs, [style, style, theme.warning]));
+            }
+            RankColumn::Name => return Line::styled(row.name.clone(), theme.text),
+            RankColumn::Rank => row.rank.to_string(),
+            RankColumn::Energy => row.energy.map_or_else(none, |mean| mean.told()),
+            RankColumn::Distance => row.distance.map_or_else(none, |mean| mean.told()),
+            RankColumn::Unlabelled => row.unlabelled.map_or_else(none, compact),
+            RankColumn::Labelled => row.labelled.map_or_else(none, compact),
+            RankColumn::Error => row.error.map_or_else(none, |error| error.percent()),
+            RankColumn::Elsewhere => row.elsewhere.map_or_else(none, percent),
+            RankColumn::Verdict => row.verdict.clone(),
+        };
+        Line::styled(text, style)
+    };
+    let row = |place: usize| columns.iter().map(|column| cell(&rows[place], column)).collect();
     let selected = screen.selected.min(rows.len().saturating_sub(1));
     let list = (CANDIDATES, rows.len(), Some(selected));
     canvas.list(area, (header, widths), list, row);

@@ -22,7 +22,7 @@ use crate::{fuzzy, glossary};
 pub use view::result_in_words;
 
 pub const RUNS: Pane = Pane::list("runs");
-pub const LOG: Pane = Pane::list("log");
+pub const LOG: Pane = Pane { filters: true, ..Pane::list("log") };
 
 #[derive(Debug, Default)]
 pub struct RunScreen {
@@ -146,10 +146,6 @@ impl Screen for RunScreen {
 
     fn step_out(&mut self, _: &mut Context) -> bool {
         self.viewport.step_out()
-    }
-
-    fn filtered(&self) -> Option<Pane> {
-        Some(LOG)
     }
 
     fn charts(&mut self, context: &Context) -> Option<(&mut Viewport, (f64, f64))> {

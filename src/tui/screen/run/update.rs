@@ -4,7 +4,7 @@ use super::{RUNS, RunScreen};
 use crate::context::Context;
 use crate::engine::Request;
 use crate::keys::{also, show};
-use crate::run_elsewhere::RunElsewhere;
+use crate::live_elsewhere::RunElsewhere;
 use crate::screen::{Keys, Screen, charts};
 use crate::session::archive::PAUSED;
 use crate::session::steering::Wish;
@@ -13,8 +13,8 @@ use crate::session::steering::Wish;
 pub const KEYS: Keys<RunScreen> = &[
     show(&["space", "p"], "pause", "pause or resume the run", pause),
     show(&["s"], "stop", "stop the run and keep its model so far", stop),
-    show(&["<", ","], "slower", "halve the pace, in steps per second", slower),
-    show(&[">", "."], "faster", "double the pace; beyond 512 as fast as it can", faster),
+    show(&["<", ","], "slower", "halve the pace, in steps per second", |screen, context| set_pace(screen, context, slower)),
+    show(&[">", "."], "faster", "double the pace; beyond 512 as fast as it can", |screen, context| set_pace(screen, context, faster)),
     also(&["r", "o"], "resume", "resume a run whose program died", go_on),
     show(&["y"], "log", "logarithmic axis for errors and objective on or off", log_axis),
     show(&["m"], "smooth", "smoothing: none, some, strong", smooth),
@@ -88,12 +88,12 @@ fn go_on(screen: &mut RunScreen, context: &mut Context) {
 /// A faster pace has no effect.
 const FASTEST: f64 = 512.0;
 
-fn slower(screen: &mut RunScreen, context: &mut Context) {
-    set_pace(screen, context, |now| Some(now.map_or(FASTEST, |pace| (pace / 2.0).max(0.5))));
+fn slower(now: Option<f64>) -> Option<f64> {
+    Some(now.map_or(FASTEST, |pace| (pace / 2.0).max(0.5)))
 }
 
-fn faster(screen: &mut RunScreen, context: &mut Context) {
-    set_pace(screen, context, |now| now.filter(|pace| *pace < FASTEST).map(|pace| pace * 2.0));
+fn faster(now: Option<f64>) -> Option<f64> {
+    now.filter(|pace| *pace < FASTEST).map(|pace| pace * 2.0)
 }
 
 /// The power of two closest to an observed speed.

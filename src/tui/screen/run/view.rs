@@ -8,7 +8,8 @@ use ratatui::widgets::Paragraph;
 use super::{LOG, RUNS, RunScreen};
 use super::{choice, trainer};
 use crate::canvas::{
-    Canvas, Fill, Length, Line, ListHit, Rect, Span, bold, in_columns, in_rows, wrapped_lines,
+    Canvas, Fill, Length, Line, ListHit, Rect, Span, bold, in_columns, in_rows, longest,
+    wrapped_lines,
 };
 use crate::context::Context;
 use crate::data::Task;
@@ -193,9 +194,8 @@ fn run_list(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Re
             }),
         ]
     };
-    let names = context.runs.iter().map(|run| run.plan.chars().count() as u16 + 2);
-    let widths =
-        [Max(names.max().unwrap_or(0).max(12)), Length(30), Length(9), Length(17), Length(9)];
+    let names = longest(context.runs.iter().map(|run| &run.plan)) + 2;
+    let widths = [Max(names.max(12)), Length(30), Length(9), Length(17), Length(9)];
     let list = (RUNS, context.runs.len(), Some(screen.selected));
     let header = [" plan", "method", "state", "progress", "spent"].map(Line::raw).to_vec();
     canvas.list(area, (header, widths.to_vec()), list, row);
@@ -216,7 +216,7 @@ fn status_lines(Shown { screen, context, run }: Shown, canvas: &mut Canvas, area
         Span::styled(state.to_owned(), style),
     ];
     // How often something is trained may be secret, and steps would reveal it.
-    let in_secret = run.choice.as_ref().is_some_and(|choice| choice.in_secret);
+    let in_secret = run.choice.as_ref().is_some_and(|choice| choice.offer.trains_in_secret);
     if in_secret && !run.has_ended() && !context.watch.is_sealed() {
         let text = format!(" {} step {} of {}", glyphs.curator, run.step, run.total);
         parts.push(Span::styled(text, theme.curator));
@@ -228,27 +228,23 @@ fn status_lines(Shown { screen, context, run }: Shown, canvas: &mut Canvas, area
         parts.push(Span::styled(format!(" · {}", elsewhere.words()), theme.muted));
     }
     if let Some(left) = run.remaining().filter(|_| !in_secret) {
-        let text = if run.step >= run.total {
-            " · the result is computed".to_owned()
-        } else {
-            format!(" · about {} left", duration(left.as_secs_f64()))
-        };
+        let about = format!(" · about {} left", duration(left.as_secs_f64()));
+        let is_done = run.step >= run.total;
+        let text = if is_done { " · the result is computed".to_owned() } else { about };
         parts.push(Span::styled(text, theme.muted));
     }
     if let Some(pace) = run.control.pace().filter(|_| !run.has_ended()) {
         parts.push(Span::styled(format!(" · pace {pace}/s"), theme.muted));
     }
-    for (on, word) in [
+    let looks = [
         (screen.viewport.frozen.is_some(), " · frozen"),
         (screen.viewport.window.is_some(), " · zoomed"),
         (screen.viewport.smoothing > 0.0, " · smoothed"),
-    ] {
-        if on {
-            parts.push(Span::styled(word, theme.warning));
-        }
-    }
+    ];
+    let looks = looks.into_iter().filter(|(holds, _)| *holds);
+    parts.extend(looks.map(|(_, word)| Span::styled(word, theme.warning)));
     canvas.paragraph(Line::from(parts), false, first);
-    let inset = Rect { x: second.x + 1, width: second.width.saturating_sub(2), ..second };
+    let inset = second.inner(Margin::new(1, 0));
     if run.choice.is_some() && !run.has_ended() {
         let Target { epsilon, delta } = run.target;
         let text = format!("ε {epsilon} at δ {delta:e} is reserved for all candidates together");
@@ -274,23 +270,18 @@ fn three_charts(shown: Shown, canvas: &mut Canvas, area: Rect) {
     let run = shown.run;
     let [loss, gap, spend] = if area.width >= 120 {
         // The growth of ε is also visible on a narrow chart.
-        let spend = (area.width / 6).clamp(26, 36);
-        let widths = [Fill(1), Fill(1), Length(spend)];
-        in_columns(area, widths)
+        in_columns(area, [Fill(1), Fill(1), Length((area.width / 6).clamp(26, 36))])
     } else {
         let [left, right] = in_columns(area, [Fill(1); 2]);
         // In so few rows two charts would show nothing, and the gauge shows the spending.
         let spend = u16::from(area.height >= LEAST_FOR_THREE);
-        let rows = [Fill(1), Fill(spend)];
-        let [above, below] = in_rows(right, rows);
+        let [above, below] = in_rows(right, [Fill(1), Fill(spend)]);
         [left, above, below]
     };
     // A few bars need few rows; ε gets the others.
     let corrected = run.curves.contains_key(&CORRECTIONS[0].0);
     let [gap, spend] = if corrected && area.width >= 120 {
-        let right = gap.union(spend);
-        let rows = [Length(CORRECTIONS.len() as u16 + 2), Fill(1)];
-        in_rows(right, rows)
+        in_rows(gap.union(spend), [Length(CORRECTIONS.len() as u16 + 2), Fill(1)])
     } else {
         [gap, spend]
     };
@@ -367,12 +358,12 @@ fn corrections(Shown { screen, context, run }: Shown, canvas: &mut Canvas, area:
         CORRECTIONS.iter().filter_map(|(series, name)| Some((*name, last(*series)?))).collect();
     let full = sizes.iter().fold(0.0, |most: f64, (_, size)| most.max(*size));
     let width = inner.width.saturating_sub(25);
-    let style = (theme.series(0), theme.muted, theme.muted);
+    let styles = [theme.series(0), theme.muted, theme.muted];
     let line = |(name, size): &(&'static str, f64)| {
         let bar =
             Whiskers { mean: *size, deviation: 0.0, full: full.max(1e-300), marks: [None; 2] };
         let mut parts = vec![Span::styled(format!(" {name:<13}"), theme.text)];
-        parts.extend(bar.spans(width, glyphs, style));
+        parts.extend(bar.spans(width, glyphs, styles));
         parts.push(Span::styled(format!(" {}", compact(*size)), theme.muted));
         Line::from(parts)
     };
@@ -468,16 +459,12 @@ fn event_log(Shown { screen, context, run }: Shown, canvas: &mut Canvas, area: R
     if area.height == 0 {
         return;
     }
-    let focused = canvas.has_focus(LOG);
-    let (area, titled) = if area.height >= 5 {
-        (canvas.pane(area, &context.filtered_title("Events"), LOG), true)
-    } else {
-        (area, false)
-    };
+    let titled = area.height >= 5;
+    let area =
+        if titled { canvas.pane(area, &context.filtered_title("Events"), LOG) } else { area };
     let visible = screen.visible_log(context);
     if visible.is_empty() {
-        canvas.empty(area, &["No event passes the filter; Esc clears it."]);
-        return;
+        return canvas.empty(area, &["No event passes the filter; Esc clears it."]);
     }
     let last = visible.len() - 1;
     let line = screen.line.and_then(|line| visible.iter().position(|it| *it == line));
@@ -485,16 +472,14 @@ fn event_log(Shown { screen, context, run }: Shown, canvas: &mut Canvas, area: R
     let row = |place: usize| {
         let logged = &run.log[visible[place]];
         let text = logged.text(&context.watch).replace('\n', " ");
-        let line = match logged {
+        vec![match logged {
             Logged::Said(_) => Line::styled(format!(" {text}"), theme.muted),
             Logged::Exact(_) => Line::styled(format!(" {} {text}", glyphs.curator), theme.curator),
-        };
-        vec![line]
+        }]
     };
     let columns = (Vec::new(), vec![Fill(1)]);
-    if focused && titled {
-        canvas.list(area, columns, (LOG, visible.len(), Some(at)), row);
-        return;
+    if titled && canvas.has_focus(LOG) {
+        return canvas.list(area, columns, (LOG, visible.len(), Some(at)), row);
     }
     // Without the focus the newest lines are shown, and none is selected.
     let first = visible.len().saturating_sub(usize::from(area.height));
@@ -525,8 +510,7 @@ fn further_columns(
         let title = format!("{}{mark}", of_each[0][place].0);
         let [own, public, private] = [0, 1, 2].map(|row| cell(row).unwrap_or_else(none));
         let cells = [title, own, public, private];
-        let width = cells.iter().map(|text| text.chars().count()).max().unwrap_or(0);
-        OutcomeColumn { width, style, cells }
+        OutcomeColumn { width: usize::from(longest(&cells)), style, cells }
     };
     (0..of_each[0].len()).map(column).collect()
 }
