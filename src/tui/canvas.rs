@@ -489,21 +489,10 @@ pub fn shortened(line: Line<'_>, width: u16) -> Line<'_> {
     Line { spans, style: line.style, alignment: None }
 }
 
-/// The number of lines of this width that a wrapped text needs.
+/// The number of lines of this width that a wrapped text needs; none if it has no words.
 pub fn wrapped_lines(text: &str, width: u16) -> u16 {
-    let mut lines: u16 = 0;
-    let mut room = 0;
-    for word in text.split_whitespace() {
-        let length = word.chars().count();
-        if length >= room {
-            // A word that is longer than a line, such as a path, continues in the next one.
-            let further = length.saturating_sub(1) / usize::from(width.max(1));
-            lines = lines.saturating_add(1 + further as u16);
-            room = (further + 1) * usize::from(width) + 1;
-        }
-        room = room.saturating_sub(length + 1);
-    }
-    lines
+    let is_blank = text.trim().is_empty();
+    if is_blank { 0 } else { broken(text, usize::from(width)).len() as u16 }
 }
 
 /// The first of these columns that fit side by side, with a blank after each.

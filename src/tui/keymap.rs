@@ -66,11 +66,7 @@ fn open_help(app: &mut App) {
 /// Explains the selected word, then the other words of the screen, then all words.
 fn explain(app: &mut App) {
     let mut words = app.screen().words(&app.context);
-    for word in WORDS.iter().map(Explained::from) {
-        if !words.contains(&word) {
-            words.push(word);
-        }
-    }
+    words.extend(WORDS.iter().map(Explained::from));
     let mut seen = std::collections::BTreeSet::new();
     words.retain(|word| seen.insert(word.name.clone()));
     app.context.popup = Some(OpenPopup::Words(Words::new(words)));

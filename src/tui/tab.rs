@@ -50,7 +50,7 @@ impl Tab {
 /// A part of a screen that can have the focus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pane {
-    name: &'static str,
+    pub name: &'static str,
     /// Whether the pane scrolls; the others have a selected row.
     pub scrolls: bool,
     /// Whether a filter shortens its list.

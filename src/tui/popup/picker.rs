@@ -130,8 +130,7 @@ impl<T> Picker<T> {
     pub(super) fn draw_query(&self, canvas: &mut Canvas, area: Rect, placeholder: &str) {
         // The typed text must not look like an entry of the list below it.
         let mark = format!("{} ", canvas.glyphs.pointer);
-        let wide = mark.chars().count() as u16;
-        let [sign, text] = in_columns(area, [Length(wide), Fill(1)]);
+        let [sign, text] = in_columns(area, [Length(longest([&mark])), Fill(1)]);
         canvas.render(Line::styled(mark, canvas.theme.accent), sign);
         let view = TextFieldView::new(&self.query, canvas.theme, canvas.glyphs);
         canvas.render(view.placeholder(placeholder).focused(true), text);

@@ -1,8 +1,10 @@
 //! Questions: one for a yes, one for a line of text.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent};
 
-use crate::canvas::{Canvas, Fill, Length, Line, Rect, Span, in_rows, wrapped_lines};
+use crate::canvas::{
+    Canvas, Fill, Length, Line, Rect, Span, in_columns, in_rows, longest, wrapped_lines,
+};
 use crate::widgets::text_field::{TextField, TextFieldView};
 
 const WIDTH: u16 = 64;
@@ -41,11 +43,9 @@ impl<C> QuestionPopup<C> {
             Span::styled(", Enter or Esc: no", theme.muted),
         ]);
         canvas.render(line, answers);
-        let (first, second) = (self.yes.chars().count() as u16 + 7, 19);
-        let key = |c: char| KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE);
-        let yes = Rect { width: first.min(answers.width), ..answers };
-        let x = (answers.x + first).min(answers.right());
-        let no = Rect { x, width: second.min(answers.right() - x), ..answers };
+        let [yes, no, _] =
+            in_columns(answers, [Length(longest([self.yes]) + 7), Length(19), Fill(1)]);
+        let key = |c: char| KeyEvent::from(KeyCode::Char(c));
         canvas.hits.answers.extend([(yes, key('y')), (no, key('n'))]);
     }
 }

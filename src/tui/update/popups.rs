@@ -10,7 +10,6 @@ use crate::app::App;
 use crate::context::{Context, OpenPopup};
 use crate::engine::Request;
 use crate::engine::lookup::Wanted;
-use crate::error::{Error, Result};
 use crate::popup::export_form::ExportForm;
 use crate::popup::file_browser::FileBrowser;
 use crate::popup::question::Prompt;
@@ -144,41 +143,32 @@ fn take_file(context: &mut Context, files: Box<FileBrowser>) {
 fn export(app: &mut App, form: Box<ExportForm>) {
     let path = form.path().to_owned();
     if path.is_empty() {
-        app.context.popup = Some(OpenPopup::Export(form));
-        return;
+        return app.context.popup = Some(OpenPopup::Export(form));
     }
     let exact = form.is_exact();
     let text = if form.is_picture() {
         picture(app, exact)
     } else {
-        Ok(export::sheet(app, exact).unwrap_or_default().csv())
+        export::sheet(app, exact).unwrap_or_default().csv()
     };
-    match text {
-        Ok(text) => app.context.ask(Request::Export { path: path.into(), text }),
-        Err(error) => app.context.complain(&error),
-    }
+    app.context.ask(Request::Export { path: path.into(), text });
 }
 
 /// The screen as a picture, without windows over it.
-fn picture(app: &mut App, exact: bool) -> Result<String> {
+fn picture(app: &mut App, exact: bool) -> String {
     let (columns, rows) = app.size;
-    let failed = |error: &dyn std::fmt::Display| Error::failed(format!("cannot draw: {error}"));
-    let mut terminal =
-        Terminal::new(TestBackend::new(columns, rows)).map_err(|error| failed(&error))?;
+    // Nothing can go wrong in memory, and the type of the error says so.
+    let Ok(mut terminal) = Terminal::new(TestBackend::new(columns, rows));
     let seen = export::eyes(app, exact);
     let watch = std::mem::replace(&mut app.context.watch, seen);
     let (popup, notice) = (app.context.popup.take(), app.context.notice.take());
-    let drawn = terminal.draw(|frame| {
-        view(app, frame);
-    });
-    let drawn = drawn.map(|_| ()).map_err(|error| failed(&error));
+    let Ok(_) = terminal.draw(|frame| drop(view(app, frame)));
     let context = &mut app.context;
     (context.watch, context.popup, context.notice) = (watch, popup, notice);
-    drawn?;
     let paper = match app.theme.tone {
         ThemeBackground::Light => TerminalColours::light(),
         ThemeBackground::Dark => TerminalColours::dark(),
     };
     let title = format!("halflight: {}", app.context.tab.title());
-    Ok(svg(terminal.backend().buffer(), &title, &paper))
+    svg(terminal.backend().buffer(), &title, &paper)
 }

@@ -190,11 +190,6 @@ fn totals<'a>(Shown { context, account, digest, .. }: Shown, canvas: &Canvas) ->
         }
         _ => format!("All runs together, at δ {delta:e}: {}.", each.join("; ")),
     };
-    let claims = digest.total.as_ref().and_then(|total| total.claims.as_ref());
-    let claims = claims.map(|claims| {
-        let words = format!("With claims of other trainers: {}.", claims.words());
-        Line::styled(words, theme.warning)
-    });
     let total = match account.protects() {
         Some(persons) => format!("{total} It is for {persons}."),
         None => total,
@@ -224,37 +219,27 @@ fn totals<'a>(Shown { context, account, digest, .. }: Shown, canvas: &Canvas) ->
         }
         _ => String::new(),
     };
-    let other_delta = account.runs.iter().any(|run| {
-        let delta = run.grant.target.delta;
-        account.budget.is_some_and(|budget| budget.delta != delta)
-    });
-    let other_delta = other_delta.then(|| {
+    let is_open = account.runs.iter().any(|run| run.state == RunState::Open);
+    let open = if is_open { " A run counts in full until it has ended." } else { "" };
+    let claims = digest.total.as_ref().and_then(|total| total.claims.as_ref());
+    let claims = claims.map(|claims| format!("With claims of other trainers: {}.", claims.words()));
+    let remarks = digest.total.iter().flat_map(|total| account.remarks(total));
+    let gaps = account.gaps().iter().map(Gap::words);
+    let sign = canvas.glyphs.curator;
+    let beside = account.beside_the_total().map(|words| format!("{sign} {words}"));
+    let doubts = claims.into_iter().chain(remarks).chain(account.large_delta()).chain(gaps);
+    let mut lines = vec![Line::styled(total, theme.text)];
+    lines.extend(doubts.chain(beside).map(|words| Line::styled(words, theme.warning)));
+    lines.push(Line::styled(format!("{fits}{what_if}{open}"), theme.muted));
+    let mut targets = account.runs.iter().map(|run| run.grant.target);
+    if account.budget.is_some_and(|budget| targets.any(|target| target.delta != budget.delta)) {
         let words = format!(
             "Each run asks for an ε at a δ of its own. Here all runs are counted at the budget's δ \
              {delta:e}, where the same noise amounts to another ε."
         );
-        Line::styled(words, theme.muted)
-    });
-    let beside = account.beside_the_total().map(|words| {
-        let sign = canvas.glyphs.curator;
-        Line::styled(format!("{sign} {words}"), theme.warning)
-    });
-    let remarks = digest.total.iter().flat_map(|total| account.remarks(total));
-    let remarks = remarks.chain(account.large_delta());
-    let gaps = account.gaps().iter().map(Gap::words);
-    let doubts: Vec<Line> =
-        remarks.chain(gaps).map(|words| Line::styled(words, theme.warning)).collect();
-    let total = Line::styled(total, theme.text);
-    let is_open = account.runs.iter().any(|run| run.state == RunState::Open);
-    let open = if is_open { " A run counts in full until it has ended." } else { "" };
-    let fits = Line::styled(format!("{fits}{what_if}{open}"), theme.muted);
-    std::iter::once(total)
-        .chain(claims)
-        .chain(doubts)
-        .chain(beside)
-        .chain([fits])
-        .chain(other_delta)
-        .collect()
+        lines.push(Line::styled(words, theme.muted));
+    }
+    lines
 }
 
 /// The draws of a run, and its model.

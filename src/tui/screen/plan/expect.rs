@@ -100,8 +100,7 @@ fn standings(advice: &Advice, theme: &Theme, width: u16) -> Vec<Line<'static>> {
     let row = |name: &str, ratio: &str, best: &str, style: Style| {
         let room = width.saturating_sub(19);
         let name = shortened(name, room as u16, "…");
-        let pad = " ".repeat(room.saturating_sub(name.chars().count()));
-        Line::from(Span::styled(format!("{name}{pad} {ratio:>8} {best:>9}"), style))
+        Line::from(Span::styled(format!("{name:<room$} {ratio:>8} {best:>9}"), style))
     };
     let mut lines = vec![row(&head, "× public", "best in", theme.muted)];
     for line in advice.sorted() {
