@@ -410,7 +410,7 @@ fn snug<'r>(
     let rows: Vec<Cells> = (0..count).map(row).collect();
     let longest = |column: usize| {
         let cells = std::iter::once(&header).chain(&rows).filter_map(|cells| cells.get(column));
-        cells.map(|cell| cell.width() as u16).max().unwrap_or(0)
+        cells.map(|cell| cell.width()).max().map_or(0, within)
     };
     let needed = widths.iter().enumerate().map(|(column, width)| match width {
         Fill(_) => longest(column),
@@ -448,7 +448,12 @@ pub fn broken(text: &str, room: usize) -> Vec<String> {
 
 /// The number of letters of the longest text.
 pub fn longest<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> u16 {
-    texts.into_iter().map(|text| text.as_ref().chars().count() as u16).max().unwrap_or(0)
+    texts.into_iter().map(|text| text.as_ref().chars().count()).max().map_or(0, within)
+}
+
+/// A number of cells or lines, as large as a terminal can be at most.
+fn within(count: usize) -> u16 {
+    u16::try_from(count).unwrap_or(u16::MAX)
 }
 
 /// Parts of an area, from top to bottom.
@@ -492,7 +497,7 @@ pub fn shortened(line: Line<'_>, width: u16) -> Line<'_> {
 /// The number of lines of this width that a wrapped text needs; none if it has no words.
 pub fn wrapped_lines(text: &str, width: u16) -> u16 {
     let is_blank = text.trim().is_empty();
-    if is_blank { 0 } else { broken(text, usize::from(width)).len() as u16 }
+    if is_blank { 0 } else { within(broken(text, usize::from(width)).len()) }
 }
 
 /// The first of these columns that fit side by side, with a blank after each.

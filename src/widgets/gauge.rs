@@ -29,7 +29,7 @@ pub struct BudgetGauge<'a> {
     glyphs: &'a Glyphs,
 }
 
-/// Whose spending it is.
+/// The account, the run or the plan whose spending a gauge shows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum GaugeOf {
     Account,

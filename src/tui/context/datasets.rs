@@ -183,9 +183,8 @@ impl Context {
     pub fn remove_dataset(&mut self, name: &str) {
         self.session.datasets.retain(|dataset| dataset.name != name);
         self.session.budgets.remove(name);
-        self.datasets.remove(name);
+        self.forget(name);
         self.mended(&ErrorTopic::Dataset(name.to_owned()));
-        self.ask(Request::Forget(name.to_owned()));
         self.changed();
         self.note(Change::Removed);
         self.ask_preview();

@@ -80,21 +80,21 @@ fn archive(shown: Shown, canvas: &mut Canvas, area: Rect) {
 /// The width that a column needs; numbers are not cut. Names are cut at `names` letters.
 fn width_of(shown: Shown, column: RunColumn, names: u16) -> u16 {
     let Shown { screen, context, runs, .. } = shown;
-    let widest = longest(runs.iter().map(|run| column.text(run, &context.watch)));
+    let widest = || longest(runs.iter().map(|run| column.text(run, &context.watch)));
     match column {
         // The user can make it wider or narrower.
         RunColumn::Plan if screen.width != USUAL_WIDTH => screen.width,
-        RunColumn::Plan => widest.max(4).min(names),
+        RunColumn::Plan => widest().max(4).min(names),
         // A method is recognised by its first words.
-        RunColumn::Method => widest.max(6).min(if names == LONGEST_NAME { names } else { 18 }),
+        RunColumn::Method => widest().max(6).min(if names == LONGEST_NAME { names } else { 18 }),
         RunColumn::Time => 16,
-        RunColumn::Epsilon | RunColumn::Delta => widest.max(3),
-        RunColumn::Score | RunColumn::PublicLast | RunColumn::Outcome => widest.max(8),
-        RunColumn::PublicBest => widest.max(11),
-        RunColumn::PrivateBest => widest.max(14),
-        RunColumn::PrivateLast | RunColumn::Steps => widest.max(9),
-        RunColumn::NoPrivacy | RunColumn::Further(_) => widest.max(longest([column.title()])),
-        RunColumn::Tag => widest.max(4).min(14),
+        RunColumn::Epsilon | RunColumn::Delta => widest().max(3),
+        RunColumn::Score | RunColumn::PublicLast | RunColumn::Outcome => widest().max(8),
+        RunColumn::PublicBest => widest().max(11),
+        RunColumn::PrivateBest => widest().max(14),
+        RunColumn::PrivateLast | RunColumn::Steps => widest().max(9),
+        RunColumn::NoPrivacy | RunColumn::Further(_) => widest().max(longest([column.title()])),
+        RunColumn::Tag => widest().max(4).min(14),
         RunColumn::Run => 42,
     }
 }
