@@ -410,7 +410,7 @@ fn snug<'r>(
     let rows: Vec<Cells> = (0..count).map(row).collect();
     let longest = |column: usize| {
         let cells = std::iter::once(&header).chain(&rows).filter_map(|cells| cells.get(column));
-        cells.map(|cell| cell.width()).max().map_or(0, within)
+        cells.map(Line::width).max().map_or(0, within)
     };
     let needed = widths.iter().enumerate().map(|(column, width)| match width {
         Fill(_) => longest(column),

@@ -230,7 +230,7 @@ impl DatasetForm {
 }
 
 /// The word of a switch for a value.
-fn word<T: PartialEq>(line: usize, values: &[T], value: T) -> String {
+fn word<T: Copy + PartialEq>(line: usize, values: &[T], value: T) -> String {
     let place = values.iter().position(|it| *it == value).unwrap_or(0);
     DatasetForm::LINES[line].choices[place].to_owned()
 }
