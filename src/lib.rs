@@ -6,7 +6,8 @@
 //! | crate | holds |
 //! |---|---|
 //! | [`cli`] | argument parsing, headless commands, exit codes |
-//! | [`tui`] · [`guide`] | screens, widgets, keymap, theme; no mathematics, no files · the guide in `assets/guide`, and its pages in a terminal |
+//! | [`tui`] · [`guide`] | screens, keymap; no mathematics, no files · the guide in `assets/guide`, and its pages in a terminal |
+//! | [`widgets`] | charts, text fields, themes, pictures of screens |
 //! | [`engine`] | jobs in the background: events out, commands in |
 //! | [`session`] | the RON session, run directories, statements, exports |
 //! | [`rank`] · [`rehearsal`] · [`audit`] · [`verdict`] · [`glossary`] | `halflight-advice`: what to do and what to expect, before anything is spent |
@@ -45,3 +46,4 @@ pub use halflight_privacy as privacy;
 pub use halflight_session as session;
 pub use halflight_tui::{self as tui, guide};
 pub use halflight_verify as verify;
+pub use halflight_widgets as widgets;

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::session::Session;
 use crate::session::preferences::UserDirectories;
 use crate::tui::app::App;
-use crate::tui::theme::{BUILT_IN, Glyphs, Theme};
+use crate::widgets::theme::{BUILT_IN, Glyphs, Theme};
 
 /// The interface's state for this terminal and this user.
 pub fn app(session: Session, path: Option<PathBuf>) -> Result<App> {

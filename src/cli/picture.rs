@@ -24,10 +24,10 @@ use crate::tui::app::App;
 use crate::tui::canvas::Hits;
 use crate::tui::context::{DatasetStatus, Effect};
 use crate::tui::live_run::LiveRun;
-use crate::tui::screenshot::{TerminalColours, svg};
-use crate::tui::theme::{Glyphs, Theme};
 use crate::tui::update::{Message, update};
 use crate::tui::view::view;
+use crate::widgets::screenshot::{TerminalColours, svg};
+use crate::widgets::theme::{Glyphs, Theme};
 
 /// Write pictures of the screens (SVG) for the guide.
 #[derive(Debug, Args)]

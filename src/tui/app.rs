@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use super::context::{Context, Effect};
 use super::keys::{Binding, Key, also, shown};
-use super::notice::Level;
 use super::screen::{self, Screen};
 use super::tab::{Pane, Tab, each_screen};
 use super::theme::{Glyphs, Theme};
+use super::widgets::viewport::Viewport;
 use crate::session::Session;
 
 pub struct App {
@@ -142,7 +142,7 @@ impl App {
         let context = &mut self.context;
         if !is_of_use && context.notice.is_none() && context.popup.is_none() {
             let text = format!("{} ({}) has no effect here now", shown(key.keys[0]), key.name);
-            context.say(Level::Info, text);
+            context.inform(text);
         }
     }
 
@@ -159,6 +159,14 @@ impl App {
             } else {
                 return;
             }
+        }
+    }
+
+    /// Changes the view of the screen's charts.
+    pub fn look(&mut self, change: impl FnOnce(&mut Viewport, (f64, f64))) {
+        let (screen, context) = self.screen_mut();
+        if let Some((viewport, whole)) = screen.charts(context) {
+            change(viewport, whole);
         }
     }
 
@@ -195,12 +203,12 @@ impl App {
     }
 
     pub fn start_filter(&mut self) {
-        match self.screen().filtered() {
+        match self.screen().panes(&self.context).into_iter().find(|pane| pane.filters) {
             Some(pane) => {
                 self.filtering = true;
                 self.focus_on(pane);
             }
-            None => self.context.say(Level::Info, "there is no list to filter here"),
+            None => self.context.inform("there is no list to filter here"),
         }
     }
 

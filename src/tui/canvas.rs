@@ -4,9 +4,9 @@
 use crossterm::event::KeyEvent;
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Constraint, Flex, Layout, Rect};
+use ratatui::layout::{Constraint, Flex, Layout};
 use ratatui::style::{Modifier, Style};
-use ratatui::text::{Line, Span, Text};
+use ratatui::text::Text;
 use ratatui::widgets::{Block, Cell, Clear, Paragraph, Row, Table, TableState, Widget, Wrap};
 
 use super::keys::Command;
@@ -15,6 +15,11 @@ use super::theme::{Glyphs, Theme};
 use super::widgets::chart::Chart;
 use super::widgets::large;
 use super::widgets::viewport::Viewport;
+
+/// What is drawn on a canvas, and where.
+pub use ratatui::layout::Constraint::{Fill, Length};
+pub use ratatui::layout::Rect;
+pub use ratatui::text::{Line, Span};
 
 /// The positions of things on the last frame, for the mouse.
 #[derive(Debug, Default)]
@@ -200,10 +205,7 @@ impl<'a, 'b> Canvas<'a, 'b> {
 
     /// A window in the middle of `body`; returns its inside.
     pub fn window(&mut self, body: Rect, width: u16, height: u16, title: &str) -> Rect {
-        let area = body.centered(
-            Constraint::Length(width.min(body.width)),
-            Constraint::Length(height.min(body.height)),
-        );
+        let area = body.centered(Length(width.min(body.width)), Length(height.min(body.height)));
         self.render(Clear, area);
         self.boxed_in(area, title, self.theme.border_focused)
     }
@@ -248,7 +250,7 @@ impl<'a, 'b> Canvas<'a, 'b> {
             _ => row(place),
         };
         let rows = (first..count).take(usize::from(visible)).map(|place| fitted(row(place)));
-        let widths = columns.iter().map(|column| Constraint::Length(column.width));
+        let widths = columns.iter().map(|column| Length(column.width));
         let mut table = Table::new(rows, widths).row_highlight_style(self.theme.selection);
         if headed > 0 {
             table = table.header(fitted(header).style(self.theme.muted));
@@ -326,22 +328,21 @@ impl<'a, 'b> Canvas<'a, 'b> {
     /// Names and values, one pair per line. A value that is too long for a line of `room` cells
     /// continues below its start.
     pub fn pairs<'p>(&self, pairs: &[(&'p str, String)], room: u16) -> Vec<Line<'p>> {
-        let width = pairs.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+        let width = usize::from(longest(pairs.iter().map(|(name, _)| name)));
         let room = usize::from(room).saturating_sub(width + 1).max(SHORTEST_VALUE);
-        let lines = |(name, value): &(&'p str, String)| {
-            let parts = broken(value, room).into_iter().enumerate();
-            let line = |(part, text): (usize, String)| {
+        let mut lines = Vec::new();
+        for (name, value) in pairs {
+            for (part, text) in broken(value, room).into_iter().enumerate() {
                 let name = if part == 0 { *name } else { "" };
                 let padding = " ".repeat(width - name.chars().count() + 1);
-                Line::from(vec![
+                lines.push(Line::from(vec![
                     Span::styled(name, self.theme.muted),
                     Span::raw(padding),
                     Span::styled(text, self.theme.text),
-                ])
-            };
-            parts.map(line).collect::<Vec<_>>()
-        };
-        pairs.iter().flat_map(lines).collect()
+                ]));
+            }
+        }
+        lines
     }
 
     /// Replaces what an ASCII terminal cannot show, cell by cell.
@@ -403,31 +404,22 @@ fn snug<'r>(
     count: usize,
     row: &impl Fn(usize) -> Cells<'r>,
 ) -> ColumnWidths<'r> {
-    if count > MOST_MEASURED || !widths.iter().any(|it| matches!(it, Constraint::Fill(_))) {
+    if count > MOST_MEASURED || !widths.iter().any(|it| matches!(it, Fill(_))) {
         return (header, widths);
     }
-    let mut longest = vec![0; widths.len()];
-    let mut measure = |cells: &Cells| {
-        for (cell, longest) in cells.iter().zip(&mut longest) {
-            *longest = (*longest).max(cell.width());
-        }
+    let rows: Vec<Cells> = (0..count).map(row).collect();
+    let longest = |column: usize| {
+        let cells = std::iter::once(&header).chain(&rows).filter_map(|cells| cells.get(column));
+        cells.map(Line::width).max().map_or(0, within)
     };
-    measure(&header);
-    (0..count).for_each(|place| measure(&row(place)));
-    let needed: Vec<Constraint> = widths
-        .iter()
-        .zip(longest)
-        .map(|(width, longest)| match width {
-            Constraint::Fill(_) => Constraint::Length(longest.min(usize::from(u16::MAX)) as u16),
-            other => *other,
-        })
-        .collect();
-    let lengths = needed.iter().map(|width| match width {
-        Constraint::Length(length) => usize::from(*length) + 1,
-        _ => usize::from(u16::MAX),
+    let needed = widths.iter().enumerate().map(|(column, width)| match width {
+        Fill(_) => longest(column),
+        Length(length) => *length,
+        _ => u16::MAX,
     });
-    if lengths.sum::<usize>() <= usize::from(room) + 1 {
-        (header, needed)
+    let needed: Vec<u16> = needed.collect();
+    if needed.iter().map(|width| usize::from(*width) + 1).sum::<usize>() <= usize::from(room) + 1 {
+        (header, needed.into_iter().map(Length).collect())
     } else {
         (header, widths)
     }
@@ -437,11 +429,9 @@ fn snug<'r>(
 /// least one line.
 pub fn broken(text: &str, room: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
-    let letters = |word: &str| word.chars().collect::<Vec<_>>();
     let pieces = text.split_whitespace().flat_map(|word| {
-        let pieces: Vec<String> =
-            letters(word).chunks(room.max(1)).map(|piece| piece.iter().collect()).collect();
-        pieces
+        let letters: Vec<char> = word.chars().collect();
+        letters.chunks(room.max(1)).map(String::from_iter).collect::<Vec<_>>()
     });
     for word in pieces {
         match lines.last_mut() {
@@ -454,6 +444,26 @@ pub fn broken(text: &str, room: usize) -> Vec<String> {
         }
     }
     lines
+}
+
+/// The number of letters of the longest text.
+pub fn longest<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> u16 {
+    texts.into_iter().map(|text| text.as_ref().chars().count()).max().map_or(0, within)
+}
+
+/// A number of cells or lines, as large as a terminal can be at most.
+fn within(count: usize) -> u16 {
+    u16::try_from(count).unwrap_or(u16::MAX)
+}
+
+/// Parts of an area, from top to bottom.
+pub fn in_rows<const N: usize>(area: Rect, heights: [Constraint; N]) -> [Rect; N] {
+    Layout::vertical(heights).areas(area)
+}
+
+/// Parts of an area, from left to right.
+pub fn in_columns<const N: usize>(area: Rect, widths: [Constraint; N]) -> [Rect; N] {
+    Layout::horizontal(widths).areas(area)
 }
 
 pub fn bold(style: Style) -> Style {
@@ -484,21 +494,10 @@ pub fn shortened(line: Line<'_>, width: u16) -> Line<'_> {
     Line { spans, style: line.style, alignment: None }
 }
 
-/// The number of lines of this width that a wrapped text needs.
+/// The number of lines of this width that a wrapped text needs; none if it has no words.
 pub fn wrapped_lines(text: &str, width: u16) -> u16 {
-    let mut lines: u16 = 0;
-    let mut room = 0;
-    for word in text.split_whitespace() {
-        let length = word.chars().count();
-        if length >= room {
-            // A word that is longer than a line, such as a path, continues in the next one.
-            let further = length.saturating_sub(1) / usize::from(width.max(1));
-            lines = lines.saturating_add(1 + further as u16);
-            room = (further + 1) * usize::from(width) + 1;
-        }
-        room = room.saturating_sub(length + 1);
-    }
-    lines
+    let is_blank = text.trim().is_empty();
+    if is_blank { 0 } else { within(broken(text, usize::from(width)).len()) }
 }
 
 /// The first of these columns that fit side by side, with a blank after each.

@@ -32,17 +32,15 @@ pub fn ask(app: &mut App) {
 /// Copies the table without exact numbers, because a clipboard may end up anywhere.
 pub fn copy(app: &mut App) {
     let Some(sheet) = sheet(app, false) else {
-        app.context.say(Level::Info, "there is no table here to copy; X writes a picture");
+        app.context.inform("there is no table here to copy; X writes a picture");
         return;
     };
     let text = sheet.csv();
     if text.len() > CLIPBOARD {
         let kilobytes = text.len() / 1000;
-        app.context.say(
-            Level::Warning,
-            format!("{kilobytes} kB are too much for a clipboard: X writes a file"),
-        );
-        return;
+        return app
+            .context
+            .warn(format!("{kilobytes} kB are too much for a clipboard: X writes a file"));
     }
     let rows = sheet.rows.len();
     app.context.say(Level::Good, format!("copied {rows} rows as CSV, without exact numbers"));

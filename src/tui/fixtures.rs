@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::app::App;
 use super::context::{DatasetStatus, OpenPopup};
 use super::keymap;
-use super::live_ranking::{RankingSoFar, RankingWork};
+use super::live_ranking::RankingWork;
 use super::live_rehearsal::LiveRehearsal;
 use super::live_run::{Ended, LiveRun};
 use super::notice::Level;
@@ -47,18 +47,18 @@ use crate::privacy::ledger::{
     self, Account, AccountId, Book, Budget, Cause, DatasetRecord, Gap, Grant, RowOrder, RunId,
     RunOutcome, RunRecord, RunState, TotalStanding,
 };
-use crate::privacy::{CuratorOnly, NoiseSource, Private, Target, Watch};
+use crate::privacy::{CuratorOnly, NoiseSource, Private, Released, Target, Watch};
 use crate::rank::candidate_line::{
     Alongside, CandidateLine, CandidatePlace, Mean, MeanScores, Paired,
 };
 use crate::rank::comparison::Comparison;
-use crate::rank::{ReleasedError, ReleasedLine};
+use crate::rank::{Disclosed, ReleasedError, ReleasedLine};
 use crate::rehearsal::advice::Advice;
 use crate::rehearsal::{self, Player};
 use crate::session::dataset::ColumnKind;
 use crate::session::plan_field::PlanField;
 use crate::session::{ArchivedRun, Loaded, Workspace, archive, dataset, demo};
-use halflight_privacy_inside::openings::{OpenPrivate, OpenWatch};
+use halflight_privacy_inside::openings::{OpenPrivate, OpenReleased, OpenWatch};
 
 pub fn exact<T: Clone>(value: T) -> CuratorOnly<T> {
     let value = Private::new(value).curator(&Watch::open(), Clone::clone);
@@ -124,6 +124,15 @@ fn first_preview() -> Preview {
     }
 }
 
+/// Selects the first field of the shown plan for which this holds.
+pub fn select_field(app: &mut App, wanted: impl Fn(&PlanField) -> bool) {
+    let screen = &mut app.screens.plan;
+    screen.unfolded = true;
+    let lines = screen.lines(&app.context.session.plans[app.context.plan.index]);
+    let place = lines.iter().position(|field| field.as_ref().is_some_and(&wanted));
+    screen.field = place.unwrap_or(usize::MAX);
+}
+
 /// A method that projects on public directions, with their number being chosen.
 fn choosing_directions() -> App {
     let mut app = priced();
@@ -131,8 +140,7 @@ fn choosing_directions() -> App {
     "pillar".clone_into(&mut plan.method);
     plan.settings.clear();
     let key = |field: &PlanField| matches!(field, PlanField::Setting(it) if it.key == "components");
-    let plan = plan.clone();
-    app.screens.plan.select_field(&plan, key);
+    select_field(&mut app, key);
     let mut preview = preview();
     let shares = (1..=64).map(|k| 1.0 - (f64::from(64 - k) / 64.0).powi(6)).collect();
     let outside = (1..=64).map(|k| (f64::from(64 - k) / 64.0).powi(3)).collect();
@@ -358,8 +366,8 @@ pub fn choosing() -> App {
     let mut app = priced();
     app.context.tab = Tab::Run;
     let offer = offer();
-    let mut run = LiveRun::choosing(1, &offer, Control::default()).unwrap();
-    run.hear_choice(JobEvent::Progress(ChoiceProgress::Granted {
+    let mut run = LiveRun::choosing(1, offer.clone(), Control::default()).unwrap();
+    run.hear_choice(JobEvent::Moment(ChoiceMoment::Granted {
         run: RunId("20260101-000001-choice".to_owned()),
         offer: Box::new(offer.clone()),
     }));
@@ -771,7 +779,7 @@ pub fn scenes() -> Vec<(&'static str, App)> {
                 let known = vec!["bikers".to_owned(), "hr".to_owned()];
                 let mut form =
                     DatasetForm::new(app.context.session.datasets[0].clone(), known, false);
-                form.focus = 2;
+                form.form.focus = 2;
                 form.paste("z");
                 app.context.popup = Some(OpenPopup::Dataset(Box::new(form)));
             }),
@@ -785,8 +793,10 @@ pub fn scenes() -> Vec<(&'static str, App)> {
         (
             "rank_winner",
             with(on(Tab::Rank), &|app| {
-                app.context.ranking.released =
-                    Some(RankingSoFar::Winner("autumn".to_owned(), summary().guarantee));
+                app.context.ranking.released = Some((
+                    Disclosed::Winner(Released::of_public("autumn".to_owned())),
+                    summary().guarantee,
+                ));
             }),
         ),
         (
@@ -806,7 +816,7 @@ pub fn scenes() -> Vec<(&'static str, App)> {
                     line("summer", 0.187, Some(0.106), 0.0),
                 ];
                 app.context.ranking.released =
-                    Some(RankingSoFar::Errors(lines, summary().guarantee));
+                    Some((Disclosed::Errors(Released::of_public(lines)), summary().guarantee));
             }),
         ),
         (
@@ -819,7 +829,7 @@ pub fn scenes() -> Vec<(&'static str, App)> {
                 };
                 let lines = vec![line("autumn", 0.5), line("summer", 0.27)];
                 app.context.ranking.released =
-                    Some(RankingSoFar::Table(lines, summary().guarantee));
+                    Some((Disclosed::Table(Released::of_public(lines)), summary().guarantee));
             }),
         ),
         ("plan_waiting", with(on(Tab::Plan), &|app| app.context.plan.waiting = true)),

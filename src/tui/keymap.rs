@@ -7,13 +7,11 @@ use super::app::{App, Screens, TAB_KEYS};
 use super::context::{Context, Effect, OpenPopup};
 use super::export;
 use super::keys::{Binding, Command, Key, also, name, show};
-use super::notice::Level;
 use super::popup::help::Help;
 use super::popup::picker::{Item, Picker};
 use super::popup::words::Words;
 use super::tab::Tab;
 use super::widgets::text_field::TextField;
-use crate::engine::Request;
 use crate::engine::look;
 use crate::glossary::{Explained, WORDS};
 
@@ -68,11 +66,7 @@ fn open_help(app: &mut App) {
 /// Explains the selected word, then the other words of the screen, then all words.
 fn explain(app: &mut App) {
     let mut words = app.screen().words(&app.context);
-    for word in WORDS.iter().map(Explained::from) {
-        if !words.contains(&word) {
-            words.push(word);
-        }
-    }
+    words.extend(WORDS.iter().map(Explained::from));
     let mut seen = std::collections::BTreeSet::new();
     words.retain(|word| seen.insert(word.name.clone()));
     app.context.popup = Some(OpenPopup::Words(Words::new(words)));
@@ -99,19 +93,14 @@ fn seal(app: &mut App) {
         "open: numbers marked ◆ are exact, for your eyes only; a choice made by them is not \
          covered by ε"
     };
-    app.context.say(Level::Info, text);
+    app.context.inform(text);
 }
 
 fn next_theme(app: &mut App) {
     app.theme = app.theme.next();
-    app.context.say(Level::Info, format!("theme: {}", app.theme.name));
+    app.context.inform(format!("theme: {}", app.theme.name));
     app.context.state.theme = Some(app.theme.name.clone());
-    remember(app);
-}
-
-fn remember(app: &mut App) {
-    let state = app.context.state.clone();
-    app.context.ask(Request::Remember(state));
+    app.context.remember_state();
 }
 
 /// Switches the line with the next step on or off permanently.
@@ -119,8 +108,8 @@ fn hints(app: &mut App) {
     let hidden = !app.context.state.no_hints;
     app.context.state.no_hints = hidden;
     let text = if hidden { "no more hints; Ctrl-n brings them back" } else { "hints are shown" };
-    app.context.say(Level::Info, text);
-    remember(app);
+    app.context.inform(text);
+    app.context.remember_state();
 }
 
 /// The keys of a screen.
@@ -165,16 +154,12 @@ pub fn help(tab: Tab, config_file: Option<String>) -> Help {
 /// Every command: those of this screen first, then those of the others.
 pub fn palette(here: Tab) -> Picker<Command> {
     let elsewhere = Tab::ALL.iter().filter(|tab| **tab != here).flat_map(|tab| of(*tab));
-    let items = of(here).chain(everywhere()).chain(elsewhere).map(|(command, key)| Item {
-        title: match command.tab.filter(|tab| *tab != here) {
+    let items = of(here).chain(everywhere()).chain(elsewhere).map(|(command, key)| {
+        let title = match command.tab.filter(|tab| *tab != here) {
             Some(tab) => format!("{}: {}", tab.title(), key.name),
             None => key.name.to_owned(),
-        },
-        detail: key.help.to_owned(),
-        key: key.shown(),
-        also: String::new(),
-        grey: false,
-        value: command,
+        };
+        Item { key: key.shown(), ..Item::new(title, key.help, command) }
     });
     Picker::new("Commands", items.collect())
 }

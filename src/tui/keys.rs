@@ -31,25 +31,15 @@ pub struct Binding<F: 'static> {
     pub call: F,
 }
 
-type KeyNames = &'static [&'static str];
+type Text = &'static str;
 
 /// A binding that the hint bar shows.
-pub const fn show<F: Copy>(
-    keys: KeyNames,
-    name: &'static str,
-    help: &'static str,
-    call: F,
-) -> Binding<F> {
+pub const fn show<F: Copy>(keys: &'static [Text], name: Text, help: Text, call: F) -> Binding<F> {
     Binding { key: Key { keys, name, hint: true, help }, call }
 }
 
 /// A binding that only the help and the palette show.
-pub const fn also<F: Copy>(
-    keys: KeyNames,
-    name: &'static str,
-    help: &'static str,
-    call: F,
-) -> Binding<F> {
+pub const fn also<F: Copy>(keys: &'static [Text], name: Text, help: Text, call: F) -> Binding<F> {
     Binding { key: Key { keys, name, hint: false, help }, call }
 }
 
@@ -60,63 +50,51 @@ pub struct Command {
     pub place: usize,
 }
 
+/// Keys that are no letters: how the table and how the screen writes them.
+const NAMED: [(KeyCode, &str, &str); 14] = [
+    (KeyCode::Char(' '), "space", "Space"),
+    (KeyCode::Enter, "enter", "Enter"),
+    (KeyCode::Esc, "esc", "Esc"),
+    (KeyCode::Tab, "tab", "Tab"),
+    (KeyCode::BackTab, "backtab", "Shift-Tab"),
+    (KeyCode::Up, "up", "↑"),
+    (KeyCode::Down, "down", "↓"),
+    (KeyCode::Left, "left", "←"),
+    (KeyCode::Right, "right", "→"),
+    (KeyCode::PageUp, "pageup", "PgUp"),
+    (KeyCode::PageDown, "pagedown", "PgDn"),
+    (KeyCode::Home, "home", "Home"),
+    (KeyCode::End, "end", "End"),
+    (KeyCode::Delete, "delete", "Del"),
+];
+
 /// A key in the form of the table.
 pub fn name(key: KeyEvent) -> Option<String> {
-    let plain = match key.code {
-        KeyCode::Char(' ') => "space".to_owned(),
-        KeyCode::Char(c) => c.to_string(),
-        KeyCode::Enter => "enter".to_owned(),
-        KeyCode::Esc => "esc".to_owned(),
-        KeyCode::Tab => "tab".to_owned(),
-        KeyCode::BackTab => "backtab".to_owned(),
-        KeyCode::Up => "up".to_owned(),
-        KeyCode::Down => "down".to_owned(),
-        KeyCode::Left => "left".to_owned(),
-        KeyCode::Right => "right".to_owned(),
-        KeyCode::PageUp => "pageup".to_owned(),
-        KeyCode::PageDown => "pagedown".to_owned(),
-        KeyCode::Home => "home".to_owned(),
-        KeyCode::End => "end".to_owned(),
-        KeyCode::Delete => "delete".to_owned(),
+    let named = NAMED.iter().find(|(code, ..)| *code == key.code);
+    let plain = match (named, key.code) {
+        (Some((_, name, _)), _) => (*name).to_owned(),
+        (None, KeyCode::Char(c)) => c.to_string(),
         _ => return None,
     };
-    if key.modifiers.contains(KeyModifiers::ALT) {
-        return None;
-    }
-    if key.modifiers.contains(KeyModifiers::CONTROL) {
-        return Some(format!("ctrl-{plain}"));
-    }
     let is_arrow = matches!(key.code, KeyCode::Left | KeyCode::Right);
-    if is_arrow && key.modifiers.contains(KeyModifiers::SHIFT) {
-        return Some(format!("shift-{plain}"));
+    if key.modifiers.contains(KeyModifiers::ALT) {
+        None
+    } else if key.modifiers.contains(KeyModifiers::CONTROL) {
+        Some(format!("ctrl-{plain}"))
+    } else if is_arrow && key.modifiers.contains(KeyModifiers::SHIFT) {
+        Some(format!("shift-{plain}"))
+    } else {
+        Some(plain)
     }
-    Some(plain)
 }
 
 /// A key in the form shown on the screen.
 pub fn shown(key: &str) -> String {
-    let words = match key {
-        "enter" => "Enter",
-        "esc" => "Esc",
-        "space" => "Space",
-        "tab" => "Tab",
-        "backtab" => "Shift-Tab",
-        "left" => "←",
-        "right" => "→",
-        "up" => "↑",
-        "down" => "↓",
-        "pageup" => "PgUp",
-        "pagedown" => "PgDn",
-        "home" => "Home",
-        "end" => "End",
-        "delete" => "Del",
-        _ => {
-            return match (key.strip_prefix("ctrl-"), key.strip_prefix("shift-")) {
-                (Some(rest), _) => format!("Ctrl-{}", shown(rest)),
-                (_, Some(rest)) => format!("Shift-{}", shown(rest)),
-                _ => key.to_owned(),
-            };
-        }
-    };
-    words.to_owned()
+    let named = NAMED.iter().find(|(_, name, _)| *name == key);
+    match (named, key.strip_prefix("ctrl-"), key.strip_prefix("shift-")) {
+        (Some((.., words)), ..) => (*words).to_owned(),
+        (_, Some(rest), _) => format!("Ctrl-{}", shown(rest)),
+        (.., Some(rest)) => format!("Shift-{}", shown(rest)),
+        _ => key.to_owned(),
+    }
 }

@@ -1,5 +1,5 @@
-//! The terminal interface: screens, widgets, keys. It contains no mathematics and no files: it asks
-//! the engine's worker for work and gets messages back.
+//! The terminal interface: screens, keys, the guide. It contains no mathematics and no files: it asks
+//! the engine's desk for work and gets messages back.
 //!
 //! | module | holds |
 //! |---|---|
@@ -11,16 +11,16 @@
 //! | [`mod@view`] | state → picture, pure |
 //! | [`keymap`], [`keys`] | every key; how keys are written |
 //! | [`popup`] | windows over a screen |
-//! | [`canvas`], [`widgets`], [`theme`] | the tools with which all of them draw |
+//! | [`canvas`] | the surface on which all of them draw, with the widgets of `halflight-widgets` |
 //! | [`live_run`], [`live_ranking`] | work that the interface follows |
-//! | [`export`], [`text_table`], [`screenshot`] | the contents of a screen, for a file or the clipboard |
+//! | [`export`], [`text_table`] | the contents of a screen, for a file or the clipboard |
 //! | [`run_column`] | the columns of tables of archived runs |
 //! | [`history`], [`fuzzy`], [`notice`] | undo; search by a few letters; messages to the user |
 //! | [`tutorial`] | the steps of `halflight tutorial`, and the tests that each is done |
 //! | [`terminal`] | raw mode, which always ends |
 //!
 //! Each uses only those after it in this list: terminal and loop, `update` and `view`, `keymap`,
-//! `app`, `screen`, `context`, `popup`, `canvas`, widgets and theme.
+//! `app`, `screen`, `context`, `popup`, `canvas`.
 
 use halflight_advice::{glossary, rank, rehearsal, verdict};
 use halflight_base::{error, signals};
@@ -28,9 +28,9 @@ use halflight_data as data;
 use halflight_engine as engine;
 use halflight_evaluation as evaluation;
 use halflight_methods as methods;
-use halflight_plot as plot;
 use halflight_privacy as privacy;
 use halflight_session as session;
+use halflight_widgets::{self as widgets, screenshot, theme};
 
 pub mod app;
 pub mod canvas;
@@ -50,17 +50,13 @@ pub mod live_run;
 pub mod notice;
 pub mod popup;
 pub mod run_column;
-mod run_elsewhere;
 pub mod screen;
-pub mod screenshot;
 pub mod tab;
 pub mod terminal;
 pub mod text_table;
-pub mod theme;
 pub mod tutorial;
 pub mod update;
 pub mod view;
-pub mod widgets;
 
 use std::io::Write as _;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 use std::path::PathBuf;
+use std::time::{Duration, Instant, SystemTime};
 
 use super::live_run::{Ended, LiveRun};
-use super::run_elsewhere::RunElsewhere;
 use super::widgets::smoothing::PlotPoint;
 use crate::engine::Control;
 use crate::engine::worker::JobId;
@@ -13,8 +13,56 @@ use crate::methods::source_words;
 use crate::privacy::{CuratorOnly, Target};
 use crate::session::ArchivedRun;
 use crate::session::archive::{self, GrownRun};
-use crate::session::follow::unread_words;
+use crate::session::follow::{unread_words, wrote_words};
+use crate::session::run_directory::Process;
 use crate::session::run_steps::{Curves, RunGrowth, by_series};
+
+/// A run of another process: who executes it, and its progress.
+#[derive(Debug)]
+pub struct RunElsewhere {
+    pub directory: PathBuf,
+    /// `running`, `paused`, `died`, `finished` and so on.
+    pub outcome: String,
+    pub process: Option<Process>,
+    pub wrote: Option<SystemTime>,
+    /// The ledger's charge, once it has ended.
+    pub spent: Option<f64>,
+    /// When it was first and last seen to take a step, without a long wait in between.
+    seen: Option<[(Instant, u64); 2]>,
+}
+
+/// Over a shorter time than this no speed is shown, and over a longer one than this it has waited.
+const SHORT: Duration = Duration::from_millis(500);
+const LONG: Duration = Duration::from_secs(5);
+
+impl RunElsewhere {
+    /// Steps per second, while it was seen to work.
+    pub fn speed(&self) -> Option<f64> {
+        let [(then, first), (now, last)] = self.seen?;
+        let seconds = now.duration_since(then);
+        (seconds >= SHORT && last > first).then(|| (last - first) as f64 / seconds.as_secs_f64())
+    }
+
+    fn sees(&mut self, step: u64) {
+        let now = (Instant::now(), step);
+        self.seen = Some(match self.seen {
+            Some([first, last]) if now.0.duration_since(last.0) < LONG => [first, now],
+            _ => [now, now],
+        });
+    }
+
+    /// Forgets the speed, because the pace changes.
+    pub fn forget_speed(&mut self) {
+        self.seen = None;
+    }
+
+    /// `process 4711 on node3, last step 2 s ago`
+    pub fn words(&self) -> String {
+        let process = self.process.as_ref().map(ToString::to_string);
+        let process = process.unwrap_or_else(|| "another process".to_owned());
+        format!("{process}, {}", wrote_words(self.wrote))
+    }
+}
 
 impl LiveRun {
     /// A run of another process.
@@ -240,8 +288,7 @@ mod tests {
         let mut live = LiveRun::elsewhere(7, &archived(1, 2.0, &[5.0, 3.0]));
         let elsewhere = live.elsewhere.as_mut().unwrap();
         assert_eq!(elsewhere.speed(), None);
-        let ago =
-            |seconds| std::time::Instant::now().checked_sub(Duration::from_secs(seconds)).unwrap();
+        let ago = |seconds| Instant::now().checked_sub(Duration::from_secs(seconds)).unwrap();
         elsewhere.seen = Some([(ago(3), 4), (ago(1), 10)]);
         assert!((elsewhere.speed().unwrap() - 3.0).abs() < 0.1);
         // It continues, and after a long wait nothing is known.

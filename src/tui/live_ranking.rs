@@ -6,8 +6,8 @@ use crate::engine::worker::{JobEvent, JobId, RankingEvent};
 use crate::error::{Error, Result};
 use crate::privacy::accountant::{delta_words, round_up};
 use crate::privacy::{CuratorOnly, Guarantee, Watch};
+use crate::rank::Disclosed;
 use crate::rank::comparison::Comparison;
-use crate::rank::{Disclosed, ReleasedError, ReleasedLine};
 
 #[derive(Debug, Default)]
 pub struct LiveRanking {
@@ -15,7 +15,7 @@ pub struct LiveRanking {
     /// The result with exact numbers, for the curator.
     pub exact: Option<Box<CuratorOnly<Comparison>>>,
     /// The result of a private ranking.
-    pub released: Option<RankingSoFar>,
+    pub released: Option<(Disclosed, Guarantee)>,
     pub remarks: Vec<String>,
     pub left_out: Vec<(String, Error)>,
     /// The number of started rankings, which is the id of the last one.
@@ -33,17 +33,6 @@ pub struct RankingWork {
     pub privately: bool,
     /// Whether the data are prepared; a private ranking then has its grant.
     pub begun: bool,
-}
-
-/// The release of a private ranking.
-#[derive(Debug)]
-pub enum RankingSoFar {
-    Winner(String, Guarantee),
-    /// The error of every dataset's own model.
-    Errors(Vec<ReleasedError>, Guarantee),
-    Table(Vec<ReleasedLine>, Guarantee),
-    /// The shares of one direction.
-    Direction(Vec<ReleasedLine>, Guarantee),
 }
 
 impl LiveRanking {
@@ -103,13 +92,6 @@ impl LiveRanking {
     fn take(&mut self, summary: RankingSummary, watch: &Watch) -> String {
         self.remarks = summary.remarks;
         self.left_out = summary.left_out;
-        let cost = |guarantee: &Guarantee| {
-            format!(
-                "released at ε {}, δ {}",
-                round_up(guarantee.epsilon, 4),
-                delta_words(guarantee.delta)
-            )
-        };
         let words = match summary.findings {
             Findings::Nothing => "stopped before anything was spent".to_owned(),
             Findings::Curator(None) => "stopped before two repeats were done".to_owned(),
@@ -119,30 +101,18 @@ impl LiveRanking {
                 words.unwrap_or_else(|| "ranked; the view is sealed".to_owned())
             }
             Findings::Private { disclosed, guarantee, .. } => {
-                let cost = cost(&guarantee);
-                let (found, words) = match disclosed {
-                    Disclosed::Winner(winner) => {
-                        let name = winner.into_inner();
-                        let words = format!("use {name}: {cost}");
-                        (RankingSoFar::Winner(name, guarantee), words)
-                    }
+                let what = match &disclosed {
+                    Disclosed::Winner(name) => format!("use {}:", name.get()),
                     Disclosed::Errors(lines) => {
-                        let lines = lines.into_inner();
-                        let best = lines.first().map_or("none", |line| line.name.as_str());
-                        let words = format!("use {best}: errors {cost}");
-                        (RankingSoFar::Errors(lines, guarantee), words)
+                        let best = lines.get().first().map_or("none", |line| line.name.as_str());
+                        format!("use {best}: errors")
                     }
-                    Disclosed::Table(lines) => (
-                        RankingSoFar::Table(lines.into_inner(), guarantee),
-                        format!("table {cost}"),
-                    ),
-                    Disclosed::Direction(lines) => {
-                        let lines = lines.into_inner();
-                        (RankingSoFar::Direction(lines, guarantee), format!("direction {cost}"))
-                    }
+                    Disclosed::Table(_) => "table".to_owned(),
+                    Disclosed::Direction(_) => "direction".to_owned(),
                 };
-                self.released = Some(found);
-                words
+                let price = price(&guarantee);
+                self.released = Some((disclosed, guarantee));
+                format!("{what} released at {price}")
             }
         };
         match summary.unkept {
@@ -150,4 +120,9 @@ impl LiveRanking {
             None => words,
         }
     }
+}
+
+/// The cost of a private ranking.
+pub fn price(guarantee: &Guarantee) -> String {
+    format!("ε {}, δ {}", round_up(guarantee.epsilon, 4), delta_words(guarantee.delta))
 }

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::live_elsewhere::RunElsewhere;
 use super::notice::with_keys;
-use super::run_elsewhere::RunElsewhere;
+use super::widgets::shortened;
 use super::widgets::smoothing::PlotPoint;
 use super::widgets::track::{SmoothedTrack, Track};
 use crate::engine::choice::{ChoiceProgress, Chosen, METHOD, Offer};
@@ -113,23 +114,11 @@ impl Logged {
 }
 
 /// A choice among plans that the interface follows.
-#[derive(Debug, Default)]
-pub struct LiveChoice {
-    pub candidates: Vec<ChoiceCandidate>,
-    /// ε of each training.
-    pub each: f64,
-    /// How much errors must differ so that noise does not hide it.
-    pub apart: String,
-    /// Whether the choice hides which of the candidates are trained, and how often.
-    pub in_secret: bool,
-}
-
-/// A candidate plan, or public data alone.
 #[derive(Debug)]
-pub struct ChoiceCandidate {
-    pub name: String,
-    /// Steps taken and the total; public data alone need none.
-    pub steps: Option<(u64, u64)>,
+pub struct LiveChoice {
+    pub offer: Offer,
+    /// Steps taken and the total, of the candidates that are trained; public data alone are not.
+    pub steps: BTreeMap<String, (u64, u64)>,
 }
 
 #[derive(Debug)]
@@ -140,15 +129,6 @@ pub enum Ended {
     Refused(Error),
     /// Another process executed it.
     Elsewhere,
-}
-
-/// A plan's name, short enough to leave room on a line.
-fn short(name: &str) -> String {
-    const MOST: usize = 36;
-    match name.chars().count() {
-        0..=MOST => name.to_owned(),
-        _ => name.chars().take(MOST - 1).chain(['…']).collect(),
-    }
 }
 
 impl LiveRun {
@@ -183,19 +163,13 @@ impl LiveRun {
     }
 
     /// A choice among plans.
-    pub fn choosing(id: JobId, offer: &Offer, control: Control) -> Option<Self> {
-        let candidate = |name: &String| ChoiceCandidate { name: name.clone(), steps: None };
-        let choice = LiveChoice {
-            candidates: offer.candidates.iter().map(candidate).collect(),
-            each: offer.each,
-            apart: offer.apart.clone(),
-            in_secret: offer.trains_in_secret,
-        };
+    pub fn choosing(id: JobId, offer: Offer, control: Control) -> Option<Self> {
         let mut run = Self::new(id, offer.plans.first()?, control);
         let names: Vec<&str> = offer.plans.iter().map(|plan| plan.name.as_str()).collect();
         run.plan = format!("choice among {}", names.join(", "));
         METHOD.clone_into(&mut run.method);
-        (run.target, run.choice) = (offer.target, Some(choice));
+        run.target = offer.target;
+        run.choice = Some(LiveChoice { offer, steps: BTreeMap::new() });
         Some(run)
     }
 
@@ -219,6 +193,11 @@ impl LiveRun {
 
     pub fn has_ended(&self) -> bool {
         self.ended.is_some()
+    }
+
+    /// Whether this process is at work on it.
+    pub fn is_at_work(&self) -> bool {
+        self.is_ours() && !self.has_ended()
     }
 
     pub fn state(&self) -> &str {
@@ -265,7 +244,7 @@ impl LiveRun {
 
     /// Time to the last step at the speed so far, or at the pace if that is slower.
     pub fn remaining(&self) -> Option<Duration> {
-        if self.has_ended() || !self.is_ours() {
+        if !self.is_at_work() {
             return None;
         }
         let mut each = self.seconds_each()?;
@@ -324,12 +303,11 @@ impl LiveRun {
                 (self.step, self.total) = (step, of);
                 let choice = self.choice.as_mut()?;
                 self.phase = Cow::Borrowed("training");
-                if choice.in_secret {
+                let is_known = choice.offer.candidates.contains(&name);
+                if choice.offer.trains_in_secret || !is_known {
                     return None;
                 }
-                let known = choice.candidates.iter_mut().find(|it| it.name == name)?;
-                let begins = known.steps.replace((step, of)).is_none();
-                if begins {
+                if choice.steps.insert(name.clone(), (step, of)).is_none() {
                     self.say(format!("training '{name}'"));
                 }
                 None
@@ -435,7 +413,8 @@ impl LiveRun {
         let summary = result.inspect_err(|error| self.refuse(error))?;
         let line = format!(
             "'{}' {}: ε {} at δ {:e} was spent",
-            short(&self.plan),
+            // Short enough to leave room on a line.
+            shortened(&self.plan, 36, "…"),
             summary.outcome.words(),
             round_up(summary.guarantee.epsilon, 3),
             summary.guarantee.delta

@@ -41,20 +41,14 @@ pub enum SortValue {
 }
 
 impl SortValue {
-    fn rank(&self) -> u8 {
-        match self {
-            Self::Number(_) => 0,
-            Self::Text(_) => 1,
-            Self::Missing => 2,
-        }
-    }
-
+    /// Numbers, then text, then missing values.
     pub fn compare(&self, other: &Self) -> Ordering {
         match (self, other) {
             (Self::Number(a), Self::Number(b)) => a.total_cmp(b),
             (Self::Text(a), Self::Text(b)) => natural(&a.to_lowercase(), &b.to_lowercase()),
-            // Numbers, then text, then missing values.
-            _ => self.rank().cmp(&other.rank()),
+            (Self::Missing, Self::Missing) => Ordering::Equal,
+            (Self::Number(_), _) | (Self::Text(_), Self::Missing) => Ordering::Less,
+            _ => Ordering::Greater,
         }
     }
 }
@@ -115,31 +109,43 @@ impl RunColumn {
         !some || runs.iter().any(|run| self.value(run, watch) != SortValue::Missing)
     }
 
-    pub fn title(self) -> &'static str {
+    /// The title, and the place in the order of importance, for tables in little room.
+    fn facts(self) -> (&'static str, u8) {
         match self {
-            Self::Further(Series::PublicAbsoluteError) => "abs. error",
-            Self::Further(Series::PrivateAbsoluteError) => "abs. error ◆",
-            Self::Further(Series::PublicBalancedAccuracy) => "balanced %",
-            Self::Further(Series::PrivateBalancedAccuracy) => "balanced % ◆",
-            Self::Further(Series::PublicAuc) => "AUC",
-            Self::Further(Series::PrivateAuc) => "AUC ◆",
-            Self::Further(series) => series.words(),
-            Self::Plan => "plan",
-            Self::Method => "method",
-            Self::Epsilon => "ε",
-            Self::Delta => "δ",
-            Self::Score => "score",
-            Self::PublicLast => "public",
-            Self::PublicBest => "best public",
-            Self::PrivateLast => "private ◆",
-            Self::PrivateBest => "best private ◆",
-            Self::NoPrivacy => "no privacy ◆",
-            Self::Steps => "steps",
-            Self::Outcome => "outcome",
-            Self::Time => "time (UTC)",
-            Self::Tag => "tag",
-            Self::Run => "run",
+            Self::Plan => ("plan", 0),
+            Self::Epsilon => ("ε", 1),
+            Self::Score => ("score", 2),
+            Self::PublicLast => ("public", 3),
+            Self::PrivateLast => ("private ◆", 4),
+            Self::Outcome => ("outcome", 5),
+            Self::Method => ("method", 6),
+            Self::Time => ("time (UTC)", 7),
+            Self::Steps => ("steps", 8),
+            Self::Tag => ("tag", 9),
+            Self::PublicBest => ("best public", 10),
+            Self::PrivateBest => ("best private ◆", 11),
+            Self::NoPrivacy => ("no privacy ◆", 12),
+            Self::Delta => ("δ", 13),
+            Self::Further(Series::PrivateAbsoluteError) => ("abs. error ◆", 14),
+            Self::Further(Series::PublicAbsoluteError) => ("abs. error", 15),
+            Self::Further(Series::PrivateAuc) => ("AUC ◆", 16),
+            Self::Further(Series::PrivateBalancedAccuracy) => ("balanced % ◆", 17),
+            Self::Further(Series::PublicAuc) => ("AUC", 18),
+            Self::Further(Series::PublicBalancedAccuracy) => ("balanced %", 19),
+            Self::Further(series) => (series.words(), 20),
+            Self::Run => ("run", 21),
         }
+    }
+
+    pub fn title(self) -> &'static str {
+        self.facts().0
+    }
+
+    /// Every column, the most important first.
+    pub fn by_weight() -> Vec<Self> {
+        let mut columns = Self::ALL.to_vec();
+        columns.sort_by_key(|column| column.facts().1);
+        columns
     }
 
     pub fn is_exact(self) -> bool {
@@ -152,19 +158,8 @@ impl RunColumn {
     }
 
     pub fn is_number(self) -> bool {
-        matches!(
-            self,
-            Self::Epsilon
-                | Self::Delta
-                | Self::Score
-                | Self::PublicLast
-                | Self::PublicBest
-                | Self::PrivateLast
-                | Self::PrivateBest
-                | Self::NoPrivacy
-                | Self::Further(_)
-                | Self::Steps
-        )
+        use RunColumn::{Method, Outcome, Plan, Run, Tag, Time};
+        !matches!(self, Plan | Method | Outcome | Time | Tag | Run)
     }
 
     /// The value for sorting and exports.
@@ -174,15 +169,13 @@ impl RunColumn {
             "" => SortValue::Missing,
             text => SortValue::Text(text.to_owned()),
         };
+        let plan = run.plan.as_ref();
         match self {
-            Self::Plan => text(run.plan.as_ref().map_or("", |plan| &plan.name)),
-            Self::Method => {
-                text(run.plan.as_ref().map_or("", |plan| methods::name_of(&plan.method)))
-            }
+            Self::Plan => text(plan.map_or("", |plan| &plan.name)),
+            Self::Method => text(plan.map_or("", |plan| methods::name_of(&plan.method))),
             Self::Epsilon => number(epsilon(run)),
             Self::Delta => {
-                let asked = run.plan.as_ref().map(|plan| plan.target);
-                number(run.guarantee.or(asked).map(|target| target.delta))
+                number(run.guarantee.or(plan.map(|plan| plan.target)).map(|target| target.delta))
             }
             Self::Score => number(run.told.as_ref().map(|told| told.error.value)),
             Self::PublicLast => number(last(run, Series::PublicError, watch)),

@@ -50,18 +50,22 @@ impl Tab {
 /// A part of a screen that can have the focus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pane {
-    name: &'static str,
+    pub name: &'static str,
     /// Whether the pane scrolls; the others have a selected row.
     pub scrolls: bool,
+    /// Whether a filter shortens its list.
+    pub filters: bool,
+    /// Whether a second click on a row does what Enter does.
+    pub enters: bool,
 }
 
 impl Pane {
     pub const fn list(name: &'static str) -> Self {
-        Self { name, scrolls: false }
+        Self { name, scrolls: false, filters: false, enters: false }
     }
 
     pub const fn scrolled(name: &'static str) -> Self {
-        Self { name, scrolls: true }
+        Self { scrolls: true, ..Self::list(name) }
     }
 }
 

@@ -37,38 +37,31 @@ impl std::fmt::Debug for Terminal {
 
 impl Terminal {
     pub fn enter(mouse: bool) -> Result<Self> {
-        let trouble = |error: std::io::Error| {
-            Error::failed(format!("cannot use this terminal: {error}"))
-                .cure("run it in a terminal, or use the commands for scripts: halflight --help")
-        };
         restore_on_panic(thread::current().id());
         let terminal = take_over(mouse)
             .and_then(|()| ratatui::Terminal::new(CrosstermBackend::new(stdout())))
             .map_err(|error| {
                 restore();
-                trouble(error)
+                cannot("use this terminal")(error)
+                    .cure("run it in a terminal, or use the commands for scripts: halflight --help")
             })?;
         Ok(Self { drawn: ManuallyDrop::new(terminal), mouse })
     }
 
     pub fn draw(&mut self, render: impl FnOnce(&mut Frame)) -> Result<()> {
-        let drawn = self.drawn.draw(render).map(|_| ());
-        drawn.map_err(|error| Error::failed(format!("cannot draw: {error}")))
+        self.drawn.draw(render).map(|_| ()).map_err(cannot("draw"))
     }
 
     /// Puts text on the clipboard of the terminal, wherever that runs (OSC 52).
     pub fn copy(&mut self, text: &str) -> Result<()> {
-        execute!(stdout(), CopyToClipboard::to_clipboard_from(text))
-            .map_err(|error| Error::failed(format!("cannot copy: {error}")))
+        execute!(stdout(), CopyToClipboard::to_clipboard_from(text)).map_err(cannot("copy"))
     }
 
     /// Restores the terminal and stops, like Ctrl-Z; continues when the shell says so.
     pub fn suspend(&mut self) -> Result<()> {
         restore();
         let stopped = signals::wait_for_shell().and_then(|()| take_over(self.mouse));
-        stopped.map_err(|error| {
-            Error::failed(format!("cannot return from the suspension: {error}"))
-        })?;
+        stopped.map_err(cannot("return from the suspension"))?;
         self.repaint()
     }
 
@@ -77,7 +70,7 @@ impl Terminal {
         let text: String = text.chars().filter(|c| !c.is_control()).collect();
         let mut out = stdout();
         let rung = write!(out, "\x07\x1b]9;{text}\x07").and_then(|()| out.flush());
-        rung.map_err(|error| Error::failed(format!("cannot ring the bell: {error}")))
+        rung.map_err(cannot("ring the bell"))
     }
 
     /// Draws every cell again with the next frame.
@@ -88,8 +81,13 @@ impl Terminal {
             .drawn
             .size()
             .and_then(|size| self.drawn.resize(Rect::from((Position::ORIGIN, size))));
-        cleared.map_err(|error| Error::failed(format!("cannot clear the screen: {error}")))
+        cleared.map_err(cannot("clear the screen"))
     }
+}
+
+/// The error of something that the terminal did not do.
+fn cannot(what: &str) -> impl Fn(std::io::Error) -> Error {
+    move |error| Error::failed(format!("cannot {what}: {error}"))
 }
 
 fn take_over(mouse: bool) -> std::io::Result<()> {

@@ -3,10 +3,10 @@
 //! presses nothing and changes nothing.
 
 use crate::data::{Role, Source};
-use crate::engine::rehearse::RehearsalProgress;
 use crate::session::demo;
 
 use super::context::{Context, DatasetStatus, OpenPopup, Tutorial};
+use super::live_rehearsal::LiveRehearsal;
 use super::live_run::Ended;
 use super::tab::Tab;
 
@@ -33,12 +33,6 @@ const STEPS: [TutorialStep; 7] = [
 ];
 
 impl Tutorial {
-    /// The tutorial after this many steps.
-    #[cfg(test)]
-    pub fn after(done: usize) -> Self {
-        Self { done }
-    }
-
     /// Moves on when the action of the current step was done.
     pub fn follow(&mut self, context: &Context) {
         while STEPS.get(self.done).is_some_and(|step| (step.is_done)(context)) {
@@ -139,14 +133,10 @@ fn rehearse(context: &Context) -> &'static str {
     }
 }
 
-/// A completed rehearsal.
-fn rehearsed(context: &Context) -> Option<&RehearsalProgress> {
-    let whole = context.rehearsal.progress.as_ref().filter(|it| it.done == it.total);
-    whole.filter(|_| context.rehearsal.work.is_none())
-}
-
+/// Whether a rehearsal was completed.
 fn is_rehearsed(context: &Context) -> bool {
-    rehearsed(context).is_some()
+    let LiveRehearsal { progress, work, .. } = &context.rehearsal;
+    work.is_none() && progress.as_ref().is_some_and(|it| it.done == it.total)
 }
 
 fn plan(context: &Context) -> &'static str {

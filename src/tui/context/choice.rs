@@ -6,7 +6,7 @@ use crate::engine::choice::{Offer, PUBLIC_ALONE};
 use crate::engine::worker::JobRequest;
 use crate::error::Action;
 use crate::live_run::LiveRun;
-use crate::notice::{ErrorTopic, Level};
+use crate::notice::ErrorTopic;
 use crate::privacy::Target;
 use crate::privacy::accountant::round_up;
 use crate::session::PlanDefinition;
@@ -16,19 +16,17 @@ impl Context {
     /// Asks for the cost of letting private records choose among these plans.
     pub fn offer_choice(&mut self, plans: Vec<PlanDefinition>, target: Target) {
         let names = plans.iter().flat_map(|plan| plan.public.iter().chain([&plan.private]));
-        if let Some(name) = { names }.find(|name| self.is_loading(name)) {
-            let text = format!("'{name}' is still being read");
-            return self.say(Level::Warning, text);
+        if let Some(words) = self.being_read(names) {
+            return self.warn(words);
         }
-        self.say(Level::Info, "working out the noise for all candidates…");
+        self.inform("working out the noise for all candidates…");
         self.ask(Request::OfferChoice { session: self.for_disk(), plans, target });
     }
 
     /// Asks whether to pay for a choice, or for a budget if there is none.
     pub(super) fn ask_to_choose(&mut self, offer: Offer) {
         if self.popup.is_some() {
-            return self
-                .say(Level::Info, "the cost of the choice is known now: press b on Plan again");
+            return self.inform("the cost of the choice is known now: press b on Plan again");
         }
         self.notice = None;
         let Some(private) = offer.plans.first().map(|plan| plan.private.clone()) else { return };
@@ -48,7 +46,7 @@ impl Context {
 
     fn choose(&mut self, offer: Offer) {
         let (id, control) = self.next_job();
-        let Some(run) = LiveRun::choosing(id, &offer, control.clone()) else { return };
+        let Some(run) = LiveRun::choosing(id, offer.clone(), control.clone()) else { return };
         self.runs.push(run);
         self.note(Change::Launched);
         self.notice = None;

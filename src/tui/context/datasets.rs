@@ -3,7 +3,7 @@
 use super::{Change, Context, DatasetStatus, OpenPopup};
 use crate::data::{DatasetDefinition, Role};
 use crate::engine::Request;
-use crate::notice::{ErrorTopic, Level, one_line};
+use crate::notice::{ErrorTopic, one_line};
 use crate::popup::dataset_form::DatasetForm;
 use crate::session::Loaded;
 use crate::session::dataset::ColumnKind;
@@ -27,6 +27,12 @@ impl Context {
         matches!(self.datasets.get(name), Some(DatasetStatus::Loading(_)))
     }
 
+    /// Says which of these datasets is still being read, if one is.
+    pub fn being_read<'a>(&self, names: impl IntoIterator<Item = &'a String>) -> Option<String> {
+        let name = names.into_iter().find(|name| self.is_loading(name))?;
+        Some(format!("'{name}' is still being read"))
+    }
+
     /// Reads a dataset (again).
     pub fn load(&mut self, definition: DatasetDefinition) {
         self.datasets.insert(definition.name.clone(), DatasetStatus::Loading(0.0));
@@ -34,31 +40,51 @@ impl Context {
         self.ask(Request::Load(definition));
     }
 
+    /// Opens the form of a dataset; a new one gets a name that no other has.
+    pub fn open_form(
+        &mut self,
+        mut definition: DatasetDefinition,
+        of: &[ColumnKind],
+        is_new: bool,
+    ) {
+        while is_new && self.session.dataset(&definition.name).is_ok() {
+            definition.name.push('\'');
+        }
+        let known = of.iter().map(|column| column.name.clone()).collect();
+        let form = DatasetForm::new(definition, known, is_new);
+        self.popup = Some(OpenPopup::Dataset(Box::new(form)));
+    }
+
+    /// The columns of a dataset, once they were read.
+    pub fn columns(&self, name: &str) -> Vec<ColumnKind> {
+        self.loaded(name).map(|loaded| loaded.columns.clone()).unwrap_or_default()
+    }
+
     /// Accepts a form, or shows it again with its error.
     pub fn describe(&mut self, mut form: Box<DatasetForm>) {
-        let definition = match form.definition() {
+        let definition = form.definition().map_err(|error| one_line(&error));
+        let definition = definition.and_then(|definition| {
+            let name = &definition.name;
+            let clash = form.replaces.as_ref() != Some(name) && self.session.dataset(name).is_ok();
+            if clash { Err(format!("another dataset is called '{name}'")) } else { Ok(definition) }
+        });
+        let definition = match definition {
             Ok(definition) => definition,
-            Err(error) => {
-                form.problem = Some(one_line(&error));
-                self.popup = Some(OpenPopup::Dataset(form));
-                return;
+            Err(problem) => {
+                form.problem = Some(problem);
+                return self.popup = Some(OpenPopup::Dataset(form));
             }
         };
-        let clash = self.session.datasets.iter().any(|other| {
-            other.name == definition.name && form.replaces.as_ref() != Some(&other.name)
-        });
-        if clash {
-            form.problem = Some(format!("another dataset is called '{}'", definition.name));
-            self.popup = Some(OpenPopup::Dataset(form));
-            return;
-        }
         let mut followers = Vec::new();
         if let Some(old) = &form.replaces {
             self.rename(old, &definition.name);
             let place = self.session.datasets.iter_mut().find(|dataset| dataset.name == *old);
             if let Some(place) = place {
                 let before = std::mem::replace(place, definition.clone());
-                followers = self.follow(&before, &definition);
+                if !family::same_settings(&before, &definition) {
+                    let alike = |it: &_| family::same_settings(&before, it);
+                    followers = self.share_settings(&definition, old, alike);
+                }
             }
             self.datasets.remove(old);
             self.mended(&ErrorTopic::Dataset(old.clone()));
@@ -72,86 +98,56 @@ impl Context {
         self.note(Change::Described(definition.name.clone()));
         self.load(definition);
         if !followers.is_empty() {
-            let text = format!("also changed: {}; u undoes it", followers.join(", "));
-            self.say(Level::Info, text);
+            self.inform(format!("also changed: {}; u undoes it", followers.join(", ")));
         }
         self.refit_plans();
         self.ask_preview();
     }
 
-    /// Applies the same change to datasets with the same columns and the same description. Returns
-    /// their names.
-    fn follow(&mut self, before: &DatasetDefinition, now: &DatasetDefinition) -> Vec<String> {
-        if family::same_settings(before, now) {
-            return Vec::new();
+    /// Gives the settings of a dataset to those with the columns of `name` for which this holds, and
+    /// reads them again. Returns their names.
+    fn share_settings(
+        &mut self,
+        from: &DatasetDefinition,
+        name: &str,
+        wanted: impl Fn(&DatasetDefinition) -> bool,
+    ) -> Vec<String> {
+        let relatives = self.relatives(name);
+        let mut changed = Vec::new();
+        for dataset in &mut self.session.datasets {
+            if relatives.contains(&dataset.name) && wanted(dataset) {
+                family::take_settings(from, dataset);
+                changed.push(dataset.clone());
+            }
         }
-        let relatives = self.relatives(&before.name);
-        let alike = |it: &&mut DatasetDefinition| {
-            relatives.contains(&it.name) && family::same_settings(before, it)
-        };
-        let mut followers = Vec::new();
-        for dataset in self.session.datasets.iter_mut().filter(alike) {
-            family::take_settings(now, dataset);
-            followers.push(dataset.clone());
-        }
-        let names = followers.iter().map(|dataset| dataset.name.clone()).collect();
-        for dataset in followers {
-            self.load(dataset);
-        }
+        let names = changed.iter().map(|dataset| dataset.name.clone()).collect();
+        changed.into_iter().for_each(|dataset| self.load(dataset));
         names
     }
 
     /// The other datasets whose files have the same columns.
     fn relatives(&self, name: &str) -> Vec<String> {
-        let columns = |name: &str| {
-            let loaded = self.loaded(name)?;
-            Some(loaded.columns.iter().map(|column| column.name.clone()).collect::<Vec<_>>())
+        let names = |name: &str| {
+            let columns = &self.loaded(name)?.columns;
+            Some(columns.iter().map(|column| column.name.as_str()).collect::<Vec<_>>())
         };
-        let Some(own) = columns(name) else { return Vec::new() };
+        let Some(own) = names(name) else { return Vec::new() };
         let others = self.session.datasets.iter().filter(|other| other.name != name);
-        let related = others.filter(|other| columns(&other.name).as_ref() == Some(&own));
+        let related = others.filter(|other| names(&other.name).as_ref() == Some(&own));
         related.map(|other| other.name.clone()).collect()
     }
 
     /// Applies a dataset's settings for its columns to all datasets with the same ones.
-    pub fn same_for_all(&mut self, name: &str) {
-        let Some(from) = self.session.datasets.iter().find(|it| it.name == name).cloned() else {
-            return;
-        };
-        let relatives = self.relatives(name);
-        let mut changed = Vec::new();
-        for dataset in &mut self.session.datasets {
-            if relatives.contains(&dataset.name) && !family::same_settings(&from, dataset) {
-                family::take_settings(&from, dataset);
-                changed.push(dataset.clone());
-            }
+    pub fn same_for_all(&mut self, from: &DatasetDefinition) {
+        let differs = |it: &_| !family::same_settings(from, it);
+        let count = self.share_settings(from, &from.name, differs).len();
+        if count == 0 {
+            return self.inform("no other dataset has these columns and other settings");
         }
-        let text = match changed.len() {
-            0 => "no other dataset has these columns and other settings".to_owned(),
-            count => format!("changed like '{name}': {count} datasets; u undoes it"),
-        };
-        self.say(Level::Info, text);
-        if changed.is_empty() {
-            return;
-        }
-        for dataset in changed {
-            self.load(dataset);
-        }
+        self.inform(format!("changed like '{}': {count} datasets; u undoes it", from.name));
         self.changed();
         self.refit_plans();
         self.ask_preview();
-    }
-
-    /// A form for a new dataset with the settings of this one.
-    pub fn copy_dataset(&mut self, from: &DatasetDefinition) {
-        let known = self.loaded(&from.name);
-        let known = known.map(|loaded| loaded.columns.iter().map(|it| it.name.clone()).collect());
-        let mut copy = DatasetDefinition { fingerprint: None, ..from.clone() };
-        while self.session.datasets.iter().any(|other| other.name == copy.name) {
-            copy.name.push('\'');
-        }
-        let form = DatasetForm::new(copy, known.unwrap_or_default(), true);
-        self.popup = Some(OpenPopup::Dataset(Box::new(form)));
     }
 
     /// After a look at a file, offers to describe it, like those with the same columns.
@@ -165,13 +161,8 @@ impl Context {
         if let Some(relative) = relative {
             family::take_settings(relative, &mut definition);
         }
-        while self.session.datasets.iter().any(|other| other.name == definition.name) {
-            definition.name.push('\'');
-        }
-        let known = columns.iter().map(|column| column.name.clone()).collect();
-        let form = DatasetForm::new(definition, known, true);
         self.notice = None;
-        self.popup = Some(OpenPopup::Dataset(Box::new(form)));
+        self.open_form(definition, columns, true);
     }
 
     /// Plans and budgets follow a dataset's new name.
@@ -192,9 +183,8 @@ impl Context {
     pub fn remove_dataset(&mut self, name: &str) {
         self.session.datasets.retain(|dataset| dataset.name != name);
         self.session.budgets.remove(name);
-        self.datasets.remove(name);
+        self.forget(name);
         self.mended(&ErrorTopic::Dataset(name.to_owned()));
-        self.ask(Request::Forget(name.to_owned()));
         self.changed();
         self.note(Change::Removed);
         self.ask_preview();

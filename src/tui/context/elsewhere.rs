@@ -3,7 +3,6 @@
 use super::{Change, Context};
 use crate::engine::worker::TrainerSteps;
 use crate::live_run::LiveRun;
-use crate::notice::Level;
 use crate::privacy::ledger::RunId;
 use crate::session::ArchivedRun;
 use crate::session::archive::{DIED, GIVEN_UP, MISSING, NOT_BEGUN};
@@ -86,17 +85,19 @@ impl Context {
 
     /// Offers to resume a run whose program died.
     pub fn ask_to_go_on(&mut self, run: ArchivedRun) {
-        if matches!(run.outcome.as_str(), MISSING | NOT_BEGUN) {
-            let text = "a task of a sweep cannot be resumed: c on the Ledger screen (6) settles it";
-            return self.say(Level::Info, text);
-        }
-        if run.outcome == GIVEN_UP {
-            let text = "this task was given up and cannot be resumed: p on Compare (5) puts its \
-                settings into the plan, to start it again";
-            return self.say(Level::Info, text);
-        }
-        if run.outcome != DIED {
-            return self.say(Level::Info, "this run did not die; select one that did, and press r");
+        let refusal = match run.outcome.as_str() {
+            DIED => None,
+            MISSING | NOT_BEGUN => {
+                Some("a task of a sweep cannot be resumed: c on the Ledger screen (6) settles it")
+            }
+            GIVEN_UP => Some(
+                "this task was given up and cannot be resumed: p on Compare (5) puts its settings \
+                 into the plan, to start it again",
+            ),
+            _ => Some("this run did not die; select one that did, and press r"),
+        };
+        if let Some(refusal) = refusal {
+            return self.inform(refusal);
         }
         let text = format!(
             "Resume {}? It makes the draws that it has not made yet. Nothing is charged twice.",

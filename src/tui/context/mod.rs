@@ -35,8 +35,9 @@ use super::live_ranking::LiveRanking;
 use super::live_rehearsal::LiveRehearsal;
 use super::live_run::LiveRun;
 use super::notice::{ErrorTopic, Level, Notice, one_line};
-use super::popup;
+use super::popup::picker::{Item, Picker};
 use super::popup::question::{Prompt, QuestionPopup};
+use super::popup::{self, Then};
 use super::tab::{Pane, Tab};
 use super::widgets::text_field::TextField;
 use crate::engine::lookup::{Digest, Rows};
@@ -249,6 +250,14 @@ impl Context {
         self.notice = Some(Notice { level, text: text.into(), cause: None });
     }
 
+    pub fn inform(&mut self, text: impl Into<String>) {
+        self.say(Level::Info, text);
+    }
+
+    pub fn warn(&mut self, text: impl Into<String>) {
+        self.say(Level::Warning, text);
+    }
+
     pub fn complain(&mut self, error: &Error) {
         self.say(Level::Error, one_line(error));
     }
@@ -285,9 +294,39 @@ impl Context {
         self.popup = Some(OpenPopup::Question(QuestionPopup::new(text, yes, then)));
     }
 
-    /// Asks for a line of text.
-    pub fn prompt(&mut self, prompt: Prompt<Self>) {
-        self.popup = Some(OpenPopup::Prompt(prompt));
+    /// Asks for a line of text; `take` says what is wrong with it.
+    pub fn prompt(
+        &mut self,
+        title: impl Into<String>,
+        help: impl Into<String>,
+        text: &str,
+        take: impl Fn(&mut Self, &str) -> Result<(), String> + 'static,
+    ) {
+        self.popup = Some(OpenPopup::Prompt(Prompt::new(title, help, text, take)));
+    }
+
+    /// Asks for a line of text that is always right.
+    pub fn ask_for(
+        &mut self,
+        title: &str,
+        help: &str,
+        text: &str,
+        then: impl Fn(&mut Self, &str) + 'static,
+    ) {
+        self.prompt(title, help, text, move |context, text| {
+            then(context, text);
+            Ok(())
+        });
+    }
+
+    /// Offers a list to choose from.
+    pub fn pick(&mut self, title: &str, items: Vec<Item<Then<Self>>>) {
+        self.popup = Some(OpenPopup::Pick(Picker::new(title, items)));
+    }
+
+    /// Keeps where the user is, for the next time.
+    pub fn remember_state(&mut self) {
+        self.ask(Request::Remember(self.state.clone()));
     }
 
     /// Asks whether to leave the tutorial.
@@ -296,7 +335,7 @@ impl Context {
                     (q) and type halflight tutorial.";
         self.confirm(text, "leave", |context| {
             context.tutorial = None;
-            context.say(Level::Info, "the tutorial is over; `halflight tutorial` starts it again");
+            context.inform("the tutorial is over; `halflight tutorial` starts it again");
         });
     }
 
@@ -332,8 +371,7 @@ impl Context {
 
     /// The number of runs and rankings under way.
     pub fn working(&self) -> usize {
-        let is_at_work = |run: &&LiveRun| run.is_ours() && !run.has_ended();
-        let runs = self.runs.iter().filter(is_at_work).count();
+        let runs = self.runs.iter().filter(|run| run.is_at_work()).count();
         runs + usize::from(self.ranking.work.is_some())
     }
 

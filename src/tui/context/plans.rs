@@ -13,8 +13,7 @@ use crate::evaluation::definition::FEWEST;
 use crate::live_rehearsal::LiveRehearsal;
 use crate::live_run::LiveRun;
 use crate::methods;
-use crate::notice::{ErrorTopic, Level, one_line};
-use crate::popup::question::Prompt;
+use crate::notice::{ErrorTopic, one_line};
 use crate::privacy::Target;
 use crate::privacy::ledger::Budget;
 use crate::rehearsal::Player;
@@ -71,17 +70,15 @@ impl Context {
             self.session.plans.push(taken);
         }
         self.changed();
-        self.say(Level::Info, "took the settings of the earlier run; u undoes it");
+        self.inform("took the settings of the earlier run; u undoes it");
         self.ask_preview();
     }
 
     /// Lets public data play the private role for the shown plan. Nothing is spent.
     pub fn rehearse(&mut self) {
         let Some(plan) = self.shown_plan().cloned() else { return };
-        let mut names = std::iter::once(&plan.private).chain(&plan.public);
-        if let Some(name) = names.find(|name| self.is_loading(name)) {
-            let text = format!("'{name}' is still being read");
-            return self.say(Level::Warning, text);
+        if let Some(words) = self.being_read(std::iter::once(&plan.private).chain(&plan.public)) {
+            return self.warn(words);
         }
         self.rehearsal.stop();
         let (id, control) = (self.rehearsal.started + 1, Control::default());
@@ -101,27 +98,22 @@ impl Context {
     pub fn take_advice(&mut self) {
         let advice = self.shown_plan().and_then(|plan| self.advice(plan)).cloned();
         let Some(advice) = advice else {
-            return self.say(Level::Info, "there is no advice yet: r rehearses the plan, for free");
+            return self.inform("there is no advice yet: r rehearses the plan, for free");
         };
-        match advice.to_take() {
-            Some(player) if player.spends() || self.rehearsal.work.is_none() => {
-                self.session.plans[self.plan.index].take_player(player);
-                self.changed();
-                let what = match player {
-                    Player::PublicOnly => {
-                        "took public data alone: at this ε a private run is not worth its ε; u \
-                         undoes it"
-                    }
-                    _ => "took the advised method; u undoes it",
-                };
-                self.say(Level::Info, what);
-                self.ask_preview();
+        let is_over = self.rehearsal.work.is_none();
+        let Some(player) = advice.to_take().filter(|player| player.spends() || is_over) else {
+            let text = "so far the rehearsal advises public data alone: wait for its end";
+            return self.inform(text);
+        };
+        self.session.plans[self.plan.index].take_player(player);
+        self.changed();
+        self.inform(match player {
+            Player::PublicOnly => {
+                "took public data alone: at this ε a private run is not worth its ε; u undoes it"
             }
-            _ => self.say(
-                Level::Info,
-                "so far the rehearsal advises public data alone: wait for its end",
-            ),
-        }
+            _ => "took the advised method; u undoes it",
+        });
+        self.ask_preview();
     }
 
     /// The advice of rehearsals for a plan's data, from this session of work or an earlier one.
@@ -195,7 +187,7 @@ impl Context {
         }
         if !told.is_empty() {
             self.changed();
-            self.say(Level::Info, told.join("; "));
+            self.inform(told.join("; "));
         }
     }
 
@@ -211,7 +203,7 @@ impl Context {
             _ => {
                 self.plan.launches = true;
                 let text = "the cost is still being computed; you will be asked when it is known";
-                return self.say(Level::Info, text);
+                return self.inform(text);
             }
         };
         if let Some(refusal) = refusal {
@@ -255,13 +247,12 @@ impl Context {
         let help = "ε and δ that all runs on these records may spend together, now and later. \
                     These numbers are enough for this run only";
         let text = format!("{} {:e}", target.epsilon, target.delta);
-        let take = move |context: &mut Self, text: &str| {
+        self.prompt(title, help, &text, move |context, text| {
             let budget = parse_budget(text).map_err(|error| one_line(&error))?;
             context.set_budget(name.clone(), budget);
             then(context);
             Ok(())
-        };
-        self.prompt(Prompt::new(title, help, &text, take));
+        });
     }
 
     /// Sets the budget of a private dataset.
@@ -281,7 +272,7 @@ impl Context {
     /// Resumes a run whose program died.
     pub fn resume(&mut self, run: &ArchivedRun) {
         let Some(plan) = &run.plan else {
-            return self.say(Level::Warning, "the plan of this run cannot be read");
+            return self.warn("the plan of this run cannot be read");
         };
         let (id, control) = self.begin(plan);
         if let Some(live) = self.runs.last_mut() {

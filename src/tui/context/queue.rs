@@ -17,13 +17,11 @@ impl Context {
     pub fn ask_to_start_queue(&mut self) {
         if self.queue.job.is_some() && self.queue.working {
             self.queue.working = false;
-            self.say(Level::Info, "the queue halts after the run that is under way");
-            return;
+            return self.inform("the queue halts after the run that is under way");
         }
         let count = self.queue.plans.len();
         if count == 0 {
-            self.say(Level::Info, "the queue is empty: a appends this plan, s a sweep");
-            return;
+            return self.inform("the queue is empty: a appends this plan, s a sweep");
         }
         let text = format!(
             "Run the {count} queued plans one after the other? Each reserves its ε before it \

@@ -5,14 +5,12 @@ use crate::engine::Control;
 use crate::engine::ranking::Manner;
 use crate::engine::worker::JobRequest;
 use crate::live_ranking::RankingWork;
-use crate::notice::Level;
 
 impl Context {
     /// Starts a ranking, unless one is under way or there is nothing to rank.
     pub fn rank(&mut self, manner: Manner) {
         if self.ranking.work.is_some() {
-            self.say(Level::Warning, "a ranking is under way: c cancels it");
-            return;
+            return self.warn("a ranking is under way: c cancels it");
         }
         let private = match self.session.ranking.private_name(&self.session) {
             Ok(name) => name.to_owned(),
@@ -20,16 +18,12 @@ impl Context {
         };
         let names = self.session.ranking.public_names(&self.session);
         if names.is_empty() {
-            self.say(
-                Level::Warning,
-                "there is no public dataset to rank: add one on the Data screen (1, a)",
-            );
-            return;
+            return self
+                .warn("there is no public dataset to rank: add one on the Data screen (1, a)");
         }
-        let needed: Vec<&str> = names.into_iter().chain([private.as_str()]).collect();
-        if let Some(name) = needed.into_iter().find(|name| self.is_loading(name)) {
-            let text = format!("'{name}' is still being read");
-            return self.say(Level::Warning, text);
+        let needed: Vec<String> = names.into_iter().map(str::to_owned).chain([private]).collect();
+        if let Some(words) = self.being_read(&needed) {
+            return self.warn(words);
         }
         let (id, control) = (self.ranking.started + 1, Control::default());
         let work = RankingWork {

@@ -16,7 +16,6 @@ use crate::live_rehearsal::LiveRehearsal;
 use crate::live_run::LiveRun;
 use crate::notice::{ErrorTopic, Level};
 use crate::popup::file_browser::FileBrowser;
-use crate::popup::question::Prompt;
 use crate::session::Session;
 
 /// During a run of this length the user probably looks elsewhere.
@@ -55,7 +54,7 @@ impl Context {
             WorkerReport::Loaded { loaded, account } => {
                 let name = loaded.definition.name.clone();
                 if let Some(warning) = loaded.warnings.first() {
-                    self.say(Level::Warning, warning.clone());
+                    self.warn(warning.clone());
                 }
                 self.mended(&ErrorTopic::Dataset(name.clone()));
                 self.peeked.take_if(|(peeked, _)| *peeked == name);
@@ -91,8 +90,7 @@ impl Context {
             WorkerReport::Peeked { dataset, rows } => {
                 self.peeked = rows.map(|rows| (dataset, rows));
                 if self.peeked.is_some() {
-                    self.say(
-                        Level::Warning,
+                    self.warn(
                         "◆ private rows, for your eyes only: no ε covers a setting that you \
                          choose by looking at them",
                     );
@@ -147,14 +145,14 @@ impl Context {
                 }
                 Some(Err(error)) => self.complain(&error),
             },
-            WorkerReport::Trouble(error) => self.complain(&error),
-            WorkerReport::Wrote(path) => {
-                self.say(Level::Info, format!("wrote {}", path.display()));
+            DeskReport::Trouble(error) => self.complain(&error),
+            DeskReport::Wrote(path) => {
+                self.inform(format!("wrote {}", path.display()));
                 self.written = Some(path);
             }
-            WorkerReport::Remark(text) => self.say(Level::Info, text),
-            WorkerReport::Collected { sweep, tally } => self.collected(sweep, tally),
-            WorkerReport::WhichSweep => self.ask_for_sweep(),
+            DeskReport::Remark(text) => self.inform(text),
+            DeskReport::Collected { sweep, standing } => self.collected(sweep, standing),
+            DeskReport::WhichSweep => self.ask_for_sweep(),
         }
     }
 
@@ -176,18 +174,16 @@ impl Context {
     /// Collects the sweep in a directory that the user names.
     pub fn ask_for_sweep(&mut self) {
         let help = "the directory that `halflight sweep` printed, or its --into";
-        let take = |context: &mut Self, path: &str| {
+        self.ask_for("Collect a sweep", help, "", |context, path| {
             let sweep = SoughtSweep::At(path.into());
             context.ask(Request::Collect { sweep, give_up: false });
-            Ok(())
-        };
-        self.prompt(Prompt::new("Collect a sweep", help, "", take));
+        });
     }
 
     /// Tasks that have not ended can be given up, unless they are still at work.
-    fn collected(&mut self, sweep: PathBuf, tally: TaskTally) {
-        if tally.missing + tally.not_begun == 0 {
-            return self.say(Level::Info, tally.words());
+    fn collected(&mut self, sweep: PathBuf, standing: SweepStanding) {
+        if standing.missing + standing.not_begun == 0 {
+            return self.inform(standing.words());
         }
         let text = format!(
             "{}. Settle those now? A run without a result has died or works on another machine: \
@@ -246,6 +242,6 @@ impl Context {
         self.state.recent.truncate(MOST_RECENT);
         self.state.last_session = Some(absolute);
         self.session_path = Some(path);
-        self.ask(Request::Remember(self.state.clone()));
+        self.remember_state();
     }
 }

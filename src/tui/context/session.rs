@@ -6,10 +6,8 @@ use super::{Change, Context, DatasetStatus, OpenPopup};
 use crate::engine::Request;
 use crate::engine::lookup::Wanted;
 use crate::live_run::LiveRun;
-use crate::notice::Level;
-use crate::popup::Then;
-use crate::popup::picker::{Item, Picker};
-use crate::popup::question::{Prompt, QuestionPopup};
+use crate::popup::picker::Item;
+use crate::popup::question::QuestionPopup;
 use crate::session::{Session, WhenClosed, plan_name};
 
 impl Context {
@@ -36,21 +34,16 @@ impl Context {
     pub fn save(&mut self) {
         if self.demo.is_some() && self.working() > 0 {
             let text = "the demo's runs move to the saved session: save when nothing is under way";
-            return self.say(Level::Warning, text);
+            return self.warn(text);
         }
         if let Some(path) = self.session_path.clone() {
             let known = self.on_disk.clone().map(Box::new);
             return self.ask_to_save(path, known);
         }
-        self.prompt(Prompt::new(
-            "Save the session",
-            "data files stay where they are; paths are relative to this file",
-            "session.ron",
-            |context: &mut Self, path| {
-                context.ask_to_save(path.into(), None);
-                Ok(())
-            },
-        ));
+        let help = "data files stay where they are; paths are relative to this file";
+        self.ask_for("Save the session", help, "session.ron", |context, path| {
+            context.ask_to_save(path.into(), None);
+        });
     }
 
     /// Saves, unless the file differs from the session that is `known`.
@@ -89,13 +82,11 @@ impl Context {
         let items = recent.into_iter().map(|path| {
             let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
             let folder = path.parent().map(|folder| folder.display().to_string());
-            let take: Then<Self> = Box::new(move |context| context.ask(Request::OpenSession(path)));
-            Item::new(name.unwrap_or_default(), folder.unwrap_or_default(), take)
+            let take = move |context: &mut Self| context.ask(Request::OpenSession(path));
+            Item::that(name.unwrap_or_default(), folder.unwrap_or_default(), take)
         });
-        let other: Then<Self> = Box::new(browse);
-        let other = Item::new("another one…", "browse, or type its path", other);
-        let items = items.chain([other]).collect();
-        self.popup = Some(OpenPopup::Pick(Picker::new("Open a session", items)));
+        let other = Item::that("another one…", "browse, or type its path", browse);
+        self.pick("Open a session", items.chain([other]).collect());
     }
 
     /// The session with the fingerprints of the public data that were read.
@@ -128,7 +119,7 @@ impl Context {
     /// Restores another state of the session; datasets that differ are read again.
     fn restore(&mut self, session: Option<Session>, done: &str, nothing: &str) -> bool {
         let Some(session) = session else {
-            self.say(Level::Info, nothing);
+            self.inform(nothing);
             return false;
         };
         let before = std::mem::replace(&mut self.session, session);
@@ -143,7 +134,7 @@ impl Context {
         self.datasets.retain(|name, _| known(name));
         self.plan.index = self.plan.index.min(self.session.plans.len().saturating_sub(1));
         self.note(Change::Restored);
-        self.say(Level::Info, done);
+        self.inform(done);
         self.ask_preview();
         true
     }
@@ -153,28 +144,28 @@ impl Context {
             self.quit = true;
             return;
         }
-        let working = self.working();
-        let text = if working > 0 {
-            let runs = match working {
-                1 if self.ranking.work.is_some() => "A ranking is".to_owned(),
-                1 => "A run is".to_owned(),
-                many => format!("{many} runs are"),
-            };
-            let more = if self.can_leave_running() {
-                " Or g: quit, and it continues in a process of its own."
-            } else {
-                ""
-            };
-            format!("{runs} under way. Stop and quit? What has been spent stays spent.{more}")
-        } else if self.unsaved && self.demo.is_none() {
-            "The session has changes that are not saved. Quit without them? (s saves)".to_owned()
-        } else {
-            return self.leave();
+        let (working, can_leave) = (self.working(), self.can_leave_running());
+        let text = match working {
+            0 if self.unsaved && self.demo.is_none() => {
+                "The session has changes that are not saved. Quit without them? (s saves)"
+                    .to_owned()
+            }
+            0 => return self.leave(),
+            _ => {
+                let runs = match working {
+                    1 if self.ranking.work.is_some() => "A ranking is".to_owned(),
+                    1 => "A run is".to_owned(),
+                    many => format!("{many} runs are"),
+                };
+                let more = " Or g: quit, and it continues in a process of its own.";
+                let more = if can_leave { more } else { "" };
+                format!("{runs} under way. Stop and quit? What has been spent stays spent.{more}")
+            }
         };
         let mut question = QuestionPopup::new(text, "quit", Self::leave);
         if working == 0 {
             question.other = Some(('s', Box::new(Self::save)));
-        } else if self.can_leave_running() {
+        } else if can_leave {
             question.other = Some(('g', Box::new(Self::leave_running)));
         }
         self.popup = Some(OpenPopup::Question(question));
@@ -183,8 +174,7 @@ impl Context {
     /// Whether all current work can continue without the interface: runs of plans, in a permanent
     /// workspace.
     fn can_leave_running(&self) -> bool {
-        let at_work = |run: &&LiveRun| run.is_ours() && !run.has_ended();
-        let mut runs = self.runs.iter().filter(at_work);
+        let mut runs = self.runs.iter().filter(|run| run.is_at_work());
         let is_alone = self.ranking.work.is_none() && self.demo.is_none();
         is_alone && !self.queue.working && runs.all(|run| run.choice.is_none())
     }
@@ -247,6 +237,6 @@ impl Context {
     /// nothing.
     fn must_settle(&self) -> bool {
         let ranks = self.ranking.work.as_ref().is_some_and(|work| work.privately && work.begun);
-        ranks || self.runs.iter().any(|run| run.is_ours() && !run.has_ended())
+        ranks || self.runs.iter().any(LiveRun::is_at_work)
     }
 }

@@ -1,13 +1,11 @@
 //! Splitting a dataset by a column: into a private part and public ones.
 
-use super::{Change, Context, OpenPopup};
+use super::{Change, Context};
 use crate::data::Role;
 use crate::engine::Request;
 use crate::engine::worker::Dividers;
 use crate::notice::Level;
-use crate::popup::Then;
-use crate::popup::picker::{Item, Picker};
-use crate::popup::question::Prompt;
+use crate::popup::picker::Item;
 use crate::session::family::{self, By, Divider, TablePart};
 
 impl Context {
@@ -21,20 +19,16 @@ impl Context {
             },
             None => {
                 let text = "the view is sealed, and values are exact: v opens it, or type a filter";
-                return self.say(Level::Warning, text);
+                return self.warn(text);
             }
         };
-        let definition = self.session.datasets.iter().find(|it| it.name == dataset);
-        let label = definition.and_then(|it| it.label.clone());
+        let label = self.session.dataset(dataset).ok().and_then(|it| it.label.clone());
         let mut columns = columns.clone();
         // A split by the label comes last, because nothing is left to learn after it.
         columns.sort_by_key(|divider| Some(&divider.column) == label.as_ref());
         if columns.is_empty() {
-            return self.say(
-                Level::Info,
-                "there is no column to split by: none has numbers or only \
-                a few values",
-            );
+            let text = "there is no column to split by: none has numbers or only a few values";
+            return self.inform(text);
         }
         let items = columns.into_iter().map(|Divider { column, by }| {
             let detail = match &by {
@@ -45,40 +39,40 @@ impl Context {
                 By::Numbers => "you choose the numbers".to_owned(),
             };
             let (dataset, title) = (dataset.to_owned(), column.clone());
-            let value: Then<Self> = Box::new(move |context| match by {
+            let take = move |context: &mut Self| match by {
                 By::Values(values) => {
                     context.choose_private(&dataset, &family::by_values(&column, &values));
                 }
                 By::Numbers => context.ask_where_to_cut(dataset, column),
-            });
-            Item::new(title, detail, value)
+            };
+            Item::that(title, detail, take)
         });
         let title = format!("{sign}Split '{dataset}' by");
-        self.popup = Some(OpenPopup::Pick(Picker::new(&title, items.collect())));
+        self.pick(&title, items.collect());
     }
 
     fn ask_where_to_cut(&mut self, dataset: String, column: String) {
         let title = format!("Split '{dataset}' at which {column}?");
         let help = "one number or several: 50 makes a part below 50 and one from 50 on";
-        self.prompt(Prompt::new(title, help, "", move |context: &mut Self, text| {
+        self.prompt(title, help, "", move |context, text| {
             let numbers = text.split([',', ' ']).filter(|part| !part.is_empty());
             let cuts: Result<Vec<f64>, _> = numbers.map(str::parse).collect();
             let cuts = cuts.ok().filter(|cuts| cuts.iter().all(|cut| cut.is_finite()));
             let cuts = cuts.ok_or("give numbers, such as: 30, 50")?;
             context.choose_private(&dataset, &family::by_numbers(&column, &cuts));
             Ok(())
-        }));
+        });
     }
 
     fn choose_private(&mut self, dataset: &str, parts: &[TablePart]) {
         let item = |index: usize| {
             let (dataset, parts) = (dataset.to_owned(), parts.to_vec());
             let title = parts[index].name.clone();
-            let take: Then<Self> = Box::new(move |context| context.split(&dataset, &parts, index));
-            Item::new(title, "private; the others are public", take)
+            let take = move |context: &mut Self| context.split(&dataset, &parts, index);
+            Item::that(title, "private; the others are public", take)
         };
         let items = (0..parts.len()).map(item).collect();
-        self.popup = Some(OpenPopup::Pick(Picker::new("Which part is private?", items)));
+        self.pick("Which part is private?", items);
     }
 
     /// Splits a dataset and the others that come from the same table. The chosen part of the

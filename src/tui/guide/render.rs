@@ -19,6 +19,12 @@ pub struct Piece {
     pub tone: TextTone,
 }
 
+impl Piece {
+    fn plain(text: String) -> Self {
+        Self { text, tone: TextTone::Plain }
+    }
+}
+
 /// One line of the terminal.
 pub type TerminalLine = Vec<Piece>;
 
@@ -59,12 +65,8 @@ struct Page {
     mark: Option<String>,
     code: bool,
     link: Option<(String, usize)>,
-    table: Option<GuideTable>,
-}
-
-#[derive(Default)]
-struct GuideTable {
-    rows: Vec<Vec<TerminalLine>>,
+    /// Rows of cells; the first is the heading.
+    table: Option<Vec<Vec<TerminalLine>>>,
 }
 
 impl Page {
@@ -111,12 +113,10 @@ impl Page {
             Tag::Image { .. } => self.push("(picture: ", self.tone()),
             Tag::Table(_) => {
                 self.flush();
-                self.table = Some(GuideTable::default());
+                self.table = Some(Vec::new());
             }
             Tag::TableHead | Tag::TableRow => {
-                if let Some(table) = &mut self.table {
-                    table.rows.push(Vec::new());
-                }
+                self.table.iter_mut().for_each(|it| it.push(Vec::new()))
             }
             _ => {}
         }
@@ -148,13 +148,13 @@ impl Page {
             TagEnd::Image => self.push(")", self.tone()),
             TagEnd::TableCell => {
                 let cell = std::mem::take(&mut self.inline);
-                if let Some(row) = self.table.as_mut().and_then(|table| table.rows.last_mut()) {
+                if let Some(row) = self.table.as_mut().and_then(|table| table.last_mut()) {
                     row.push(cell);
                 }
             }
             TagEnd::Table => {
                 if let Some(table) = self.table.take() {
-                    self.lines.extend(table.lines(self.width));
+                    self.lines.extend(table_lines(&table, self.width));
                     self.blank();
                 }
             }
@@ -190,26 +190,18 @@ impl Page {
             return;
         }
         let inline = std::mem::take(&mut self.inline);
-        let indent = self.indent().max(self.mark.as_ref().map_or(0, String::len));
-        let mark = self.mark.take();
-        for (number, line) in
-            wrap(&inline, self.width.saturating_sub(indent)).into_iter().enumerate()
-        {
-            let before = match &mark {
-                Some(mark) if number == 0 => format!("{mark:>indent$}"),
-                _ => " ".repeat(indent),
-            };
-            let before = Piece { text: before, tone: TextTone::Plain };
-            let indented = indent > 0;
-            self.lines.push(indented.then_some(before).into_iter().chain(line).collect());
+        let mut mark = self.mark.take();
+        let indent = self.indent().max(mark.as_ref().map_or(0, String::len));
+        for line in wrap(&inline, self.width.saturating_sub(indent)) {
+            let mark = mark.take().unwrap_or_default();
+            let before = (indent > 0).then(|| Piece::plain(format!("{mark:>indent$}")));
+            self.lines.push(before.into_iter().chain(line).collect());
         }
     }
 
     fn end_heading(&mut self, level: HeadingLevel) {
         self.heading = None;
-        let inline = std::mem::take(&mut self.inline);
-        let inline: TerminalLine =
-            inline.into_iter().map(|piece| Piece { tone: TextTone::Heading, ..piece }).collect();
+        let inline = toned(std::mem::take(&mut self.inline), TextTone::Heading);
         self.blank();
         let lines = wrap(&inline, self.width);
         let wide = lines.iter().map(|line| cells(line)).max().unwrap_or(0);
@@ -266,7 +258,7 @@ fn wrap(inline: &[Piece], width: usize) -> Vec<TerminalLine> {
         }
         let Some(line) = lines.last_mut() else { continue };
         if owed && used > 0 {
-            line.push(Piece { text: " ".to_owned(), tone: TextTone::Plain });
+            line.push(Piece::plain(" ".to_owned()));
             used += 1;
         }
         used += wide;
@@ -297,47 +289,47 @@ fn words(inline: &[Piece]) -> Vec<TerminalLine> {
     words
 }
 
-impl GuideTable {
-    fn lines(self, width: usize) -> Vec<TerminalLine> {
-        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
-        let column = |index: usize| self.rows.iter().filter_map(move |row| row.get(index));
-        let natural: Vec<usize> = (0..columns)
-            .map(|index| column(index).map(|cell| cells(cell)).max().unwrap_or(0))
-            .collect();
-        let widths = share(&natural, width.saturating_sub(GAP.len() * columns.saturating_sub(1)));
-        let mut lines = Vec::new();
-        for (number, row) in self.rows.iter().enumerate() {
-            let heading = |piece: &Piece| Piece { tone: TextTone::Strong, ..piece.clone() };
-            let cell = |index: usize| {
-                let cell = row.get(index).map(Vec::as_slice).unwrap_or_default();
-                let bold =
-                    (number == 0).then(|| cell.iter().map(heading).collect::<TerminalLine>());
-                wrap(bold.as_deref().unwrap_or(cell), widths[index])
-            };
-            let parts: Vec<Vec<TerminalLine>> = (0..columns).map(cell).collect();
-            let tall = parts.iter().map(Vec::len).max().unwrap_or(0);
-            for level in 0..tall {
-                let mut line = TerminalLine::new();
-                for (index, part) in parts.iter().enumerate() {
-                    let text = part.get(level).cloned().unwrap_or_default();
-                    let missing = widths[index].saturating_sub(cells(&text));
-                    line.extend(text);
-                    let last = index + 1 == columns;
-                    let after = if last { String::new() } else { " ".repeat(missing) + GAP };
-                    line.push(Piece { text: after, tone: TextTone::Plain });
-                }
-                lines.push(line);
-            }
-            let is_empty = row.iter().all(|cell| cells(cell) == 0);
-            if number == 0 && is_empty {
-                lines.clear();
-            } else if number == 0 {
-                let rules: Vec<String> = widths.iter().map(|width| "-".repeat(*width)).collect();
-                lines.push(vec![Piece { text: rules.join(GAP), tone: TextTone::Plain }]);
-            }
+fn toned(line: TerminalLine, tone: TextTone) -> TerminalLine {
+    line.into_iter().map(|piece| Piece { tone, ..piece }).collect()
+}
+
+fn table_lines(rows: &[Vec<TerminalLine>], width: usize) -> Vec<TerminalLine> {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let widest = |index: usize| {
+        let column = rows.iter().filter_map(|row| row.get(index));
+        column.map(|cell| cells(cell)).max().unwrap_or(0)
+    };
+    let natural: Vec<usize> = (0..columns).map(widest).collect();
+    let widths = share(&natural, width.saturating_sub(GAP.len() * columns.saturating_sub(1)));
+    let mut lines = Vec::new();
+    for (number, row) in rows.iter().enumerate() {
+        let is_heading = number == 0;
+        if is_heading && row.iter().all(|cell| cells(cell) == 0) {
+            continue;
         }
-        lines
+        let wrapped = |(index, width): (usize, &usize)| {
+            let cell = row.get(index).cloned().unwrap_or_default();
+            wrap(&if is_heading { toned(cell, TextTone::Strong) } else { cell }, *width)
+        };
+        let parts: Vec<Vec<TerminalLine>> = widths.iter().enumerate().map(wrapped).collect();
+        for level in 0..parts.iter().map(Vec::len).max().unwrap_or(0) {
+            let mut line = TerminalLine::new();
+            for (index, (part, width)) in parts.iter().zip(&widths).enumerate() {
+                let text = part.get(level).cloned().unwrap_or_default();
+                let missing = width.saturating_sub(cells(&text));
+                line.extend(text);
+                if index + 1 < columns {
+                    line.push(Piece::plain(" ".repeat(missing) + GAP));
+                }
+            }
+            lines.push(line);
+        }
+        if is_heading {
+            let rules: Vec<String> = widths.iter().map(|width| "-".repeat(*width)).collect();
+            lines.push(vec![Piece::plain(rules.join(GAP))]);
+        }
     }
+    lines
 }
 
 /// Widths of columns that fit together: narrow ones have their natural width, the others share the

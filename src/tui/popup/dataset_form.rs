@@ -1,52 +1,34 @@
 //! A dataset's definition as a form. Enter saves, Esc leaves.
 
-use crossterm::event::{KeyCode, KeyEvent};
-use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::text::{Line, Span};
+use crossterm::event::KeyEvent;
 
-use crate::canvas::{Canvas, bold};
+use super::form::{Form, FormLine, typed};
+use crate::canvas::{Canvas, Fill, Length, Line, Rect, in_rows};
+use crate::data::filter::Filter;
 use crate::data::names::is_pattern;
 use crate::data::{Columns, DatasetDefinition, Missing, Role, Sample, Task, Unit, WithoutUnit};
 use crate::error::{Error, Result};
 use crate::notice::one_line;
-use crate::widgets::text_field::{TextField, TextFieldView};
 
-/// A line of the form.
-pub struct FormLine {
-    pub label: &'static str,
-    help: &'static str,
-    kind: LineKind,
-}
+const ROLE: usize = 0;
+const NAME: usize = 1;
+const LABEL: usize = 2;
+const TASK: usize = 3;
+const CLASSES: usize = 4;
+const FILTER: usize = 5;
+const SAMPLE: usize = 6;
+const MISSING: usize = 7;
+const COLUMNS: usize = 8;
+const CATEGORIES: usize = 9;
+const UNIT: usize = 10;
+const MOST_RECORDS: usize = 11;
+const WITHOUT_UNIT: usize = 12;
 
-/// Space cycles through the choices of a switch; a text is typed.
-#[derive(Clone, Copy)]
-enum LineKind {
-    Role,
-    Task,
-    Missing,
-    WithoutUnit,
-    Text(usize),
-}
-
-const NAME: usize = 0;
-const LABEL: usize = 1;
-const CLASSES: usize = 2;
-const FILTER: usize = 3;
-const SAMPLE: usize = 4;
-const COLUMNS: usize = 5;
-const CATEGORIES: usize = 6;
-const UNIT: usize = 7;
-const MOST_RECORDS: usize = 8;
-
-const fn line(label: &'static str, kind: LineKind, help: &'static str) -> FormLine {
-    FormLine { label, help, kind }
-}
-
-/// The content of a line.
-enum Content<'a> {
-    Choice(String),
-    Text(&'a TextField),
-}
+/// The values of the switches, in the order of their words.
+const ROLES: [Role; 2] = [Role::Private, Role::Public];
+const TASKS: [Task; 2] = [Task::Regression, Task::Classification];
+const GAPS: [Missing; 3] = [Missing::Refuse, Missing::Drop, Missing::PublicMean];
+const ROWS_OF_NOBODY: [WithoutUnit; 2] = [WithoutUnit::LeaveOut, WithoutUnit::OwnPerson];
 
 #[derive(Debug)]
 pub struct DatasetForm {
@@ -55,75 +37,60 @@ pub struct DatasetForm {
     original: DatasetDefinition,
     /// Columns of the file, if known.
     pub known_columns: Vec<String>,
-    role: Role,
-    task: Task,
-    missing: Missing,
-    without_unit: WithoutUnit,
-    texts: [TextField; 9],
-    /// The focused line.
-    pub focus: usize,
+    pub form: Form,
     pub problem: Option<String>,
 }
 
 impl DatasetForm {
-    pub const LINES: [FormLine; 13] = [
-        line(
-            "role",
-            LineKind::Role,
-            "Space changes it. private: protected by a budget; public: free to use",
-        ),
-        line("name", LineKind::Text(NAME), "its name in the session"),
-        line("label column", LineKind::Text(LABEL), "the column to predict; empty: unlabelled"),
-        line(
-            "task",
-            LineKind::Task,
-            "Space changes it. classification: the label names a class; regression: it measures \
-             something, such as a grade or a price",
-        ),
-        line(
+    const LINES: [FormLine; 13] = [
+        FormLine {
+            label: "role",
+            choices: &["private", "public"],
+            help: "Space changes it. private: protected by a budget; public: free to use",
+        },
+        typed("name", "its name in the session"),
+        typed("label column", "the column to predict; empty: unlabelled"),
+        FormLine {
+            label: "task",
+            choices: &["regression", "classification"],
+            help: "Space changes it. classification: the label names a class; regression: it \
+                   measures something, such as a grade or a price",
+        },
+        typed(
             "classes",
-            LineKind::Text(CLASSES),
             "the answers of a classification, such as: no, yes. Empty: those of the public data",
         ),
-        line(
-            "row filter",
-            LineKind::Text(FILTER),
-            "such as: season != 1   or   sex == \"F\" and age >= 30",
-        ),
-        line(
+        typed("row filter", "such as: season != 1   or   sex == \"F\" and age >= 30"),
+        typed(
             "sample",
-            LineKind::Text(SAMPLE),
             "use a random sample of this many rows: 5000   or with a seed: 5000 7. Empty: all rows",
         ),
-        line(
-            "missing values",
-            LineKind::Missing,
-            "Space changes it. refuse: a missing value is an error; drop: records with missing \
-             values are not used; public mean: it fills in missing values",
-        ),
-        line("columns", LineKind::Text(COLUMNS), "all · only a, b, px* · except a, b"),
-        line(
+        FormLine {
+            label: "missing values",
+            choices: &["refuse", "drop", "public mean"],
+            help: "Space changes it. refuse: a missing value is an error; drop: records with \
+                   missing values are not used; public mean: it fills in missing values",
+        },
+        typed("columns", "all · only a, b, px* · except a, b"),
+        typed(
             "categories",
-            LineKind::Text(CATEGORIES),
             "columns that are categories: hr, weathersit   or with values: sex=F|M",
         ),
-        line(
+        typed(
             "person column",
-            LineKind::Text(UNIT),
             "the column that names the person: patient_id, or ward + bed. All rows of one person \
              are then protected together. Empty: every row is protected on its own",
         ),
-        line(
+        typed(
             "rows of a person",
-            LineKind::Text(MOST_RECORDS),
             "use at most this many of each person, picked at random. Empty: 32",
         ),
-        line(
-            "rows of nobody",
-            LineKind::WithoutUnit,
-            "Space changes it. Rows in which the person column is empty are left out, or count \
-             as one person each",
-        ),
+        FormLine {
+            label: "rows of nobody",
+            choices: &["left out", "one person each"],
+            help: "Space changes it. Rows in which the person column is empty are left out, or \
+                   count as one person each",
+        },
     ];
 
     pub fn new(definition: DatasetDefinition, known_columns: Vec<String>, is_new: bool) -> Self {
@@ -140,114 +107,37 @@ impl DatasetForm {
             seed => format!("{} {seed}", sample.rows),
         });
         let texts = [
+            word(ROLE, &ROLES, definition.role),
             definition.name.clone(),
             definition.label.clone().unwrap_or_default(),
+            word(TASK, &TASKS, definition.task),
             definition.classes.join(", "),
             definition.filter.clone().unwrap_or_default(),
             sample.unwrap_or_default(),
+            word(MISSING, &GAPS, definition.missing),
             columns,
             categories.collect::<Vec<_>>().join(", "),
             definition.unit.as_ref().map(Unit::words).unwrap_or_default(),
             definition.most_records.map(|most| most.to_string()).unwrap_or_default(),
+            word(WITHOUT_UNIT, &ROWS_OF_NOBODY, definition.without_unit),
         ];
         Self {
             replaces: (!is_new).then(|| definition.name.clone()),
-            role: definition.role,
-            task: definition.task,
-            missing: definition.missing,
-            without_unit: definition.without_unit,
             original: definition,
             known_columns,
-            texts: texts.map(|text| TextField::new(&text)),
-            focus: 0,
+            form: Form::new(&Self::LINES, texts),
             problem: None,
-        }
-    }
-
-    fn content(&self, line: &FormLine) -> Content<'_> {
-        match line.kind {
-            LineKind::Role => Content::Choice(
-                match self.role {
-                    Role::Private => "private",
-                    Role::Public => "public",
-                }
-                .to_owned(),
-            ),
-            LineKind::Task => Content::Choice(self.task.to_string()),
-            LineKind::Missing => Content::Choice(
-                match self.missing {
-                    Missing::Refuse => "refuse",
-                    Missing::Drop => "drop",
-                    Missing::PublicMean => "public mean",
-                }
-                .to_owned(),
-            ),
-            LineKind::WithoutUnit => Content::Choice(
-                match self.without_unit {
-                    WithoutUnit::LeaveOut => "left out",
-                    WithoutUnit::OwnPerson => "one person each",
-                }
-                .to_owned(),
-            ),
-            LineKind::Text(index) => Content::Text(&self.texts[index]),
         }
     }
 
     /// Moves, types or switches; checks the content.
     pub fn handle(&mut self, key: KeyEvent) {
-        let count = Self::LINES.len();
-        let kind = Self::LINES[self.focus].kind;
-        match key.code {
-            KeyCode::Down | KeyCode::Tab => self.focus = (self.focus + 1) % count,
-            KeyCode::Up | KeyCode::BackTab => self.focus = (self.focus + count - 1) % count,
-            code => match kind {
-                LineKind::Text(index) => {
-                    self.texts[index].handle(key);
-                }
-                _ if code == KeyCode::Left => self.switch(kind, false),
-                _ if matches!(code, KeyCode::Char(' ') | KeyCode::Right) => self.switch(kind, true),
-                _ => {}
-            },
-        }
+        self.form.handle(key);
         self.validate();
     }
 
-    fn switch(&mut self, kind: LineKind, forwards: bool) {
-        match kind {
-            LineKind::Role => {
-                self.role = match self.role {
-                    Role::Public => Role::Private,
-                    Role::Private => Role::Public,
-                }
-            }
-            LineKind::Task => {
-                self.task = match self.task {
-                    Task::Regression => Task::Classification,
-                    Task::Classification => Task::Regression,
-                }
-            }
-            LineKind::Missing => {
-                use Missing::{Drop, PublicMean, Refuse};
-                self.missing = match (self.missing, forwards) {
-                    (Refuse, true) | (PublicMean, false) => Drop,
-                    (Drop, true) | (Refuse, false) => PublicMean,
-                    (PublicMean, true) | (Drop, false) => Refuse,
-                }
-            }
-            LineKind::WithoutUnit => {
-                self.without_unit = match self.without_unit {
-                    WithoutUnit::LeaveOut => WithoutUnit::OwnPerson,
-                    WithoutUnit::OwnPerson => WithoutUnit::LeaveOut,
-                }
-            }
-            LineKind::Text(_) => {}
-        }
-    }
-
     pub fn paste(&mut self, text: &str) {
-        if let LineKind::Text(index) = Self::LINES[self.focus].kind {
-            self.texts[index].insert(text);
-        }
+        self.form.paste(text);
         self.validate();
     }
 
@@ -257,19 +147,12 @@ impl DatasetForm {
 
     /// The definition that the form describes.
     pub fn definition(&self) -> Result<DatasetDefinition> {
-        let text = |index: usize| {
-            let text = self.texts[index].text().trim().to_owned();
-            (!text.is_empty()).then_some(text)
-        };
+        let text = |line| Some(self.form.text(line).to_owned()).filter(|text| !text.is_empty());
         let name = text(NAME).ok_or_else(|| Error::usage("the dataset needs a name"))?;
         let label = text(LABEL);
-        if let Some(label) = &label {
-            self.check_column(label)?;
-        }
+        label.iter().try_for_each(|label| self.check_column(label))?;
         let filter = text(FILTER);
-        if let Some(filter) = &filter {
-            crate::data::filter::Filter::parse(filter)?;
-        }
+        filter.as_deref().map(Filter::parse).transpose()?;
         let columns = parse_columns(&text(COLUMNS).unwrap_or_default())?;
         if let Columns::Only(names) | Columns::Except(names) = &columns {
             let mut plain = names.iter().filter(|name| !is_pattern(name));
@@ -283,7 +166,8 @@ impl DatasetForm {
             categories.insert(column.trim().to_owned(), values.map(str::to_owned).collect());
         }
         let classes = list(&text(CLASSES).unwrap_or_default());
-        if !classes.is_empty() && self.task == Task::Regression {
+        let task = TASKS[self.form.choice(TASK)];
+        if !classes.is_empty() && task == Task::Regression {
             return Err(Error::usage("a regression has no classes")
                 .cure("make the task a classification, or leave the classes empty"));
         }
@@ -297,19 +181,19 @@ impl DatasetForm {
         });
         let definition = DatasetDefinition {
             name,
-            role: self.role,
+            role: ROLES[self.form.choice(ROLE)],
             label,
-            task: self.task,
+            task,
             classes,
             filter,
             sample: text(SAMPLE).map(|text| parse_sample(&text)).transpose()?,
-            missing: self.missing,
+            missing: GAPS[self.form.choice(MISSING)],
             columns,
             categories,
             fingerprint: None,
             unit,
             most_records: most_records.transpose()?,
-            without_unit: self.without_unit,
+            without_unit: ROWS_OF_NOBODY[self.form.choice(WITHOUT_UNIT)],
             ..self.original.clone()
         };
         definition.check()?;
@@ -317,38 +201,14 @@ impl DatasetForm {
     }
 
     pub fn draw(&self, canvas: &mut Canvas, body: Rect) {
-        let (theme, glyphs) = (canvas.theme, canvas.glyphs);
+        let theme = canvas.theme;
         let title = if self.replaces.is_some() { "Edit dataset" } else { "Add dataset" };
         let inner = canvas.window(body, 76, 22, title);
-        let [fields, help, problem, known, keys] = inner.layout(&Layout::vertical([
-            Constraint::Length(Self::LINES.len() as u16),
-            Constraint::Length(2),
-            Constraint::Length(2),
-            Constraint::Fill(1),
-            Constraint::Length(1),
-        ]));
-        for (index, line) in Self::LINES.iter().enumerate() {
-            let row = Rect { y: fields.y + index as u16, height: 1, ..fields };
-            if row.y >= fields.bottom() {
-                break;
-            }
-            let [name, value] =
-                row.layout(&Layout::horizontal([Constraint::Length(18), Constraint::Fill(1)]));
-            let focused = self.focus == index;
-            let style = if focused { bold(theme.text) } else { theme.muted };
-            canvas.render(Line::styled(line.label, style), name);
-            match self.content(line) {
-                Content::Choice(word) => {
-                    let style = if focused { theme.selection } else { theme.text };
-                    canvas.render(Span::styled(word, style), value);
-                }
-                Content::Text(text) => {
-                    let field = TextFieldView::new(text, theme, glyphs);
-                    canvas.render(field.focused(focused), value);
-                }
-            }
-        }
-        canvas.wrapped(Self::LINES[self.focus].help, theme.muted, help);
+        let lines = Self::LINES.len() as u16;
+        let [fields, help, problem, known, keys] =
+            in_rows(inner, [Length(lines), Length(2), Length(2), Fill(1), Length(1)]);
+        self.form.draw(canvas, fields, |_| theme.text);
+        canvas.wrapped(self.form.help(), theme.muted, help);
         if let Some(text) = &self.problem {
             canvas.wrapped(text, theme.error, problem);
         }
@@ -367,6 +227,12 @@ impl DatasetForm {
         Err(Error::usage(format!("the file has no column '{name}'"))
             .cure(format!("its columns are: {}", self.known_columns.join(", "))))
     }
+}
+
+/// The word of a switch for a value.
+fn word<T: Copy + PartialEq>(line: usize, values: &[T], value: T) -> String {
+    let place = values.iter().position(|it| *it == value).unwrap_or(0);
+    DatasetForm::LINES[line].choices[place].to_owned()
 }
 
 fn list(text: &str) -> Vec<String> {
@@ -399,6 +265,8 @@ fn parse_sample(text: &str) -> Result<Sample> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::widgets::text_field::TextField;
+    use crossterm::event::KeyCode;
 
     fn winter() -> DatasetDefinition {
         crate::session::demo::session("bikeshare").unwrap().datasets.remove(0)
@@ -439,8 +307,8 @@ mod tests {
             assert!(form.problem.is_none(), "{}: {:?}", line.label, form.problem);
             press(&mut form, KeyCode::Down);
         }
-        assert_eq!((form.focus, form.definition().unwrap()), (0, winter()));
-        form.focus = 6;
+        assert_eq!((form.form.focus, form.definition().unwrap()), (0, winter()));
+        form.form.focus = 6;
         form.paste("20 1");
         assert_eq!(form.definition().unwrap().sample, Some(Sample { rows: 20, seed: 1 }));
         press(&mut form, KeyCode::Char('x'));
@@ -450,10 +318,10 @@ mod tests {
     #[test]
     fn rows_of_nobody_are_left_out_or_somebody_each_where_a_column_names_persons() {
         let mut form = DatasetForm::new(winter(), Vec::new(), false);
-        form.focus = DatasetForm::LINES.len() - 1;
+        form.form.focus = DatasetForm::LINES.len() - 1;
         press(&mut form, KeyCode::Char(' '));
         assert!(form.problem.as_ref().is_some_and(|it| it.contains("no `unit` is named")));
-        form.texts[UNIT] = TextField::new("day");
+        form.form.texts[UNIT] = TextField::new("day");
         assert_eq!(form.definition().unwrap().without_unit, WithoutUnit::OwnPerson);
         press(&mut form, KeyCode::Left);
         assert_eq!(form.definition().unwrap().without_unit, WithoutUnit::LeaveOut);
@@ -462,10 +330,10 @@ mod tests {
     #[test]
     fn a_wrong_column_is_named_and_classes_need_a_classification() {
         let mut form = DatasetForm::new(winter(), vec!["bikers".to_owned()], false);
-        form.texts[COLUMNS] = TextField::new("only bikerz");
+        form.form.texts[COLUMNS] = TextField::new("only bikerz");
         assert!(form.definition().unwrap_err().to_string().contains("bikerz"));
         let mut form = DatasetForm::new(winter(), Vec::new(), false);
-        form.texts[CLASSES] = TextField::new("no, yes");
+        form.form.texts[CLASSES] = TextField::new("no, yes");
         assert!(form.definition().unwrap_err().to_string().contains("classification"));
     }
 }

@@ -2,54 +2,41 @@
 
 use std::path::PathBuf;
 
-use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::text::{Line, Span};
+use ratatui::layout::Constraint::Max;
 use ratatui::widgets::Paragraph;
 
 use super::picker::{Item, Picker};
-use crate::canvas::Canvas;
-use crate::engine::lookup::{FirstCells, Listing, Schema, Wanted};
+use crate::canvas::{Canvas, Fill, Length, Line, Rect, Span, in_columns, in_rows, longest};
+use crate::engine::lookup::{DirectoryEntry, FirstCells, Listing, Schema, Wanted};
 use crate::error::Result;
 use crate::notice::one_line;
 use crate::privacy::Watch;
 use crate::widgets::shortened;
 
-/// An item of a directory, by its name.
-#[derive(Debug, Clone)]
-pub enum BrowserItem {
-    Directory(String),
-    File(String),
-}
-
 #[derive(Debug)]
 pub struct FileBrowser {
     pub wanted: Wanted,
     pub directory: PathBuf,
-    pub picker: Picker<BrowserItem>,
+    pub picker: Picker<DirectoryEntry>,
     /// A first look at a file.
     pub glance: Option<(PathBuf, Result<Schema>)>,
 }
 
 impl FileBrowser {
     pub fn new(listing: &Listing) -> Self {
-        let up = Item::new("../", "", BrowserItem::Directory("..".to_owned()));
-        let items = listing.entries.iter().map(|entry| Item {
-            title: if entry.is_directory { format!("{}/", entry.name) } else { entry.name.clone() },
-            detail: String::new(),
-            key: if entry.is_directory { String::new() } else { size(entry.bytes) },
-            also: String::new(),
-            grey: false,
-            value: if entry.is_directory {
-                BrowserItem::Directory(entry.name.clone())
-            } else {
-                BrowserItem::File(entry.name.clone())
-            },
-        });
+        let item = |entry: &DirectoryEntry| {
+            if entry.is_directory {
+                return Item::new(format!("{}/", entry.name), "", entry.clone());
+            }
+            Item { key: size(entry.bytes), ..Item::new(&entry.name, "", entry.clone()) }
+        };
+        let up = DirectoryEntry { name: "..".to_owned(), is_directory: true, bytes: 0 };
+        let items = std::iter::once(&up).chain(&listing.entries).map(item).collect();
         let title = match listing.wanted {
             Wanted::Data => "Add a dataset",
             Wanted::Sessions => "Open a session (.ron)",
         };
-        let mut picker = Picker::new(title, std::iter::once(up).chain(items).collect());
+        let mut picker = Picker::new(title, items);
         picker.selected = usize::from(picker.items.len() > 1);
         let (wanted, directory) = (listing.wanted, listing.directory.clone());
         Self { wanted, directory, picker, glance: None }
@@ -57,10 +44,8 @@ impl FileBrowser {
 
     /// The file under the cursor.
     pub fn file(&self) -> Option<PathBuf> {
-        match &self.picker.chosen()?.value {
-            BrowserItem::File(name) => Some(self.directory.join(name)),
-            BrowserItem::Directory(_) => None,
-        }
+        let entry = &self.picker.chosen()?.value;
+        (!entry.is_directory).then(|| self.directory.join(&entry.name))
     }
 
     /// The files on the left, the start of the one under the cursor on the right.
@@ -68,20 +53,19 @@ impl FileBrowser {
         let theme = canvas.theme;
         let wide = if self.wanted == Wanted::Data { 116 } else { 76 };
         let inner = canvas.window(body, wide, 30, &self.picker.title);
-        let [place, field, lists, keys] = inner.layout(&Layout::vertical([
-            Constraint::Length(1),
-            Constraint::Length(1),
-            Constraint::Fill(1),
-            Constraint::Length(1),
-        ]));
-        let [left, _, right] = lists.layout(&Layout::horizontal([
-            Constraint::Length(match self.wanted {
-                Wanted::Data => (lists.width * 2 / 5).min(44),
-                Wanted::Sessions => lists.width,
-            }),
-            Constraint::Max(2),
-            Constraint::Fill(1),
-        ]));
+        let [place, field, lists, keys] =
+            in_rows(inner, [Length(1), Length(1), Fill(1), Length(1)]);
+        let [left, _, right] = in_columns(
+            lists,
+            [
+                Length(match self.wanted {
+                    Wanted::Data => (lists.width * 2 / 5).min(44),
+                    Wanted::Sessions => lists.width,
+                }),
+                Max(2),
+                Fill(1),
+            ],
+        );
         let directory = self.directory.display().to_string();
         canvas.render(Line::styled(directory, theme.muted), place);
         self.picker.draw_query(canvas, field, "a few letters of the name, or a path");
@@ -113,6 +97,8 @@ fn size(bytes: u64) -> String {
     }
 }
 
+const HIDDEN: &str = "cells are hidden: the file may be private";
+
 /// The columns of a file, and its first cells if they may be seen.
 fn first_look(canvas: &mut Canvas, area: Rect, schema: &Schema, watch: &Watch) {
     let theme = canvas.theme;
@@ -122,22 +108,19 @@ fn first_look(canvas: &mut Canvas, area: Rect, schema: &Schema, watch: &Watch) {
     } else {
         format!("more than {} rows", schema.rows)
     };
-    let (cells, style) = match &schema.cells {
-        FirstCells::Hidden => (None, theme.muted),
-        FirstCells::Public(rows) => (Some(rows), theme.muted),
-        FirstCells::Exact(rows) => (rows.reveal(watch), theme.curator),
+    let (cells, style, about) = match &schema.cells {
+        FirstCells::Public(rows) => (Some(rows), theme.muted, None),
+        FirstCells::Exact(rows) => match rows.reveal(watch) {
+            Some(rows) => (Some(rows), theme.curator, Some("◆ cells, for your eyes only")),
+            None => (None, theme.curator, Some(HIDDEN)),
+        },
+        FirstCells::Hidden => (None, theme.muted, Some(HIDDEN)),
     };
     let columns = schema.columns.len();
-    let mut lines =
-        vec![Line::styled(format!("{rows}, {columns} columns ({text} text)"), theme.accent)];
-    match (&schema.cells, cells) {
-        (FirstCells::Exact(_), Some(_)) => {
-            lines.push(Line::styled("◆ cells, for your eyes only", style));
-        }
-        (FirstCells::Public(_), _) => {}
-        _ => lines.push(Line::styled("cells are hidden: the file may be private", style)),
-    }
-    let names = schema.columns.iter().map(|it| it.name.chars().count()).max().unwrap_or(0).min(24);
+    let head = format!("{rows}, {columns} columns ({text} text)");
+    let mut lines = vec![Line::styled(head, theme.accent)];
+    lines.extend(about.map(|about| Line::styled(about, style)));
+    let names = usize::from(longest(schema.columns.iter().map(|it| &it.name)).min(24));
     for (index, column) in schema.columns.iter().enumerate() {
         let kind = format!("{:6}", column.holds());
         let values: Vec<&str> = cells

@@ -1,11 +1,9 @@
 //! The keys of a screen that match a search.
 
 use crossterm::event::{KeyCode, KeyEvent};
-use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use crate::canvas::{Canvas, bold, broken};
+use crate::canvas::{Canvas, Fill, Length, Line, Rect, Span, bold, broken, in_rows};
 use crate::fuzzy;
 use crate::keys::Key;
 use crate::widgets::text_field::{TextField, TextFieldView};
@@ -90,8 +88,7 @@ impl Help {
         let (title, _) = canvas.scrolling("Keys", &lines, (WIDTH, visible), first);
         let title = format!("{title} · type to search · Esc closes");
         let inner = canvas.window(body, WIDTH, height, &title);
-        let [field, rest] =
-            inner.layout(&Layout::vertical([Constraint::Length(2), Constraint::Fill(1)]));
+        let [field, rest] = in_rows(inner, [Length(2), Fill(1)]);
         let view = TextFieldView::new(&self.search, theme, glyphs).placeholder("search");
         canvas.render(view.focused(true), Rect { height: 1, ..field });
         let most = (lines.len() as u16).saturating_sub(rest.height);

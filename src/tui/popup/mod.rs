@@ -4,14 +4,13 @@
 pub mod dataset_form;
 pub mod export_form;
 pub mod file_browser;
+pub mod form;
 pub mod help;
 pub mod picker;
 pub mod question;
 pub mod words;
 
-use ratatui::layout::Rect;
-
-use super::canvas::Canvas;
+use super::canvas::{Canvas, Rect};
 use super::keys::Command;
 use crate::privacy::Watch;
 use dataset_form::DatasetForm;
@@ -63,7 +62,7 @@ impl<C> Popup<C> {
             Self::Palette(picker) => picker.query.insert(text),
             Self::Pick(picker) => picker.query.insert(text),
             Self::Files(files) => files.picker.query.insert(text),
-            Self::Export(form) => form.path.insert(text),
+            Self::Export(form) => form.paste(text),
             Self::Words(words) => words.picker.query.insert(text),
         }
     }

@@ -1,10 +1,9 @@
 //! A list to choose from by typing a few letters.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::text::Line;
 
-use crate::canvas::Canvas;
+use super::question::Then;
+use crate::canvas::{Canvas, Fill, Length, Line, Rect, in_columns, in_rows, longest};
 use crate::fuzzy;
 use crate::widgets::text_field::{TextField, TextFieldView};
 
@@ -25,6 +24,17 @@ impl<T> Item<T> {
     pub fn new(title: impl Into<String>, detail: impl Into<String>, value: T) -> Self {
         let (title, detail) = (title.into(), detail.into());
         Self { title, detail, key: String::new(), also: String::new(), grey: false, value }
+    }
+}
+
+impl<C> Item<Then<C>> {
+    /// A choice that does something.
+    pub fn that(
+        title: impl Into<String>,
+        detail: impl Into<String>,
+        then: impl FnOnce(&mut C) + 'static,
+    ) -> Self {
+        Self::new(title, detail, Box::new(then))
     }
 }
 
@@ -110,11 +120,7 @@ impl<T> Picker<T> {
     pub fn draw(&self, canvas: &mut Canvas, body: Rect) {
         let height = (self.items.len() as u16 + 5).min(24);
         let inner = canvas.window(body, 100, height, &self.title);
-        let [field, list, keys] = inner.layout(&Layout::vertical([
-            Constraint::Length(2),
-            Constraint::Fill(1),
-            Constraint::Length(1),
-        ]));
+        let [field, list, keys] = in_rows(inner, [Length(2), Fill(1), Length(1)]);
         self.draw_query(canvas, Rect { height: 1, ..field }, "type a few letters");
         self.draw_items(canvas, list);
         let words = "↑↓ choose, Enter takes it, Esc leaves";
@@ -124,9 +130,7 @@ impl<T> Picker<T> {
     pub(super) fn draw_query(&self, canvas: &mut Canvas, area: Rect, placeholder: &str) {
         // The typed text must not look like an entry of the list below it.
         let mark = format!("{} ", canvas.glyphs.pointer);
-        let wide = mark.chars().count() as u16;
-        let [sign, text] =
-            area.layout(&Layout::horizontal([Constraint::Length(wide), Constraint::Fill(1)]));
+        let [sign, text] = in_columns(area, [Length(longest([&mark])), Fill(1)]);
         canvas.render(Line::styled(mark, canvas.theme.accent), sign);
         let view = TextFieldView::new(&self.query, canvas.theme, canvas.glyphs);
         canvas.render(view.placeholder(placeholder).focused(true), text);
@@ -140,18 +144,12 @@ impl<T> Picker<T> {
             canvas.render(Line::styled("nothing matches", theme.muted), area);
             return;
         }
-        let widest = |text: fn(&Item<T>) -> &str| {
-            matches.iter().map(|item| text(item).chars().count()).max().unwrap_or(0) as u16
-        };
-        let (keys, titles) = (widest(|item| &item.key), widest(|item| &item.title));
+        let keys = longest(matches.iter().map(|item| &item.key));
+        let titles = longest(matches.iter().map(|item| &item.title));
         let described = matches.iter().any(|item| !item.detail.is_empty());
-        let title = if described {
-            Constraint::Length(titles.min(area.width * 2 / 5))
-        } else {
-            Constraint::Fill(1)
-        };
-        let detail = if described { Constraint::Fill(1) } else { Constraint::Length(0) };
-        let widths = vec![title, detail, Constraint::Length(keys)];
+        let title = if described { Length(titles.min(area.width * 2 / 5)) } else { Fill(1) };
+        let detail = if described { Fill(1) } else { Length(0) };
+        let widths = vec![title, detail, Length(keys)];
         let row = |place: usize| {
             let item = matches[place];
             vec![

@@ -1,10 +1,10 @@
 //! Questions: one for a yes, one for a line of text.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::text::{Line, Span};
+use crossterm::event::{KeyCode, KeyEvent};
 
-use crate::canvas::{Canvas, wrapped_lines};
+use crate::canvas::{
+    Canvas, Fill, Length, Line, Rect, Span, in_columns, in_rows, longest, wrapped_lines,
+};
 use crate::widgets::text_field::{TextField, TextFieldView};
 
 const WIDTH: u16 = 64;
@@ -34,8 +34,7 @@ impl<C> QuestionPopup<C> {
         let theme = canvas.theme;
         let rows = wrapped_lines(&self.text, WIDTH - 2).max(3);
         let inner = canvas.window(body, WIDTH, rows + 4, "Sure?");
-        let [question, answers] =
-            inner.layout(&Layout::vertical([Constraint::Fill(1), Constraint::Length(1)]));
+        let [question, answers] = in_rows(inner, [Fill(1), Length(1)]);
         canvas.wrapped(&self.text, theme.text, question);
         let line = Line::from(vec![
             Span::styled("y", theme.accent),
@@ -44,11 +43,9 @@ impl<C> QuestionPopup<C> {
             Span::styled(", Enter or Esc: no", theme.muted),
         ]);
         canvas.render(line, answers);
-        let (first, second) = (self.yes.chars().count() as u16 + 7, 19);
-        let key = |c: char| KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE);
-        let yes = Rect { width: first.min(answers.width), ..answers };
-        let x = (answers.x + first).min(answers.right());
-        let no = Rect { x, width: second.min(answers.right() - x), ..answers };
+        let [yes, no, _] =
+            in_columns(answers, [Length(longest([self.yes]) + 7), Length(19), Fill(1)]);
+        let key = |c: char| KeyEvent::from(KeyCode::Char(c));
         canvas.hits.answers.extend([(yes, key('y')), (no, key('n'))]);
     }
 }
@@ -88,12 +85,8 @@ impl<C> Prompt<C> {
         // Two lines if one is not enough.
         let lines = if self.help.chars().count() > 68 { 2 } else { 1 };
         let inner = canvas.window(body, 70, 6 + lines, &self.title);
-        let [help, field, problem, keys] = inner.layout(&Layout::vertical([
-            Constraint::Length(lines),
-            Constraint::Length(1),
-            Constraint::Fill(1),
-            Constraint::Length(1),
-        ]));
+        let [help, field, problem, keys] =
+            in_rows(inner, [Length(lines), Length(1), Fill(1), Length(1)]);
         canvas.wrapped(&self.help, theme.muted, help);
         canvas.render(TextFieldView::new(&self.text, theme, glyphs).focused(true), field);
         if let Some(text) = &self.problem {

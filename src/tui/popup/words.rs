@@ -1,10 +1,7 @@
 //! Explains words: the words of a screen on the left, the explanation on the right.
 
-use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::text::Line;
-
 use super::picker::{Item, Picker};
-use crate::canvas::{Canvas, bold};
+use crate::canvas::{Canvas, Fill, Length, Line, Rect, bold, in_columns, in_rows};
 use crate::glossary::Explained;
 
 #[derive(Debug)]
@@ -23,22 +20,14 @@ impl Words {
     pub fn draw(&self, canvas: &mut Canvas, body: Rect) {
         let theme = canvas.theme;
         let inner = canvas.window(body, 96, 18, &self.picker.title);
-        let [field, lists, keys] = inner.layout(&Layout::vertical([
-            Constraint::Length(2),
-            Constraint::Fill(1),
-            Constraint::Length(1),
-        ]));
-        let [left, _, right] = lists.layout(&Layout::horizontal([
-            Constraint::Length((lists.width / 3).min(30)),
-            Constraint::Length(2),
-            Constraint::Fill(1),
-        ]));
+        let [field, lists, keys] = in_rows(inner, [Length(2), Fill(1), Length(1)]);
+        let [left, _, right] =
+            in_columns(lists, [Length((lists.width / 3).min(30)), Length(2), Fill(1)]);
         let field = Rect { height: 1, ..field };
         self.picker.draw_query(canvas, field, "type to look another word up");
         self.picker.draw_items(canvas, left);
         if let Some(item) = self.picker.chosen() {
-            let [name, text] =
-                right.layout(&Layout::vertical([Constraint::Length(2), Constraint::Fill(1)]));
+            let [name, text] = in_rows(right, [Length(2), Fill(1)]);
             canvas.render(Line::styled(item.title.clone(), bold(theme.accent)), name);
             canvas.wrapped(item.value.clone(), theme.text, text);
         }

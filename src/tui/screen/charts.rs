@@ -2,30 +2,19 @@
 
 use super::Screen;
 use crate::context::Context;
-use crate::engine::Request;
-use crate::notice::Level;
 use crate::widgets::viewport::Viewport;
 
-fn look<S: Screen>(
-    screen: &mut S,
-    context: &Context,
-    change: impl FnOnce(&mut Viewport, (f64, f64)),
-) {
+fn look<S: Screen>(screen: &mut S, context: &Context, change: fn(&mut Viewport, (f64, f64))) {
     if let Some((viewport, whole)) = screen.charts(context) {
         change(viewport, whole);
     }
 }
 
 pub fn log_axis<S: Screen>(screen: &mut S, context: &mut Context) {
-    let mut log = None;
-    look(screen, context, |viewport, _| {
-        viewport.log = !viewport.log;
-        log = Some(viewport.log);
-    });
-    if let Some(log) = log {
-        context.state.log_axis = log;
-        context.ask(Request::Remember(context.state.clone()));
-    }
+    let Some((viewport, _)) = screen.charts(context) else { return };
+    viewport.log = !viewport.log;
+    context.state.log_axis = viewport.log;
+    context.remember_state();
 }
 
 pub fn smooth<S: Screen>(screen: &mut S, context: &mut Context) {
@@ -52,7 +41,7 @@ fn pan<S: Screen>(screen: &mut S, context: &mut Context, share: f64) {
     let Some((viewport, whole)) = screen.charts(context) else { return };
     viewport.pan(share, whole);
     if viewport.window.is_none() {
-        context.say(Level::Info, "everything is in view: + zooms in first");
+        context.inform("everything is in view: + zooms in first");
     }
 }
 

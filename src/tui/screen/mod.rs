@@ -1,4 +1,4 @@
-//! The definition of a screen. Each has a folder: `state` is its own state, `update` its keys and
+//! The definition of a screen. Each has a folder: `mod.rs` is its own state, `update` its keys and
 //! their actions, `view` its picture. The list of the screens is in [`tab`](super::tab).
 
 mod charts;
@@ -10,16 +10,18 @@ pub mod rank;
 pub mod run;
 
 use crossterm::event::KeyEvent;
-use ratatui::layout::Rect;
+use ratatui::style::Style;
 
-use super::canvas::Canvas;
+use super::canvas::{Canvas, Rect};
 use super::context::{Change, Context};
 use super::keys::Binding;
 use super::tab::Pane;
 use super::text_table::Sheet;
+use super::theme::Theme;
 use super::widgets::viewport::Viewport;
 use crate::glossary::{self, Explained};
 use crate::privacy::Watch;
+use crate::verdict::Tone;
 
 /// The keys of a screen, each with the function that it calls.
 ///
@@ -80,16 +82,6 @@ pub trait Screen {
         false
     }
 
-    /// The list that a filter shortens.
-    fn filtered(&self) -> Option<Pane> {
-        None
-    }
-
-    /// Whether a second click on this part does what Enter does.
-    fn enters_on_click(&self, _pane: Pane) -> bool {
-        false
-    }
-
     /// Sorts by the column with this head; a second time in reverse order.
     fn sort_by(&mut self, _head: &str) {}
 
@@ -132,9 +124,29 @@ pub trait Screen {
 /// A scrolling text hardly has more lines than this; the view knows its real end.
 const LONGEST_TEXT: usize = 40;
 
-/// The explanations of these words.
-fn explained<'a>(words: impl IntoIterator<Item = &'a str>) -> Vec<Explained> {
-    words.into_iter().filter_map(glossary::explain).collect()
+/// The explanations of words, which have a semicolon between them.
+fn explained(words: &str) -> Vec<Explained> {
+    words.split("; ").filter_map(glossary::explain).collect()
+}
+
+/// The style of a verdict.
+fn toned(theme: &Theme, tone: Tone) -> Style {
+    match tone {
+        Tone::Good => theme.good,
+        Tone::Unsure => theme.text,
+        Tone::Bad => theme.error,
+    }
+}
+
+/// The style of a run's state in the archive or the ledger.
+fn of_state(theme: &Theme, state: &str) -> Style {
+    match state {
+        "finished" => theme.good,
+        "running" => theme.accent,
+        "paused" | "missing" | "unseen" | "reserved" | "claimed" => theme.warning,
+        "stopped" | "not begun" => theme.text,
+        _ => theme.error,
+    }
 }
 
 /// The entry this many rows from the selected one, among the visible ones.

@@ -1,16 +1,16 @@
 //! The only place that changes the interface's state. Any message is allowed in any
 //! state.
 
-mod keyboard;
 mod mouse;
 mod popups;
 
-use crossterm::event::{KeyEvent, MouseEvent};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseEvent};
 
 use super::app::App;
 use super::canvas::Hits;
 use super::context::Effect;
-use crate::engine::WorkerReport;
+use super::keymap;
+use crate::engine::DeskReport;
 
 /// Everything that can happen to the interface.
 #[derive(Debug)]
@@ -32,9 +32,9 @@ pub fn update(app: &mut App, message: Message, hits: &Hits) -> Vec<Effect> {
         app.size = hits.size;
     }
     match message {
-        Message::Key(key) => keyboard::on_key(app, key),
+        Message::Key(key) => on_key(app, key),
         Message::Mouse(event) => mouse::on_mouse(app, event, hits),
-        Message::Paste(text) => keyboard::paste(app, &text),
+        Message::Paste(text) => paste(app, &text),
         Message::Reports(reports) => {
             for report in reports {
                 app.context.hear(report);
@@ -48,6 +48,55 @@ pub fn update(app: &mut App, message: Message, hits: &Hits) -> Vec<Effect> {
     app.settle();
     app.context.follow_tutorial();
     std::mem::take(&mut app.context.effects)
+}
+
+fn on_key(app: &mut App, key: KeyEvent) {
+    let control = key.modifiers.contains(KeyModifiers::CONTROL);
+    match key.code {
+        KeyCode::Char('c') if control => return app.context.ask_to_quit(),
+        KeyCode::Char('l') if control => return app.context.effects.push(Effect::Repaint),
+        _ => {}
+    }
+    if let Some(popup) = app.context.popup.take() {
+        return popups::on_key(app, popup, key);
+    }
+    app.context.read_notice();
+    let (screen, context) = app.screen_mut();
+    if screen.type_key(key, context) {
+        return;
+    }
+    if app.filtering {
+        return filter_key(app, key);
+    }
+    if let Some(command) = keymap::command(app.context.tab, key) {
+        keymap::act(app, command);
+    }
+}
+
+fn paste(app: &mut App, text: &str) {
+    let text: String = text.chars().filter(|c| !c.is_control()).collect();
+    if let Some(popup) = &mut app.context.popup {
+        popup.paste(&text);
+    } else if !app.screen_mut().0.paste(&text) && app.filtering {
+        app.context.filter_field_mut().insert(&text);
+    }
+}
+
+fn filter_key(app: &mut App, key: KeyEvent) {
+    match key.code {
+        KeyCode::Esc => {
+            app.filtering = false;
+            app.context.filter_field_mut().set("");
+        }
+        KeyCode::Enter => app.filtering = false,
+        KeyCode::Down => app.select(1),
+        KeyCode::Up => app.select(-1),
+        _ => {
+            app.context.filter_field_mut().handle(key);
+            // The selection moves to an item that still exists.
+            app.select(0);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -3,14 +3,12 @@
 use crossterm::event::{KeyCode, KeyEvent, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
-use super::keyboard::on_key;
-use super::popups;
+use super::{on_key, popups};
 use crate::app::App;
 use crate::canvas::{Hits, Plot};
 use crate::context::OpenPopup;
 use crate::keymap;
 use crate::tab::CHARTS;
-use crate::widgets::viewport::Viewport;
 
 pub(super) fn on_mouse(app: &mut App, mouse: MouseEvent, hits: &Hits) {
     let at = Position::new(mouse.column, mouse.row);
@@ -35,14 +33,6 @@ fn plot_at(hits: &Hits, at: Position) -> Option<&Plot> {
     hits.charts.iter().find(|plot| plot.area.contains(at))
 }
 
-/// Changes the view of the screen's charts.
-fn look(app: &mut App, change: impl FnOnce(&mut Viewport, (f64, f64))) {
-    let (screen, context) = app.screen_mut();
-    if let Some((viewport, whole)) = screen.charts(context) {
-        change(viewport, whole);
-    }
-}
-
 fn click(app: &mut App, at: Position, hits: &Hits) {
     if let Some((_, tab)) = hits.tabs.iter().find(|(area, _)| area.contains(at)) {
         return app.go_to(*tab);
@@ -63,7 +53,7 @@ fn click(app: &mut App, at: Position, hits: &Hits) {
             app.select_in(list.pane, isize::MIN / 2);
             app.select_in(list.pane, row as isize);
         }
-        if again && app.screen().enters_on_click(list.pane) {
+        if again && list.pane.enters {
             let enter = KeyEvent::from(KeyCode::Enter);
             if let Some(command) = keymap::command(app.context.tab, enter) {
                 return keymap::act(app, command);
@@ -72,7 +62,7 @@ fn click(app: &mut App, at: Position, hits: &Hits) {
     }
     if let Some(plot) = plot_at(hits, at) {
         app.focus_on(CHARTS);
-        look(app, |viewport, _| {
+        app.look(|viewport, _| {
             viewport.cursor = Some(plot.x_at(at.x));
             viewport.grab(at.x);
         });
@@ -100,7 +90,7 @@ fn click_popup(app: &mut App, at: Position, hits: &Hits) {
 /// window.
 fn hover(app: &mut App, at: Position, dragged: bool, hits: &Hits) {
     let Some(plot) = plot_at(hits, at) else { return };
-    look(app, |viewport, whole| {
+    app.look(|viewport, whole| {
         if !(dragged && viewport.drag(at.x, plot.area.width, whole)) {
             viewport.cursor = Some(plot.x_at(at.x));
         }
@@ -113,7 +103,7 @@ fn wheel(app: &mut App, at: Position, by: i16, hits: &Hits) {
     }
     if let Some(plot) = plot_at(hits, at) {
         let factor = if by > 0 { 1.25 } else { 0.8 };
-        return look(app, |viewport, whole| viewport.zoom(factor, Some(plot.x_at(at.x)), whole));
+        return app.look(|viewport, whole| viewport.zoom(factor, Some(plot.x_at(at.x)), whole));
     }
     let under = hits.lists.iter().find(|list| list.area.contains(at)).map(|list| list.pane);
     if let Some(pane) = under.or(app.pane()) {

@@ -10,10 +10,8 @@ use crate::app::App;
 use crate::context::{Context, OpenPopup};
 use crate::engine::Request;
 use crate::engine::lookup::Wanted;
-use crate::error::{Error, Result};
-use crate::notice::Level;
-use crate::popup::export_form::{ExportForm, ExportFormat};
-use crate::popup::file_browser::{BrowserItem, FileBrowser};
+use crate::popup::export_form::ExportForm;
+use crate::popup::file_browser::FileBrowser;
 use crate::popup::question::Prompt;
 use crate::screenshot::{TerminalColours, svg};
 use crate::theme::ThemeBackground;
@@ -101,7 +99,7 @@ fn browse(context: &mut Context, files: &mut FileBrowser, key: KeyEvent) {
     }
     let look = key.code == KeyCode::Char('o') && key.modifiers.contains(KeyModifiers::CONTROL);
     if look && context.watch.is_sealed() {
-        context.say(Level::Warning, "the view is sealed: v on a screen opens it");
+        context.warn("the view is sealed: v on a screen opens it");
     } else if !look {
         files.picker.handle(key);
     }
@@ -123,14 +121,14 @@ fn take_file(context: &mut Context, files: Box<FileBrowser>) {
         Wanted::Sessions => Request::OpenSession(path),
     };
     let request = match files.picker.chosen().map(|item| &item.value) {
-        Some(BrowserItem::Directory(name)) => {
-            let request = Request::Browse(files.directory.join(name), wanted);
+        Some(entry) if entry.is_directory => {
+            let request = Request::Browse(files.directory.join(&entry.name), wanted);
             context.popup = Some(OpenPopup::Files(files));
             request
         }
-        Some(BrowserItem::File(name)) => {
-            context.say(Level::Info, format!("reading {name}…"));
-            take(files.directory.join(name))
+        Some(entry) => {
+            context.inform(format!("reading {}…", entry.name));
+            take(files.directory.join(&entry.name))
         }
         // Nothing matches, so the typed text may be a path.
         None if !typed.is_empty() => take(typed.into()),
@@ -143,42 +141,34 @@ fn take_file(context: &mut Context, files: Box<FileBrowser>) {
 }
 
 fn export(app: &mut App, form: Box<ExportForm>) {
-    let path = form.path.text().trim().to_owned();
+    let path = form.path().to_owned();
     if path.is_empty() {
-        app.context.popup = Some(OpenPopup::Export(form));
-        return;
+        return app.context.popup = Some(OpenPopup::Export(form));
     }
-    let exact = form.exact.unwrap_or(false);
-    let text = match form.format {
-        ExportFormat::Csv => Ok(export::sheet(app, exact).unwrap_or_default().csv()),
-        ExportFormat::Svg => picture(app, exact),
+    let exact = form.is_exact();
+    let text = if form.is_picture() {
+        picture(app, exact)
+    } else {
+        export::sheet(app, exact).unwrap_or_default().csv()
     };
-    match text {
-        Ok(text) => app.context.ask(Request::Export { path: path.into(), text }),
-        Err(error) => app.context.complain(&error),
-    }
+    app.context.ask(Request::Export { path: path.into(), text });
 }
 
 /// The screen as a picture, without windows over it.
-fn picture(app: &mut App, exact: bool) -> Result<String> {
+fn picture(app: &mut App, exact: bool) -> String {
     let (columns, rows) = app.size;
-    let failed = |error: &dyn std::fmt::Display| Error::failed(format!("cannot draw: {error}"));
-    let mut terminal =
-        Terminal::new(TestBackend::new(columns, rows)).map_err(|error| failed(&error))?;
+    // Nothing can go wrong in memory, and the type of the error says so.
+    let Ok(mut terminal) = Terminal::new(TestBackend::new(columns, rows));
     let seen = export::eyes(app, exact);
     let watch = std::mem::replace(&mut app.context.watch, seen);
     let (popup, notice) = (app.context.popup.take(), app.context.notice.take());
-    let drawn = terminal.draw(|frame| {
-        view(app, frame);
-    });
-    let drawn = drawn.map(|_| ()).map_err(|error| failed(&error));
+    let Ok(_) = terminal.draw(|frame| drop(view(app, frame)));
     let context = &mut app.context;
     (context.watch, context.popup, context.notice) = (watch, popup, notice);
-    drawn?;
     let paper = match app.theme.tone {
         ThemeBackground::Light => TerminalColours::light(),
         ThemeBackground::Dark => TerminalColours::dark(),
     };
     let title = format!("halflight: {}", app.context.tab.title());
-    Ok(svg(terminal.backend().buffer(), &title, &paper))
+    svg(terminal.backend().buffer(), &title, &paper)
 }

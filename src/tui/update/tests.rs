@@ -19,16 +19,15 @@ use crate::engine::{Request, RunProgress};
 use crate::error::{Action, Error};
 use crate::evaluation::Evaluation;
 use crate::fixtures::{self, archived};
-use crate::live_ranking::RankingSoFar;
 use crate::notice::Level;
-use crate::privacy::Watch;
-use crate::rank::RankStep;
+use crate::privacy::{Released, Watch};
+use crate::rank::{Disclosed, RankStep};
 use crate::screen::run::LOG;
 use crate::session::Session;
 use crate::session::steering::Wish;
 use crate::tab::Tab;
 use crate::view::view;
-use halflight_privacy_inside::openings::OpenWatch;
+use halflight_privacy_inside::openings::{OpenReleased, OpenWatch};
 
 fn press(app: &mut App, keys: &str) -> Vec<Effect> {
     let mut effects = Vec::new();
@@ -375,8 +374,8 @@ fn a_private_ranking_that_is_refused_leaves_the_exact_table_and_both_stand_side_
     let event = JobEvent::Ended(Box::new(Err(Error::refused("over the budget"))));
     update(&mut app, Message::Reports(vec![WorkerReport::Ranking(1, event)]), &Hits::default());
     assert_eq!(ranked(&app).len(), 4);
-    let winner = RankingSoFar::Winner("spring".to_owned(), fixtures::summary().guarantee);
-    app.context.ranking.released = Some(winner);
+    let winner = Disclosed::Winner(Released::of_public("spring".to_owned()));
+    app.context.ranking.released = Some((winner, fixtures::summary().guarantee));
     let chosen = |app: &App| app.screens.rank.chosen(&app.context);
     assert_eq!(chosen(&app).as_deref(), Some("spring"));
     press(&mut app, "b");
@@ -646,9 +645,8 @@ fn a_key_without_effect_says_so() {
 #[test]
 fn a_key_that_can_do_nothing_to_a_field_says_why() {
     let mut app = fixtures::priced();
-    let plan = app.context.session.plans[0].clone();
     let on = |app: &mut App, name: &str| {
-        app.screens.plan.select_field(&plan, |field| field.name() == name);
+        fixtures::select_field(app, |field| field.name() == name);
     };
     let said =
         |app: &App| app.context.notice.as_ref().map(|it| it.text.clone()).unwrap_or_default();
@@ -768,8 +766,7 @@ fn what_is_typed_into_an_automatic_field_takes_the_place_of_that_word() {
     let mut app = fixtures::loaded();
     press(&mut app, "3");
     "cnvx_adap".clone_into(&mut app.context.session.plans[0].method);
-    let plan = app.context.session.plans[0].clone();
-    app.screens.plan.select_field(&plan, |field| field.name() == "radius Λ");
+    fixtures::select_field(&mut app, |field| field.name() == "radius Λ");
     let radius = |app: &App| app.context.session.plans[0].settings.get("lambda").cloned();
     press(&mut app, "\n25\n");
     assert_eq!(radius(&app), Some(crate::methods::Value::Number(25.0)));

@@ -1,12 +1,13 @@
 //! The picture of the state. Pure: a state and an area give a picture and its clickable places.
 
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::text::{Line, Span};
+use ratatui::layout::Margin;
 use ratatui::widgets::Clear;
 
 use super::app::App;
-use super::canvas::{Canvas, Hits, wrapped_lines};
+use super::canvas::{
+    Canvas, Fill, Hits, Length, Line, Rect, Span, in_columns, in_rows, wrapped_lines,
+};
 use super::notice::Level;
 use super::tab::Tab;
 use super::widgets::text_field::TextFieldView;
@@ -25,13 +26,8 @@ pub fn view(app: &App, frame: &mut Frame) -> Hits {
         return canvas.hits;
     }
     let strip = if app.context.tutorial.is_some() { tutorial::ROWS } else { 0 };
-    let [head, body, lesson, notice, hints] = area.layout(&Layout::vertical([
-        Constraint::Length(1),
-        Constraint::Fill(1),
-        Constraint::Length(strip),
-        Constraint::Length(1),
-        Constraint::Length(1),
-    ]));
+    let [head, body, lesson, notice, hints] =
+        in_rows(area, [Length(1), Fill(1), Length(strip), Length(1), Length(1)]);
     let context = &app.context;
     canvas.focus = app.pane();
     canvas.marks_focus = app.screen().panes(context).len() > 1 && context.popup.is_none();
@@ -61,8 +57,7 @@ fn least(app: &App) -> (u16, u16) {
 /// The text of the tutorial, between the screen and the notices, so that it hides nothing.
 fn tutorial_strip(app: &App, canvas: &mut Canvas, area: Rect) {
     let Some(tutorial) = &app.context.tutorial else { return };
-    let [title, text] =
-        area.layout(&Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]));
+    let [title, text] = in_rows(area, [Length(1), Fill(1)]);
     let (name, leave) = (format!(" {} ", tutorial.title()), " Esc leaves ");
     let rule = usize::from(title.width).saturating_sub(name.chars().count() + leave.len() + 4);
     let line = canvas.glyphs.horizontal;
@@ -75,8 +70,7 @@ fn tutorial_strip(app: &App, canvas: &mut Canvas, area: Rect) {
     ];
     canvas.render(Line::from(parts), title);
     let words = tutorial.text(&app.context).replace('◆', canvas.glyphs.curator);
-    let inner = Rect { x: text.x + 1, width: text.width.saturating_sub(2), ..text };
-    canvas.wrapped(words, app.theme.text, inner);
+    canvas.wrapped(words, app.theme.text, text.inner(Margin::new(1, 0)));
 }
 
 fn too_small(app: &App, canvas: &mut Canvas, area: Rect) {
@@ -102,22 +96,16 @@ fn tabs(app: &App, canvas: &mut Canvas, area: Rect) {
         let style = if tab == app.context.tab { app.theme.selection } else { app.theme.text };
         spans.push(Span::styled(text, style));
     }
-    let mut state = Vec::new();
-    if app.maximised {
-        state.push("z: back");
-    }
-    if app.context.watch.is_sealed() {
-        state.push("sealed");
-    }
-    match app.context.working() {
-        0 => {}
-        _ => state.push("running"),
-    }
-    if app.context.demo.is_some() {
-        state.push("demo");
-    } else if app.context.unsaved {
-        state.push("unsaved");
-    }
+    let context = &app.context;
+    let mut state = vec![
+        (app.maximised, "z: back"),
+        (context.watch.is_sealed(), "sealed"),
+        (context.working() > 0, "running"),
+        (context.demo.is_some(), "demo"),
+        (context.demo.is_none() && context.unsaved, "unsaved"),
+    ];
+    state.retain(|(holds, _)| *holds);
+    let mut state: Vec<&str> = state.into_iter().map(|(_, word)| word).collect();
     canvas.render(Line::from(spans), area);
     let room = area.right().saturating_sub(x);
     let right = |state: &[&str]| format!("{} ", state.join(" "));
@@ -135,11 +123,7 @@ fn tabs(app: &App, canvas: &mut Canvas, area: Rect) {
 
 fn notice_line(app: &App, canvas: &mut Canvas, area: Rect) {
     if app.filtering {
-        let [mark, field, help] = area.layout(&Layout::horizontal([
-            Constraint::Length(9),
-            Constraint::Fill(1),
-            Constraint::Length(29),
-        ]));
+        let [mark, field, help] = in_columns(area, [Length(9), Fill(1), Length(29)]);
         canvas.render(Line::styled(" filter: ", app.theme.accent), mark);
         let view = TextFieldView::new(app.context.filter_field(), &app.theme, &app.glyphs);
         canvas.render(view.focused(true).placeholder("words that must appear"), field);

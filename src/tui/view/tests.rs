@@ -61,7 +61,7 @@ fn every_step_of_the_tutorial_has_a_strip_beside_what_it_speaks_of() {
         ("end", 7, fixtures::comparing()),
     ];
     for (name, done, mut app) in steps {
-        app.context.tutorial = Some(Tutorial::after(done));
+        app.context.tutorial = Some(Tutorial { done });
         for (columns, rows) in [(80, 24), (160, 50)] {
             let terminal = drawn(&app, columns, rows);
             let text = text_of(terminal.backend().buffer());

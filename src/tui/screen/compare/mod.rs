@@ -1,26 +1,265 @@
 //! Compare: runs side by side.
 
-mod state;
 mod update;
 mod view;
 
-use ratatui::layout::Rect;
-
 use super::{Keys, LONGEST_TEXT, Screen, explained, moved};
-use crate::canvas::Canvas;
+use crate::canvas::{Canvas, Rect};
 use crate::context::{Change, Context};
+use crate::data::Task;
 use crate::engine::Request;
+use crate::fuzzy;
 use crate::glossary::Explained;
+use crate::live_run::always_log;
+use crate::methods::Series;
 use crate::privacy::Watch;
+use crate::privacy::ledger::RunId;
 use crate::run_column::{RunColumn, SortValue};
-use crate::session::ArchivedRun;
-use crate::session::archive::DIED;
+use crate::session::archive::{DIED, curve, epsilon};
 use crate::session::run_directory::Process;
+use crate::session::{ArchivedRun, plan_field};
 use crate::tab::{CHARTS, Pane};
 use crate::text_table::Sheet;
+use crate::theme::SERIES;
 use crate::widgets::viewport::Viewport;
-use state::DETAILS;
-pub use state::{ARCHIVE, CompareScreen, Quantity};
+
+/// The width of the first column, until the user changes it.
+pub const USUAL_WIDTH: u16 = 24;
+
+pub const ARCHIVE: Pane = Pane { filters: true, enters: true, ..Pane::list("archive") };
+/// The selected run, or the differences between the pinned ones.
+pub const DETAILS: Pane = Pane::scrolled("details");
+
+#[derive(Debug)]
+pub struct CompareScreen {
+    /// Index into the archive.
+    pub selected: usize,
+    pub sort: RunColumn,
+    pub reverse: bool,
+    /// A pinned run keeps its place, and so its colour and marker.
+    pub pins: [Option<RunId>; SERIES],
+    pub viewport: Viewport,
+    pub quantity: Quantity,
+    /// First line of the details.
+    pub detail: usize,
+    /// The width of the first column in cells.
+    pub width: u16,
+    /// Whether the screen shows the tasks of a sweep, with the state of each first.
+    pub is_board: bool,
+}
+
+impl Default for CompareScreen {
+    fn default() -> Self {
+        Self {
+            selected: 0,
+            sort: RunColumn::Time,
+            reverse: true,
+            pins: Default::default(),
+            viewport: Viewport::default(),
+            quantity: Quantity::Series(Series::PrivateError),
+            detail: 0,
+            width: USUAL_WIDTH,
+            is_board: false,
+        }
+    }
+}
+
+/// The quantity in the chart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quantity {
+    Series(Series),
+    Epsilon,
+    /// The released score of every run against the ε of the run.
+    Score,
+    /// The best value of a series against its ε.
+    Utility(Series),
+}
+
+impl Quantity {
+    pub const ALL: [Self; 26] = [
+        Self::Series(Series::PrivateError),
+        Self::Score,
+        Self::Series(Series::PublicError),
+        Self::Series(Series::PublicLoss),
+        Self::Series(Series::PrivateLoss),
+        Self::Series(Series::Objective),
+        Self::Series(Series::ExactObjective),
+        Self::Series(Series::StationarityGap),
+        Self::Series(Series::ExactStationarityGap),
+        Self::Epsilon,
+        Self::Utility(Series::PrivateError),
+        Self::Utility(Series::PublicError),
+        Self::Series(Series::PrivateAbsoluteError),
+        Self::Series(Series::PublicAbsoluteError),
+        Self::Series(Series::PrivateBalancedAccuracy),
+        Self::Series(Series::PublicBalancedAccuracy),
+        Self::Series(Series::PrivateAuc),
+        Self::Series(Series::PublicAuc),
+        Self::Series(Series::PublicAccuracy),
+        Self::Series(Series::PrivateAccuracy),
+        Self::Series(Series::HoldoutLoss),
+        Self::Series(Series::ClipFraction),
+        Self::Series(Series::GradientMedian),
+        Self::Series(Series::GradientTail),
+        Self::Series(Series::SubspaceEnergy),
+        Self::Series(Series::ExactSubspaceEnergy),
+    ];
+
+    pub fn title(self) -> String {
+        match self {
+            Self::Series(Series::PublicError) => "public error; may rise as it adapts".to_owned(),
+            Self::Series(series) => series.words().to_owned(),
+            Self::Epsilon => "ε spent".to_owned(),
+            Self::Score => "released error against ε".to_owned(),
+            Self::Utility(series) => format!("best {} against ε", series.words()),
+        }
+    }
+
+    /// Whether the quantity is a share of wrong answers for all of these runs.
+    pub fn is_share<'a>(self, runs: impl IntoIterator<Item = &'a ArchivedRun>) -> bool {
+        let is_error = match self {
+            Self::Score => true,
+            Self::Series(series) | Self::Utility(series) => series.is_error(),
+            Self::Epsilon => false,
+        };
+        let mut runs = runs.into_iter().peekable();
+        let of_classes = |run: &ArchivedRun| run.task() == Some(Task::Classification);
+        is_error && runs.peek().is_some() && runs.all(of_classes)
+    }
+
+    /// Whether each run is one point.
+    pub fn is_of_runs(self) -> bool {
+        matches!(self, Self::Score | Self::Utility(_))
+    }
+
+    /// Whether the axis is always logarithmic, whatever the user chose.
+    pub fn always_log(self) -> bool {
+        matches!(self, Self::Series(series) if always_log(series))
+    }
+}
+
+impl CompareScreen {
+    /// Becomes a board, in the order of the tasks' values.
+    pub fn become_a_board(&mut self) {
+        (self.is_board, self.sort, self.reverse) = (true, RunColumn::Plan, false);
+    }
+
+    pub fn run<'a>(&self, runs: &'a [ArchivedRun]) -> Option<&'a ArchivedRun> {
+        runs.get(self.selected)
+    }
+
+    /// Indices of the runs that pass the filter, in the order of the table.
+    pub fn order(&self, runs: &[ArchivedRun], filter: &str, watch: &Watch) -> Vec<usize> {
+        let columns = RunColumn::shown(!watch.is_sealed());
+        let passes = |run: &ArchivedRun| {
+            let cells: Vec<String> = columns.iter().map(|column| column.text(run, watch)).collect();
+            fuzzy::holds(filter, &cells.join(" "))
+        };
+        // There may be thousands of them, and they are drawn often.
+        let passing = runs.iter().enumerate().filter(|(_, run)| filter.is_empty() || passes(run));
+        let mut order: Vec<(usize, SortValue)> =
+            passing.map(|(index, run)| (index, self.sort.value(run, watch))).collect();
+        order.sort_by(|(_, x), (_, y)| {
+            // Missing values stay at the end in either direction.
+            let missing = |value: &SortValue| *value == SortValue::Missing;
+            if self.reverse && !missing(x) && !missing(y) { y.compare(x) } else { x.compare(y) }
+        });
+        order.into_iter().map(|(index, _)| index).collect()
+    }
+
+    pub fn slot(&self, run: &RunId) -> Option<usize> {
+        self.pins.iter().position(|pin| pin.as_ref() == Some(run))
+    }
+
+    /// Pins or unpins. False when every place is taken.
+    pub fn toggle_pin(&mut self, run: &RunId) -> bool {
+        if let Some(slot) = self.slot(run) {
+            self.pins[slot] = None;
+            return true;
+        }
+        let free = self.pins.iter_mut().find(|pin| pin.is_none());
+        free.map(|pin| *pin = Some(run.clone())).is_some()
+    }
+
+    /// Pinned runs with their places; the selected one if none is pinned.
+    pub fn pinned<'a>(&self, runs: &'a [ArchivedRun]) -> Vec<(usize, &'a ArchivedRun)> {
+        let of = |id: &RunId| runs.iter().find(|run| run.id == *id);
+        let pinned: Vec<_> = self
+            .pins
+            .iter()
+            .enumerate()
+            .filter_map(|(slot, pin)| Some((slot, of(pin.as_ref()?)?)))
+            .collect();
+        if pinned.is_empty() {
+            self.run(runs).map(|run| (0, run)).into_iter().collect()
+        } else {
+            pinned
+        }
+    }
+
+    /// The quantity in the chart: the private error matters most. If it cannot be seen, its
+    /// released value is shown, and the public error only if nothing was released.
+    pub fn shown_quantity(&self, runs: &[ArchivedRun], watch: &Watch) -> Quantity {
+        let wanted = self.quantity;
+        if wanted != Quantity::Series(Series::PrivateError) || self.has(wanted, runs, watch) {
+            return wanted;
+        }
+        let released = self.has(Quantity::Score, runs, watch);
+        if released { Quantity::Score } else { Quantity::Series(Series::PublicError) }
+    }
+
+    /// Switches to the next quantity for which the shown runs have numbers.
+    pub fn next_quantity(&mut self, runs: &[ArchivedRun], watch: &Watch) {
+        let all = Quantity::ALL;
+        let shown = self.shown_quantity(runs, watch);
+        let here = all.iter().position(|quantity| *quantity == shown).unwrap_or(0);
+        let mut others = (1..=all.len()).map(|step| all[(here + step) % all.len()]);
+        let next = others.find(|quantity| self.has(*quantity, runs, watch));
+        self.quantity = next.unwrap_or(self.quantity);
+        self.viewport.reset();
+    }
+
+    fn has(&self, quantity: Quantity, runs: &[ArchivedRun], watch: &Watch) -> bool {
+        match quantity {
+            Quantity::Epsilon => true,
+            Quantity::Score => self.pinned(runs).iter().any(|(_, run)| run.told.is_some()),
+            Quantity::Series(series) => {
+                self.pinned(runs).iter().any(|(_, run)| curve(run, series, watch).is_some())
+            }
+            Quantity::Utility(series) => runs.iter().any(|run| curve(run, series, watch).is_some()),
+        }
+    }
+
+    /// First and last x of the chart.
+    pub fn extent(&self, runs: &[ArchivedRun], watch: &Watch) -> (f64, f64) {
+        if self.shown_quantity(runs, watch).is_of_runs() {
+            let spent = runs.iter().filter_map(epsilon);
+            return (0.0, spent.fold(1.0, f64::max));
+        }
+        let steps = self.pinned(runs).into_iter().map(|(_, run)| run.steps);
+        (0.0, steps.max().unwrap_or(2).max(2) as f64)
+    }
+
+    /// The differences between the configurations of the pinned runs: a name, and a value for each.
+    pub fn differences(&self, runs: &[ArchivedRun]) -> Vec<(String, Vec<String>)> {
+        let plans: Vec<_> = self.pinned(runs).iter().map(|(_, run)| run.plan.as_ref()).collect();
+        let data: Vec<_> = self.pinned(runs).iter().map(|(_, run)| run.data.as_slice()).collect();
+        let mut found = plan_field::differences(&plans);
+        found.extend(plan_field::data_differences(&data));
+        let ends: Vec<String> = self.pinned(runs).iter().map(|(_, run)| end_of(run)).collect();
+        if ends.iter().any(|end| *end != ends[0]) {
+            found.push(("end".to_owned(), ends));
+        }
+        found
+    }
+}
+
+fn end_of(run: &ArchivedRun) -> String {
+    match run.outcome.as_str() {
+        "finished" => "finished".to_owned(),
+        other => format!("{other} at step {} of {}", run.steps, run.of),
+    }
+}
 
 impl Screen for CompareScreen {
     fn keys() -> Keys<Self> {
@@ -67,25 +306,12 @@ impl Screen for CompareScreen {
             Quantity::Epsilon => "ε",
             Quantity::Score => "score",
         };
-        explained([
-            first,
-            self.sort.title(),
-            "private error",
-            "public error",
-            "mean absolute error",
-            "balanced accuracy",
-            "AUC",
-            "verdict",
-            "ε",
-            "δ",
-            "outcome",
-            "steps",
-            "exact number",
-            "public data only",
-            "private data, no privacy",
-            "tag",
-            "run",
-        ])
+        let sort = self.sort.title();
+        explained(&format!(
+            "{first}; {sort}; private error; public error; mean absolute error; \
+             balanced accuracy; AUC; verdict; ε; δ; outcome; steps; exact number; public data \
+             only; private data, no privacy; tag; run"
+        ))
     }
 
     fn view(&self, context: &Context, canvas: &mut Canvas, area: Rect) {
@@ -116,14 +342,6 @@ impl Screen for CompareScreen {
         self.viewport.step_out()
     }
 
-    fn filtered(&self) -> Option<Pane> {
-        Some(ARCHIVE)
-    }
-
-    fn enters_on_click(&self, pane: Pane) -> bool {
-        pane == ARCHIVE
-    }
-
     fn charts(&mut self, context: &Context) -> Option<(&mut Viewport, (f64, f64))> {
         let extent = self.extent(context.archived(), &context.watch);
         Some((&mut self.viewport, extent))
@@ -151,5 +369,148 @@ impl Screen for CompareScreen {
 
     fn export_name(&self) -> Option<&'static str> {
         Some("runs")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Columns;
+    use crate::fixtures::archived;
+    use crate::session::demo;
+    use halflight_privacy_inside::openings::OpenWatch;
+
+    fn runs() -> Vec<ArchivedRun> {
+        vec![archived(1, 2.0, &[5.0, 3.0, 4.0]), archived(2, 0.5, &[9.0]), archived(3, 1.0, &[])]
+    }
+
+    #[test]
+    fn sorting_follows_the_column_and_puts_what_is_missing_last() {
+        let (mut screen, runs) = (CompareScreen::default(), runs());
+        let watch = Watch::open();
+        assert_eq!(screen.order(&runs, "", &watch), [2, 1, 0], "newest first");
+        screen.sort = RunColumn::PublicBest;
+        screen.reverse = false;
+        assert_eq!(screen.order(&runs, "", &watch), [0, 1, 2]);
+        screen.reverse = true;
+        assert_eq!(screen.order(&runs, "", &watch), [1, 0, 2]);
+        assert_eq!(screen.order(&runs, "nothing has this", &watch), [0; 0]);
+    }
+
+    #[test]
+    fn runs_of_one_plan_on_other_columns_differ() {
+        let (mut screen, mut runs) = (CompareScreen::default(), runs());
+        runs[1].plan = runs[0].plan.clone();
+        for run in &mut runs[..2] {
+            run.data = demo::session("bikeshare").unwrap().datasets;
+            screen.toggle_pin(&run.id);
+        }
+        assert!(screen.differences(&runs).is_empty());
+        runs[1].outcome = "stopped".to_owned();
+        let (what, ends) = &screen.differences(&runs)[0];
+        assert_eq!((what.as_str(), ends[0].as_str()), ("end", "finished"));
+        assert!(ends[1].starts_with("stopped at step "), "{ends:?}");
+        runs[1].outcome = "finished".to_owned();
+        runs[1].data[0].columns = Columns::Except(vec!["num".to_owned()]);
+        let found = screen.differences(&runs);
+        let name = format!("columns of {}", runs[1].data[0].name);
+        assert_eq!((found.len(), &found[0].0), (1, &name));
+        assert_eq!(found[0].1[1], "all but num");
+    }
+
+    #[test]
+    fn best_and_last_are_different_numbers() {
+        let (runs, watch) = (runs(), Watch::open());
+        let run = &runs[0];
+        assert_eq!(RunColumn::PublicBest.value(run, &watch), SortValue::Number(3.0));
+        assert_eq!(RunColumn::PublicLast.value(run, &watch), SortValue::Number(4.0));
+        assert_eq!(RunColumn::PrivateBest.value(run, &watch), SortValue::Number(1003.0));
+    }
+
+    #[test]
+    fn sealed_no_exact_number_is_shown_sorted_by_or_found() {
+        let (mut screen, runs, watch) = (CompareScreen::default(), runs(), Watch::sealed());
+        for run in &runs {
+            for column in RunColumn::ALL.into_iter().filter(|column| column.is_exact()) {
+                assert_eq!(column.value(run, &watch), SortValue::Missing);
+                assert!(column.title().contains('◆'), "{}", column.title());
+            }
+        }
+        assert!(RunColumn::shown(false).iter().all(|column| !column.title().contains('◆')));
+        assert!(screen.order(&runs, "1.009k", &Watch::open()).len() == 1);
+        assert!(screen.order(&runs, "1.009k", &watch).is_empty());
+        for _ in 0..Quantity::ALL.len() {
+            screen.next_quantity(&runs, &watch);
+            assert!(!matches!(
+                screen.quantity,
+                Quantity::Series(Series::PrivateError | Series::PrivateAbsoluteError)
+                    | Quantity::Utility(Series::PrivateError)
+            ));
+        }
+    }
+
+    #[test]
+    fn further_scores_have_columns_and_charts_where_runs_have_them() {
+        let (mut screen, runs, watch) = (CompareScreen::default(), runs(), Watch::open());
+        let further = |series| RunColumn::Further(series);
+        let (public, private) = (Series::PublicAbsoluteError, Series::PrivateAbsoluteError);
+        assert_eq!(further(public).value(&runs[0], &watch), SortValue::Number(3.0));
+        assert_eq!(further(private).value(&runs[0], &watch), SortValue::Number(753.0));
+        assert!(further(private).has_any(&runs, &watch));
+        assert!(!further(private).has_any(&runs, &Watch::sealed()));
+        assert!(!further(Series::PublicAuc).has_any(&runs, &watch), "these are numbers");
+        let exact: Vec<bool> = RunColumn::ALL
+            .into_iter()
+            .filter(|column| matches!(column, RunColumn::Further(_)))
+            .map(RunColumn::is_exact)
+            .collect();
+        assert_eq!(exact, [false, true, false, true, false, true]);
+        let mut seen = Vec::new();
+        for _ in 0..Quantity::ALL.len() {
+            screen.next_quantity(&runs, &watch);
+            seen.push(screen.quantity);
+        }
+        assert!(seen.contains(&Quantity::Series(public)));
+        assert!(seen.contains(&Quantity::Series(private)));
+        assert!(!seen.contains(&Quantity::Series(Series::PublicAuc)));
+    }
+
+    #[test]
+    fn the_chart_begins_with_the_private_error_or_else_with_what_was_released_of_it() {
+        let (mut screen, runs) = (CompareScreen::default(), runs());
+        let (open, sealed) = (Watch::open(), Watch::sealed());
+        assert!(runs[0].told.is_some() && runs[1].told.is_none());
+        let private = Quantity::Series(Series::PrivateError);
+        assert_eq!(screen.shown_quantity(&runs, &open), private);
+        assert_eq!(screen.shown_quantity(&runs, &sealed), Quantity::Score);
+        screen.selected = 1;
+        let public = Quantity::Series(Series::PublicError);
+        assert_eq!(screen.shown_quantity(&runs, &sealed), public);
+    }
+
+    #[test]
+    fn pins_keep_their_place_when_others_leave() {
+        let (mut screen, runs) = (CompareScreen::default(), runs());
+        let ids: Vec<RunId> = runs.iter().map(|run| run.id.clone()).collect();
+        for id in &ids {
+            assert!(screen.toggle_pin(id));
+        }
+        screen.toggle_pin(&ids[0]);
+        assert_eq!((screen.slot(&ids[1]), screen.slot(&ids[2])), (Some(1), Some(2)));
+        for number in 0..4 {
+            screen.toggle_pin(&RunId(format!("other {number}")));
+        }
+        assert!(!screen.toggle_pin(&ids[0]), "six places");
+    }
+
+    #[test]
+    fn only_what_differs_is_in_the_comparison() {
+        let (mut screen, runs) = (CompareScreen::default(), runs());
+        let ids: Vec<RunId> = runs.iter().map(|run| run.id.clone()).collect();
+        screen.toggle_pin(&ids[0]);
+        screen.toggle_pin(&ids[1]);
+        let differences = screen.differences(&runs);
+        assert_eq!(differences.len(), 1, "{differences:?}");
+        assert_eq!(differences[0], ("ε of this run".to_owned(), vec!["2".into(), "0.5".into()]));
     }
 }

@@ -2,12 +2,10 @@
 
 use std::path::PathBuf;
 
-use super::state::CompareScreen;
-use crate::context::Context;
+use super::CompareScreen;
+use crate::context::{Context, OpenPopup};
 use crate::engine::Request;
 use crate::keys::{also, show};
-use crate::live_run::LiveRun;
-use crate::notice::Level;
 use crate::popup::question::Prompt;
 use crate::run_column::RunColumn;
 use crate::screen::{Keys, charts};
@@ -52,7 +50,7 @@ fn selected(screen: &CompareScreen, context: &Context) -> Option<ArchivedRun> {
 fn pin(screen: &mut CompareScreen, context: &mut Context) {
     let Some(run) = selected(screen, context) else { return };
     if !screen.toggle_pin(&run.id) {
-        context.say(Level::Warning, "six runs are pinned: unpin one, or c clears all");
+        context.warn("six runs are pinned: unpin one, or c clears all");
     }
 }
 
@@ -68,7 +66,7 @@ fn sort(screen: &mut CompareScreen, context: &mut Context) {
 /// The sorting column need not be visible in the table.
 fn say_order(screen: &CompareScreen, context: &mut Context) {
     let order = if screen.reverse { ", the last first" } else { "" };
-    context.say(Level::Info, format!("sorted by {}{order}", screen.sort.title()));
+    context.inform(format!("sorted by {}{order}", screen.sort.title()));
 }
 
 fn reverse(screen: &mut CompareScreen, context: &mut Context) {
@@ -79,27 +77,24 @@ fn reverse(screen: &mut CompareScreen, context: &mut Context) {
 fn tag(screen: &mut CompareScreen, context: &mut Context) {
     let Some(ArchivedRun { id, tag, .. }) = selected(screen, context) else { return };
     let help = "a remark on this run, kept in its directory; empty removes it";
-    let mut prompt = Prompt::new("Tag", help, &tag, move |context: &mut Context, tag| {
+    let prompt = Prompt::new("Tag", help, &tag, move |context: &mut Context, tag| {
         context.ask(Request::TagRun { run: id.clone(), tag: tag.to_owned() });
         Ok(())
     });
-    prompt.may_be_empty = true;
-    context.prompt(prompt);
+    context.popup = Some(OpenPopup::Prompt(Prompt { may_be_empty: true, ..prompt }));
 }
 
 fn delete(screen: &mut CompareScreen, context: &mut Context) {
     let Some(run) = selected(screen, context) else { return };
     let id = run.id.clone();
-    let is_at_work = |live: &LiveRun| live.is_ours() && !live.has_ended();
-    if context.runs.iter().any(|live| is_at_work(live) && live.run.as_ref() == Some(&id)) {
-        context.say(Level::Warning, "this run is still under way: stop it first");
-        return;
+    if context.runs.iter().any(|live| live.is_at_work() && live.run.as_ref() == Some(&id)) {
+        return context.warn("this run is still under way: stop it first");
     }
     // The deletion itself also refuses this: a run of another process may have begun since.
     if run.is_alive() {
         let process = run.process.as_ref().map_or_else(String::new, |it| format!(" by {it}"));
         let text = format!("this run is under way, carried out{process}: stop it first");
-        return context.say(Level::Warning, text);
+        return context.warn(text);
     }
     let resumable = if run.outcome == DIED { " Its program died; r resumes it." } else { "" };
     let text = format!(
@@ -114,19 +109,13 @@ fn report(screen: &mut CompareScreen, context: &mut Context) {
     let runs: Vec<_> =
         screen.pinned(context.archived()).into_iter().map(|(_, run)| run.id.clone()).collect();
     if runs.is_empty() {
-        return context.say(Level::Info, "there is no run to report on yet");
+        return context.inform("there is no run to report on yet");
     }
     let help = "an HTML page with public and released numbers only; the path is relative to the \
         session";
-    context.prompt(Prompt::new(
-        "Write a report",
-        help,
-        "report.html",
-        move |context: &mut Context, path| {
-            context.ask(Request::Report { runs: runs.clone(), path: path.into() });
-            Ok(())
-        },
-    ));
+    context.ask_for("Write a report", help, "report.html", move |context, path| {
+        context.ask(Request::Report { runs: runs.clone(), path: path.into() });
+    });
 }
 
 /// Asks for the rows, then for the file for the answers.
@@ -134,18 +123,19 @@ fn predict(screen: &mut CompareScreen, context: &mut Context) {
     let Some(run) = selected(screen, context) else { return };
     let help = "a file with the columns of the model's data; the path is relative to the session";
     let title = "Predict the rows of which file?";
-    context.prompt(Prompt::new(title, help, "", move |context: &mut Context, data| {
+    context.ask_for(title, help, "", move |context, data| {
         let (run, data) = (run.id.clone(), PathBuf::from(data));
         let help = "a new file, .csv or .parquet; predictions are as private as the rows";
-        let title = "Write the predictions";
-        let take = move |context: &mut Context, output: &str| {
-            let (run, data, output) = (run.clone(), data.clone(), output.into());
-            context.ask(Request::Predict { run, data, output });
-            Ok(())
-        };
-        context.prompt(Prompt::new(title, help, "predictions.csv", take));
-        Ok(())
-    }));
+        context.ask_for(
+            "Write the predictions",
+            help,
+            "predictions.csv",
+            move |context, output| {
+                let (run, data, output) = (run.clone(), data.clone(), output.into());
+                context.ask(Request::Predict { run, data, output });
+            },
+        );
+    });
 }
 
 fn go_on(screen: &mut CompareScreen, context: &mut Context) {
@@ -157,8 +147,7 @@ fn go_on(screen: &mut CompareScreen, context: &mut Context) {
 fn take_settings(screen: &mut CompareScreen, context: &mut Context) {
     let Some(run) = selected(screen, context) else { return };
     let Some(earlier) = run.plan else {
-        context.say(Level::Warning, "the plan of this run cannot be read");
-        return;
+        return context.warn("the plan of this run cannot be read");
     };
     // If no first plan can be made, the earlier one is used.
     let _ = context.ensure_plan();
@@ -169,5 +158,5 @@ fn take_settings(screen: &mut CompareScreen, context: &mut Context) {
 fn set_width(screen: &mut CompareScreen, context: &mut Context, width: u16) {
     screen.width = width.clamp(WIDTHS[0], WIDTHS[1]);
     context.state.run_column = Some(screen.width);
-    context.ask(Request::Remember(context.state.clone()));
+    context.remember_state();
 }

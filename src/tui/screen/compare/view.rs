@@ -1,14 +1,14 @@
 //! The picture of the Compare screen.
 
-use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::text::{Line, Span};
-
-use super::state::{ARCHIVE, CompareScreen, DETAILS, Quantity, USUAL_WIDTH};
-use crate::canvas::{Canvas, fitting, sort_mark};
+use super::{ARCHIVE, CompareScreen, DETAILS, Quantity, USUAL_WIDTH};
+use crate::canvas::{
+    Canvas, Fill, Length, Line, Rect, Span, fitting, in_columns, in_rows, longest, sort_mark,
+};
 use crate::context::Context;
 use crate::methods::{Series, source_words};
 use crate::privacy::Watch;
 use crate::run_column::RunColumn;
+use crate::screen::{of_state, toned};
 use crate::session::ArchivedRun;
 use crate::session::archive::{
     DIED, GIVEN_UP, MISSING, best, best_of_all, curve, epsilon, last_further, one_epsilon,
@@ -17,10 +17,18 @@ use crate::session::archive::{
 use crate::session::follow::{unread_words, wrote_words};
 use crate::tab::CHARTS;
 use crate::theme::Theme;
-use crate::verdict::{Standing, Tone, error_cell};
+use crate::verdict::{Standing, error_cell};
 use crate::widgets::chart::{Chart, SeriesView};
 use crate::widgets::smoothing::{PlotPoint, smooth};
-use crate::widgets::track::TrackView;
+
+/// The runs of the table in their order, and how they are shown.
+#[derive(Clone, Copy)]
+struct Shown<'a> {
+    screen: &'a CompareScreen,
+    context: &'a Context,
+    runs: &'a [ArchivedRun],
+    order: &'a [usize],
+}
 
 pub fn view(screen: &CompareScreen, context: &Context, canvas: &mut Canvas, area: Rect) {
     let Some(runs) = &context.archive else {
@@ -33,75 +41,60 @@ pub fn view(screen: &CompareScreen, context: &Context, canvas: &mut Canvas, area
         return;
     }
     let order = screen.order(runs, context.filter(), &context.watch);
+    let shown = Shown { screen, context, runs, order: &order };
     match canvas.alone {
-        Some(ARCHIVE) => return archive(screen, context, canvas, area, &order),
-        Some(DETAILS) => return differences(screen, context, canvas, area),
-        Some(_) => return chart(screen, context, canvas, area, &order),
+        Some(ARCHIVE) => return archive(shown, canvas, area),
+        Some(DETAILS) => return differences(shown, canvas, area),
+        Some(_) => return chart(shown, canvas, area),
         None => {}
     }
     let least = if area.height >= 30 { area.height * 2 / 5 } else { area.height / 2 };
     let rows = (runs.len() as u16 + 3).clamp(5, least.max(5));
-    let [above, below] =
-        area.layout(&Layout::vertical([Constraint::Length(rows), Constraint::Fill(1)]));
-    archive(screen, context, canvas, above, &order);
+    let [above, below] = in_rows(area, [Length(rows), Fill(1)]);
+    archive(shown, canvas, above);
     let chart_width = (below.width * 11 / 20).max(34);
-    let [left, right] =
-        below.layout(&Layout::horizontal([Constraint::Length(chart_width), Constraint::Fill(1)]));
-    chart(screen, context, canvas, left, &order);
-    differences(screen, context, canvas, right);
+    let [left, right] = in_columns(below, [Length(chart_width), Fill(1)]);
+    chart(shown, canvas, left);
+    differences(shown, canvas, right);
 }
 
-fn archive(
-    screen: &CompareScreen,
-    context: &Context,
-    canvas: &mut Canvas,
-    area: Rect,
-    order: &[usize],
-) {
+fn archive(shown: Shown, canvas: &mut Canvas, area: Rect) {
+    let Shown { screen, context, runs, order } = shown;
     let title = if screen.is_board {
-        let runs = context.archived();
         let best = best_of_all(runs).map(|(run, what, error)| {
             let plan = run.plan.as_ref().map_or("", |plan| &plan.name);
             format!(" · least {what} {} ({plan})", error_cell(run.task(), error))
         });
         format!("{} tasks: {}{}", runs.len(), tally(runs), best.unwrap_or_default())
     } else {
-        format!(
-            "Runs · {} of {} · errors on held-out records",
-            order.len(),
-            context.archived().len()
-        )
+        format!("Runs · {} of {} · errors on held-out records", order.len(), runs.len())
     };
     let inner = canvas.pane(area, &context.filtered_title(&title), ARCHIVE);
     if order.is_empty() {
         canvas.empty(inner, &["No run passes the filter; Esc clears it."]);
     } else {
-        runs_table(screen, context, canvas, inner, order);
+        runs_table(shown, canvas, inner);
     }
 }
 
 /// The width that a column needs; numbers are not cut. Names are cut at `names` letters.
-fn width_of(screen: &CompareScreen, context: &Context, column: RunColumn, names: u16) -> u16 {
-    let longest = |least: u16| {
-        let texts = context.archived().iter().map(|run| column.text(run, &context.watch));
-        texts.map(|text| text.chars().count() as u16).fold(least, u16::max)
-    };
+fn width_of(shown: Shown, column: RunColumn, names: u16) -> u16 {
+    let Shown { screen, context, runs, .. } = shown;
+    let widest = || longest(runs.iter().map(|run| column.text(run, &context.watch)));
     match column {
         // The user can make it wider or narrower.
         RunColumn::Plan if screen.width != USUAL_WIDTH => screen.width,
-        RunColumn::Plan => longest(4).min(names),
+        RunColumn::Plan => widest().max(4).min(names),
         // A method is recognised by its first words.
-        RunColumn::Method => longest(6).min(if names == LONGEST_NAME { names } else { 18 }),
+        RunColumn::Method => widest().max(6).min(if names == LONGEST_NAME { names } else { 18 }),
         RunColumn::Time => 16,
-        RunColumn::Epsilon | RunColumn::Delta => longest(3),
-        RunColumn::Score | RunColumn::PublicLast | RunColumn::Outcome => longest(8),
-        RunColumn::PublicBest => longest(11),
-        RunColumn::PrivateBest => longest(14),
-        RunColumn::PrivateLast | RunColumn::Steps => longest(9),
-        RunColumn::NoPrivacy | RunColumn::Further(_) => {
-            longest(column.title().chars().count() as u16)
-        }
-        RunColumn::Tag => longest(4).min(14),
+        RunColumn::Epsilon | RunColumn::Delta => widest().max(3),
+        RunColumn::Score | RunColumn::PublicLast | RunColumn::Outcome => widest().max(8),
+        RunColumn::PublicBest => widest().max(11),
+        RunColumn::PrivateBest => widest().max(14),
+        RunColumn::PrivateLast | RunColumn::Steps => widest().max(9),
+        RunColumn::NoPrivacy | RunColumn::Further(_) => widest().max(longest([column.title()])),
+        RunColumn::Tag => widest().max(4).min(14),
         RunColumn::Run => 42,
     }
 }
@@ -116,50 +109,23 @@ const OF_A_TASK: [RunColumn; 5] = [
 ];
 
 /// The columns that fit, chosen by weight, in the order of the table, with their widths.
-fn columns_that_fit(
-    screen: &CompareScreen,
-    context: &Context,
-    room: u16,
-) -> (Vec<RunColumn>, Vec<u16>) {
-    const BY_WEIGHT: [RunColumn; 21] = [
-        RunColumn::Plan,
-        RunColumn::Epsilon,
-        RunColumn::Score,
-        RunColumn::PublicLast,
-        RunColumn::PrivateLast,
-        RunColumn::Outcome,
-        RunColumn::Method,
-        RunColumn::Time,
-        RunColumn::Steps,
-        RunColumn::Tag,
-        RunColumn::PublicBest,
-        RunColumn::PrivateBest,
-        RunColumn::NoPrivacy,
-        RunColumn::Delta,
-        RunColumn::Further(Series::PrivateAbsoluteError),
-        RunColumn::Further(Series::PublicAbsoluteError),
-        RunColumn::Further(Series::PrivateAuc),
-        RunColumn::Further(Series::PrivateBalancedAccuracy),
-        RunColumn::Further(Series::PublicAuc),
-        RunColumn::Further(Series::PublicBalancedAccuracy),
-        RunColumn::Run,
-    ];
-    let shown = RunColumn::shown(!context.watch.is_sealed());
+fn columns_that_fit(shown: Shown, room: u16) -> (Vec<RunColumn>, Vec<u16>) {
+    let Shown { runs, context, .. } = shown;
+    let visible = RunColumn::shown(!context.watch.is_sealed());
     let has = |column: RunColumn| match column {
-        RunColumn::Score => context.archived().iter().any(|run| run.told.is_some()),
-        RunColumn::Tag => context.archived().iter().any(|run| !run.tag.is_empty()),
-        other => other.has_any(context.archived(), &context.watch),
+        RunColumn::Score => runs.iter().any(|run| run.told.is_some()),
+        RunColumn::Tag => runs.iter().any(|run| !run.tag.is_empty()),
+        other => other.has_any(runs, &context.watch),
     };
-    let first = if screen.is_board { &OF_A_TASK[..] } else { &[] };
-    let others = BY_WEIGHT.into_iter().filter(|column| !first.contains(column));
-    let by_weight: Vec<RunColumn> = first
-        .iter()
-        .copied()
-        .chain(others)
-        .filter(|column| shown.contains(column) && has(*column))
-        .collect();
+    let mut by_weight = RunColumn::by_weight();
+    if shown.screen.is_board {
+        // A stable sort: the others stay in their order.
+        let of_a_task = |column: &RunColumn| OF_A_TASK.iter().position(|it| it == column);
+        by_weight.sort_by_key(|column| of_a_task(column).unwrap_or(OF_A_TASK.len()));
+    }
+    by_weight.retain(|column| visible.contains(column) && has(*column));
     let fitted = |names: u16| {
-        let width = |column| width_of(screen, context, column, names);
+        let width = |column| width_of(shown, column, names);
         fitting(by_weight.iter().copied(), width, room.saturating_sub(2))
     };
     // Names are not cut, unless this costs one of the most important columns. The state of a run is
@@ -177,7 +143,7 @@ fn columns_that_fit(
     };
     let mut columns = fitted(names);
     columns.sort_by_key(|column| RunColumn::ALL.iter().position(|other| other == column));
-    let widths = columns.iter().map(|column| width_of(screen, context, *column, names)).collect();
+    let widths = columns.iter().map(|column| width_of(shown, *column, names)).collect();
     (columns, widths)
 }
 
@@ -188,15 +154,10 @@ const FIRST_IN_WEIGHT: usize = 8;
 const LONGEST_NAME: u16 = 48;
 const SHORTEST_NAME: u16 = 12;
 
-fn runs_table(
-    screen: &CompareScreen,
-    context: &Context,
-    canvas: &mut Canvas,
-    area: Rect,
-    order: &[usize],
-) {
+fn runs_table(shown: Shown, canvas: &mut Canvas, area: Rect) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
-    let (columns, mut cells) = columns_that_fit(screen, context, area.width);
+    let Shown { screen, context, runs, order } = shown;
+    let (columns, mut cells) = columns_that_fit(shown, area.width);
     let mut header = vec![Line::raw("")];
     header.extend(columns.iter().map(|column| {
         let mark = sort_mark(*column == screen.sort, screen.reverse);
@@ -209,19 +170,17 @@ fn runs_table(
     let mut left = area.width.saturating_sub(taken);
     for (column, cell) in columns.iter().zip(&mut cells) {
         if matches!(column, RunColumn::Plan | RunColumn::Method | RunColumn::Tag) {
-            let texts = order.iter().map(|index| &context.archived()[*index]);
-            let texts = texts.map(|run| column.text(run, &context.watch).chars().count() as u16);
-            let more = texts.max().unwrap_or(0).saturating_sub(*cell).min(left);
+            let texts = order.iter().map(|index| column.text(&runs[*index], &context.watch));
+            let more = longest(texts).saturating_sub(*cell).min(left);
             (*cell, left) = (*cell + more, left - more);
         }
     }
-    let mut widths = vec![Constraint::Length(1)];
-    widths.extend(cells.into_iter().map(Constraint::Length));
+    let mut widths = vec![Length(1)];
+    widths.extend(cells.into_iter().map(Length));
     let row = |place: usize| {
-        let run = &context.archived()[order[place]];
-        let slot = screen.slot(&run.id);
-        let mark = slot
-            .map_or(Span::raw(" "), |slot| Span::styled(glyphs.series(slot), theme.series(slot)));
+        let run = &runs[order[place]];
+        let marked = |slot| Span::styled(glyphs.series(slot), theme.series(slot));
+        let mark = screen.slot(&run.id).map_or(Span::raw(" "), marked);
         let mut cells = vec![Line::from(mark)];
         cells.extend(columns.iter().map(|column| cell(theme, run, *column, &context.watch)));
         cells
@@ -235,132 +194,99 @@ fn cell<'a>(theme: &Theme, run: &ArchivedRun, column: RunColumn, watch: &Watch) 
     let text = column.text(run, watch);
     let style = match column {
         _ if column.is_exact() => theme.curator,
-        RunColumn::Outcome => match run.outcome.as_str() {
-            "finished" => theme.good,
-            "running" => theme.accent,
-            "paused" | "missing" | "unseen" => theme.warning,
-            "stopped" | "not begun" => theme.text,
-            _ => theme.error,
-        },
+        RunColumn::Outcome => of_state(theme, &run.outcome),
         _ => theme.text,
     };
     let line = Line::styled(text, style);
     if column.is_number() { line.right_aligned() } else { line }
 }
 
-fn chart(
-    screen: &CompareScreen,
-    context: &Context,
-    canvas: &mut Canvas,
-    area: Rect,
-    order: &[usize],
-) {
+fn chart(Shown { screen, context, runs, order }: Shown, canvas: &mut Canvas, area: Rect) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let viewport = &screen.viewport;
-    let quantity = screen.shown_quantity(context.archived(), &context.watch);
+    let quantity = screen.shown_quantity(runs, &context.watch);
     let log = viewport.log || quantity.always_log();
+    let title = format!("{} (b: next)", quantity.title());
+    let chart = Chart::new(&title, theme, glyphs).log(log);
     if quantity.is_of_runs() {
         // Every run of the table is a point; unpinned ones are all alike.
-        let mut points: Vec<(usize, Option<usize>, [PlotPoint; 1], bool)> = order
-            .iter()
-            .filter_map(|&index| {
-                let run = &context.archived()[index];
-                let (value, exact) = match quantity {
-                    Quantity::Utility(series) => {
-                        let exact = curve(run, series, &context.watch)?.1;
-                        (best(run, series, &context.watch)?, exact)
-                    }
-                    _ => (run.told.as_ref()?.error.value, false),
-                };
-                Some((index, screen.slot(&run.id), [(epsilon(run)?, value)], exact))
-            })
-            .collect();
-        if let Some(one) = one_epsilon(points.iter().map(|(_, _, point, _)| point[0].0)) {
-            for (_, _, point, _) in &mut points {
-                point[0].0 = one;
-            }
+        let point = |run: &ArchivedRun| {
+            let (value, exact) = match quantity {
+                Quantity::Utility(series) => {
+                    let exact = curve(run, series, &context.watch)?.1;
+                    (best(run, series, &context.watch)?, exact)
+                }
+                _ => (run.told.as_ref()?.error.value, false),
+            };
+            Some((screen.slot(&run.id), [(epsilon(run)?, value)], exact))
+        };
+        let in_order = order.iter().map(|index| &runs[*index]);
+        let (with_both, mut points): (Vec<&ArchivedRun>, Vec<_>) =
+            in_order.filter_map(|run| Some((run, point(run)?))).unzip();
+        if let Some(one) = one_epsilon(points.iter().map(|(_, point, _)| point[0].0)) {
+            points.iter_mut().for_each(|(_, point, _)| point[0].0 = one);
         }
-        let title = format!("{} (b: next)", quantity.title());
-        let shown = points.iter().map(|(index, ..)| &context.archived()[*index]);
-        let mut chart = Chart::new(&title, theme, glyphs)
-            .log(log)
-            .percent(quantity.is_share(shown))
+        let mut chart = chart
+            .percent(quantity.is_share(with_both))
             .x_axis("ε", false)
             .legend(false)
             .empty("no run has both numbers");
         // Pinned runs are on top, so they come first.
-        for pinned in [true, false] {
-            for (_, slot, point, curator) in points.iter().filter(|it| it.1.is_some() == pinned) {
-                chart = chart.series(SeriesView {
-                    name: "",
-                    style: slot.map_or(theme.muted, |slot| theme.series(slot)),
-                    curator: *curator,
-                    points: point.as_slice().into(),
-                    slot: slot.unwrap_or(4),
-                });
-            }
+        points.sort_by_key(|(slot, ..)| slot.is_none());
+        for (slot, point, curator) in &points {
+            chart = chart.series(SeriesView {
+                name: "",
+                style: slot.map_or(theme.muted, |slot| theme.series(slot)),
+                curator: *curator,
+                points: point.as_slice().into(),
+                slot: slot.unwrap_or(4),
+            });
         }
-        canvas.pointed_chart(area, CHARTS, chart, viewport);
-        return;
+        return canvas.pointed_chart(area, CHARTS, chart, viewport);
     }
-    let pinned = screen.pinned(context.archived());
-    let curves: Vec<(usize, &ArchivedRun, Vec<PlotPoint>, bool)> = pinned
-        .into_iter()
-        .filter_map(|(slot, run)| {
-            let (points, exact) = match quantity {
-                Quantity::Series(series) => curve(run, series, &context.watch)?,
-                _ => (run.epsilon.as_slice(), false),
-            };
-            Some((slot, run, smooth(points, viewport.smoothing, log), exact))
-        })
-        .collect();
-    let title = format!("{} (b: next)", quantity.title());
-    let mut chart = Chart::new(&title, theme, glyphs)
-        .log(log)
+    let of_run = |(slot, run)| {
+        let (points, exact) = match quantity {
+            Quantity::Series(series) => curve(run, series, &context.watch)?,
+            _ => (&run.epsilon, false),
+        };
+        Some((slot, run, smooth(points, viewport.smoothing, log), exact))
+    };
+    let curves: Vec<(usize, &ArchivedRun, Vec<PlotPoint>, bool)> =
+        screen.pinned(runs).into_iter().filter_map(of_run).collect();
+    let mut chart = chart
         .percent(quantity.is_share(curves.iter().map(|(_, run, ..)| *run)))
-        .x_axis("step", true)
         .empty("no run has numbers of this kind: b shows others");
     for (slot, run, points, curator) in &curves {
-        chart = chart.series(SeriesView {
-            name: run.plan.as_ref().map_or("run", |plan| &plan.name),
-            style: theme.series(*slot),
-            curator: *curator,
-            points: TrackView::from(points),
-            slot: *slot,
-        });
+        let name = run.plan.as_ref().map_or("run", |plan| &plan.name);
+        chart = chart.curve((name, *slot), *curator, points);
     }
     canvas.pointed_chart(area, CHARTS, chart, viewport);
 }
 
 /// Only the differences between the pinned runs.
-fn differences(screen: &CompareScreen, context: &Context, canvas: &mut Canvas, area: Rect) {
+fn differences(shown: Shown, canvas: &mut Canvas, area: Rect) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
-    let pinned = screen.pinned(context.archived());
+    let Shown { screen, runs, .. } = shown;
+    let pinned = screen.pinned(runs);
     let is_pinned = screen.pins.iter().any(Option::is_some);
     let title = if is_pinned { "What differs" } else { "Selected run" };
     if !is_pinned {
-        let lines = selected(screen, context, canvas, area.width.saturating_sub(2));
+        let lines = selected(shown, canvas, area.width.saturating_sub(2));
         return canvas.text_pane(area, title, DETAILS, lines, screen.detail);
     }
     let inner = canvas.pane(area, title, DETAILS);
     if pinned.len() < 2 {
-        canvas.empty(inner, &["Pin a second run (Space) to see what differs."]);
-        return;
+        return canvas.empty(inner, &["Pin a second run (Space) to see what differs."]);
     }
-    let differences = screen.differences(context.archived());
+    let differences = screen.differences(runs);
     if differences.is_empty() {
-        canvas.empty(inner, &["All pinned runs have the same settings and data."]);
-        return;
+        return canvas.empty(inner, &["All pinned runs have the same settings and data."]);
     }
-    let names = differences.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-    let mut widths = vec![Constraint::Length(names as u16)];
-    widths.extend(pinned.iter().map(|_| Constraint::Fill(1)));
+    let mut widths = vec![Length(longest(differences.iter().map(|(name, _)| name)))];
+    widths.extend(pinned.iter().map(|_| Fill(1)));
     let mut header = vec![Line::raw("")];
-    header.extend(
-        pinned
-            .iter()
-            .map(|(slot, _)| Line::styled(glyphs.series(*slot).to_owned(), theme.series(*slot))),
-    );
+    let mark = |slot| Line::styled(glyphs.series(slot), theme.series(slot));
+    header.extend(pinned.iter().map(|(slot, _)| mark(*slot)));
     let row = |place: usize| {
         let (name, values) = &differences[place];
         let mut cells = vec![Line::styled(name.clone(), theme.muted)];
@@ -370,14 +296,10 @@ fn differences(screen: &CompareScreen, context: &Context, canvas: &mut Canvas, a
     let _ = canvas.table(inner, (header, widths), (differences.len(), None), row);
 }
 
-fn selected<'a>(
-    screen: &CompareScreen,
-    context: &Context,
-    canvas: &Canvas,
-    room: u16,
-) -> Vec<Line<'a>> {
+fn selected<'a>(shown: Shown, canvas: &Canvas, room: u16) -> Vec<Line<'a>> {
     let theme = canvas.theme;
-    let Some(run) = screen.run(context.archived()) else { return Vec::new() };
+    let watch = &shown.context.watch;
+    let Some(run) = shown.screen.run(shown.runs) else { return Vec::new() };
     let mut facts = vec![("run", run.id.0.clone()), ("tag", run.tag.clone())];
     if let Some(told) = &run.told {
         facts.push(("released score", told.sentence()));
@@ -393,7 +315,7 @@ fn selected<'a>(
         facts.push(("settings", settings));
         facts.push(("seed", plan.seed.to_string()));
     }
-    let further = last_further(run, Series::BESIDE_PUBLIC, &context.watch).words();
+    let further = last_further(run, Series::BESIDE_PUBLIC, watch).words();
     if !further.is_empty() {
         facts.push(("public score", further));
     }
@@ -407,16 +329,12 @@ fn selected<'a>(
         && let Some(process) = &run.process
     {
         let wrote = wrote_words(run.wrote);
-        match run.outcome.as_str() {
-            DIED => {
-                facts.push(("died", format!("{process}, {wrote}; r resumes it")));
-            }
-            MISSING => {
-                let text = format!("{process}, {wrote}; c on the Ledger screen (6) settles it");
-                facts.push(("no result", text));
-            }
-            _ => facts.push(("carried out by", format!("{process}, {wrote}"))),
-        }
+        let (name, then) = match run.outcome.as_str() {
+            DIED => ("died", "; r resumes it"),
+            MISSING => ("no result", "; c on the Ledger screen (6) settles it"),
+            _ => ("carried out by", ""),
+        };
+        facts.push((name, format!("{process}, {wrote}{then}")));
     }
     if state_words(&run.outcome) == GIVEN_UP {
         facts.push(("given up", "p puts its settings into the plan, to start it again".to_owned()));
@@ -425,22 +343,15 @@ fn selected<'a>(
     if run.skipped > 0 {
         facts.push(("not shown", unread_words(run.skipped)));
     }
-    if let Some(trouble) = &run.trouble {
-        facts.push(("trouble", trouble.clone()));
-    }
+    facts.extend(run.trouble.clone().map(|trouble| ("trouble", trouble)));
     let mut lines = Vec::new();
-    if let Some(errors) = run.errors.as_ref().and_then(|errors| errors.reveal(&context.watch)) {
+    if let Some(errors) = run.errors.as_ref().and_then(|errors| errors.reveal(watch)) {
         let verdict = errors.verdict(Standing::Exact);
-        let style = match verdict.tone {
-            Tone::Good => theme.good,
-            Tone::Unsure => theme.text,
-            Tone::Bad => theme.error,
-        };
-        let text = verdict.text().replace('◆', canvas.glyphs.curator);
-        lines.push(Line::styled(text, style));
+        let line =
+            |text: String, style| Line::styled(text.replace('◆', canvas.glyphs.curator), style);
+        lines.push(line(verdict.text(), toned(theme, verdict.tone)));
         let further = errors.further_sentences(Standing::Exact).into_iter();
-        let further = further.map(|text| text.replace('◆', canvas.glyphs.curator));
-        lines.extend(further.map(|text| Line::styled(text, theme.curator)));
+        lines.extend(further.map(|text| line(text, theme.curator)));
     }
     lines.extend(canvas.pairs(&facts, room));
     lines.push(Line::styled("Pin runs (Space) to overlay and compare them.", theme.muted));

@@ -2,14 +2,12 @@
 
 use std::path::PathBuf;
 
-use super::state::{DATASETS, DataScreen, ROWS};
-use crate::context::{Context, OpenPopup};
-use crate::data::Role;
+use super::{DATASETS, DataScreen, ROWS};
+use crate::context::Context;
+use crate::data::{DatasetDefinition, Role};
 use crate::engine::Request;
 use crate::engine::lookup::Wanted;
 use crate::keys::{also, show};
-use crate::notice::Level;
-use crate::popup::dataset_form::DatasetForm;
 use crate::screen::Keys;
 
 #[rustfmt::skip] // a table reads best as one
@@ -29,30 +27,30 @@ pub const KEYS: Keys<DataScreen> = &[
 
 fn edit(screen: &mut DataScreen, context: &mut Context) {
     let Some(definition) = screen.definition(context).cloned() else { return };
-    let loaded = context.loaded(&definition.name);
-    let known = loaded.map(|loaded| loaded.columns.iter().map(|it| it.name.clone()).collect());
-    let form = DatasetForm::new(definition, known.unwrap_or_default(), false);
-    context.popup = Some(OpenPopup::Dataset(Box::new(form)));
+    let columns = context.columns(&definition.name);
+    context.open_form(definition, &columns, false);
 }
 
 fn split(screen: &mut DataScreen, context: &mut Context) {
     let Some(name) = screen.definition(context).map(|it| it.name.clone()) else { return };
     if context.loaded(&name).is_none() {
-        return context.say(Level::Warning, format!("'{name}' is not read yet"));
+        return context.warn(format!("'{name}' is not read yet"));
     }
     let watch = context.watch.clone();
     context.ask(Request::Dividers { dataset: name, watch });
 }
 
+/// Opens a form for a new dataset with the settings of this one.
 fn copy(screen: &mut DataScreen, context: &mut Context) {
-    if let Some(definition) = screen.definition(context).cloned() {
-        context.copy_dataset(&definition);
+    if let Some(from) = screen.definition(context) {
+        let (copy, columns) = (from.clone(), context.columns(&from.name));
+        context.open_form(DatasetDefinition { fingerprint: None, ..copy }, &columns, true);
     }
 }
 
 fn same_for_all(screen: &mut DataScreen, context: &mut Context) {
-    if let Some(name) = screen.definition(context).map(|it| it.name.clone()) {
-        context.same_for_all(&name);
+    if let Some(from) = screen.definition(context).cloned() {
+        context.same_for_all(&from);
     }
 }
 
@@ -67,7 +65,7 @@ fn reload(screen: &mut DataScreen, context: &mut Context) {
     let text = format!("'{}' is read again", definition.name);
     context.load(definition);
     context.ask_preview();
-    context.say(Level::Info, text);
+    context.inform(text);
 }
 
 fn cancel_reading(screen: &mut DataScreen, context: &mut Context) {
@@ -75,7 +73,7 @@ fn cancel_reading(screen: &mut DataScreen, context: &mut Context) {
     if context.is_loading(&name) {
         context.ask(Request::CancelLoad(name));
     } else {
-        context.say(Level::Info, "this dataset is not being read");
+        context.inform("this dataset is not being read");
     }
 }
 
@@ -87,15 +85,15 @@ fn show_rows(screen: &mut DataScreen, context: &mut Context) {
     if let Some(why) =
         (role == Role::Public).then(|| DataScreen::hidden(definition, context)).flatten()
     {
-        context.say(Level::Warning, why);
+        context.warn(why);
     } else if role == Role::Public {
         context.focus_on(ROWS);
-        context.say(Level::Info, "public rows: arrows scroll, Esc leads back to the list");
+        context.inform("public rows: arrows scroll, Esc leads back to the list");
     } else if context.peeked.take_if(|(name, _)| *name == dataset).is_some() {
         // They were shown and are now hidden.
         context.focus_on(DATASETS);
     } else if context.watch.is_sealed() {
-        context.say(Level::Warning, "the view is sealed: v opens it");
+        context.warn("the view is sealed: v opens it");
     } else {
         screen.row = 0;
         // On a small terminal they replace the description.

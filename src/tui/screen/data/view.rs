@@ -1,10 +1,9 @@
 //! The picture of the Data screen.
 
-use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::text::{Line, Span};
-
-use super::state::{DATASETS, DETAILS, DataScreen, ROWS, RowsShown};
-use crate::canvas::{Canvas, ListHit, wrapped_lines};
+use super::{DATASETS, DETAILS, DataScreen, ROWS, RowsShown};
+use crate::canvas::{
+    Canvas, Fill, Length, Line, ListHit, Rect, Span, in_columns, in_rows, longest, wrapped_lines,
+};
 use crate::context::{Context, DatasetStatus};
 use crate::data::table::FileEnding;
 use crate::data::{Columns, DatasetDefinition, Role, Source, Task};
@@ -15,56 +14,53 @@ use crate::theme::Glyphs;
 /// The largest width of a column of the preview.
 const WIDEST: usize = 18;
 
+/// The selected dataset, and how it is shown.
+#[derive(Clone, Copy)]
+struct Shown<'a> {
+    screen: &'a DataScreen,
+    context: &'a Context,
+    definition: &'a DatasetDefinition,
+}
+
 pub fn view(screen: &DataScreen, context: &Context, canvas: &mut Canvas, area: Rect) {
-    match (canvas.alone, screen.definition(context)) {
+    let shown = screen.definition(context).map(|definition| Shown { screen, context, definition });
+    match (canvas.alone, shown) {
         (Some(DATASETS), _) => return list(screen, context, canvas, area),
-        (Some(ROWS), Some(it)) => return preview(screen, context, canvas, area, it),
-        (Some(DETAILS), Some(it)) => return details(screen, context, canvas, area, it),
+        (Some(ROWS), Some(shown)) => return preview(shown, canvas, area),
+        (Some(DETAILS), Some(shown)) => return details(shown, canvas, area),
         _ => {}
     }
     let count = context.session.datasets.len();
     let rows = (count as u16 + 3).clamp(5, (area.height / 2).max(5));
-    let [above, below] =
-        area.layout(&Layout::vertical([Constraint::Length(rows), Constraint::Fill(1)]));
+    let [above, below] = in_rows(area, [Length(rows), Fill(1)]);
     list(screen, context, canvas, above);
-    let Some(definition) = screen.definition(context) else {
-        canvas.empty_box(
-            below,
-            "What to do",
-            &[
-                "1. Add the private dataset and at least one public one (a).",
-                "2. Say which column is the label, and which rows belong to it (Enter).",
-                "3. Press 3 to plan a run, and see what it costs before it starts.",
-            ],
-        );
-        return;
+    let Some(shown) = shown else {
+        let steps = [
+            "1. Add the private dataset and at least one public one (a).",
+            "2. Say which column is the label, and which rows belong to it (Enter).",
+            "3. Press 3 to plan a run, and see what it costs before it starts.",
+        ];
+        return canvas.empty_box(below, "What to do", &steps);
     };
-    let on_rows = canvas.has_focus(ROWS);
-    if below.width >= 110 {
-        let [left, right] =
-            below.layout(&Layout::horizontal([Constraint::Length(50), Constraint::Fill(1)]));
-        details(screen, context, canvas, left, definition);
-        preview(screen, context, canvas, right, definition);
+    let [first, second] = if below.width >= 110 {
+        in_columns(below, [Length(50), Fill(1)])
     } else if below.height >= 22 {
-        let [above, rows] =
-            below.layout(&Layout::vertical([Constraint::Length(11), Constraint::Fill(1)]));
-        details(screen, context, canvas, above, definition);
-        preview(screen, context, canvas, rows, definition);
-    } else if on_rows {
-        preview(screen, context, canvas, below, definition);
+        in_rows(below, [Length(11), Fill(1)])
+    } else if canvas.has_focus(ROWS) {
+        return preview(shown, canvas, below);
     } else {
-        details(screen, context, canvas, below, definition);
-    }
+        return details(shown, canvas, below);
+    };
+    details(shown, canvas, first);
+    preview(shown, canvas, second);
 }
 
 fn list(screen: &DataScreen, context: &Context, canvas: &mut Canvas, area: Rect) {
     let title = if context.session.name.is_empty() { "Datasets" } else { &context.session.name };
     let inner = canvas.pane(area, &context.filtered_title(title), DATASETS);
     if context.session.datasets.is_empty() {
-        canvas.empty(
-            inner,
-            &["No data yet. Press a to add a data file, or Ctrl-o to open a session."],
-        );
+        let words = "No data yet. Press a to add a data file, or Ctrl-o to open a session.";
+        canvas.empty(inner, &[words]);
     } else {
         datasets(screen, context, canvas, inner);
     }
@@ -75,31 +71,27 @@ fn datasets(screen: &DataScreen, context: &Context, canvas: &mut Canvas, area: R
     let wide = area.width >= 100;
     let visible = DataScreen::visible(context);
     // Names get the room they need, as long as the filters keep some.
-    let name = |index: &usize| context.session.datasets[*index].name.chars().count() as u16;
-    let names = visible.iter().map(name).fold(4, u16::max).min((area.width / 3).max(15));
-    let label = |index: &usize| {
-        let label = context.session.datasets[*index].label.as_ref();
-        label.map_or(4, |label| label.chars().count() as u16)
-    };
-    let labels = visible.iter().map(label).fold(5, u16::max).min(if wide { 16 } else { 9 });
+    let shown = || visible.iter().map(|index| &context.session.datasets[*index]);
+    let names = longest(shown().map(|it| &it.name)).clamp(4, (area.width / 3).max(15));
+    let labels = longest(shown().map(|it| it.label.as_deref().unwrap_or("none")));
+    let labels = labels.clamp(5, if wide { 16 } else { 9 });
+    let check = format!("check {}", glyphs.curator);
     let row = |place: usize| {
         let dataset = &context.session.datasets[visible[place]];
         let (size, columns, state, style) = match context.datasets.get(&dataset.name) {
             Some(DatasetStatus::Ready { loaded, .. }) => {
                 let (state, style) = match loaded.exact_unusable(&context.watch) {
-                    None => ("ready".to_owned(), theme.good),
-                    Some(_) => (format!("check {}", glyphs.curator), theme.curator),
+                    None => ("ready", theme.good),
+                    Some(_) => (check.as_str(), theme.curator),
                 };
                 (loaded.rows.to_string(), loaded.columns.len().to_string(), state, style)
             }
-            Some(DatasetStatus::Failed(_)) => {
-                (String::new(), String::new(), "failed".to_owned(), theme.error)
-            }
+            Some(DatasetStatus::Failed(_)) => (String::new(), String::new(), "failed", theme.error),
             Some(DatasetStatus::Loading(share)) => {
                 let percent = format!("{:.0} %", (share * 100.0).floor());
-                (percent, String::new(), "reading".to_owned(), theme.warning)
+                (percent, String::new(), "reading", theme.warning)
             }
-            None => (String::new(), String::new(), String::new(), theme.muted),
+            None => (String::new(), String::new(), "", theme.muted),
         };
         let role = match dataset.role {
             Role::Private => Span::styled("private", theme.warning),
@@ -112,35 +104,22 @@ fn datasets(screen: &DataScreen, context: &Context, canvas: &mut Canvas, area: R
             Line::raw(columns).right_aligned(),
             Line::raw(dataset.label.clone().unwrap_or_else(|| "none".to_owned())),
             Line::raw(dataset.filter.clone().unwrap_or_else(|| "all rows".to_owned())),
-            Line::styled(state, style),
+            Line::styled(state.to_owned(), style),
         ]
     };
     // If persons are protected, persons are counted.
     let persons = context.session.datasets.iter().any(|dataset| dataset.unit.is_some());
     let size = if persons { "size" } else { "rows" };
     let header = ["name", "role", size, "columns", "label", "filter", "state"];
-    let widths = [
-        Constraint::Length(names),
-        Constraint::Length(7),
-        Constraint::Length(7),
-        Constraint::Length(7),
-        Constraint::Length(labels),
-        Constraint::Fill(1),
-        Constraint::Length(7),
-    ];
+    let widths =
+        [Length(names), Length(7), Length(7), Length(7), Length(labels), Fill(1), Length(7)];
     let selected = visible.iter().position(|index| *index == screen.selected);
     let shape = (header.map(Line::raw).to_vec(), widths.to_vec());
     let list = (DATASETS, visible.len(), selected);
     canvas.list(area, shape, list, row);
 }
 
-fn details(
-    screen: &DataScreen,
-    context: &Context,
-    canvas: &mut Canvas,
-    area: Rect,
-    definition: &DatasetDefinition,
-) {
+fn details(Shown { screen, context, definition }: Shown, canvas: &mut Canvas, area: Rect) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let origin = match &definition.source {
         Source::Builtin(name) => format!("{name} (inside the program)"),
@@ -149,41 +128,31 @@ fn details(
         }
         files => files.files().join(" + "),
     };
-    let features = definition.columns.words();
-    let categories: Vec<_> = definition.categories.keys().cloned().collect();
+    let label = match &definition.label {
+        Some(label) if names_classes(context, definition) => {
+            format!("{label} ({}: its numbers name classes)", definition.task)
+        }
+        Some(label) => format!("{label} ({})", definition.task),
+        None => "none".to_owned(),
+    };
+    let persons =
+        context.loaded(&definition.name).map_or(String::new(), |it| format!("{} ", it.rows));
+    let protected = definition.unit.as_ref().filter(|_| definition.role == Role::Private);
+    let protected = protected.map_or_else(String::new, |unit| {
+        let most = definition.most_records();
+        format!("{persons}persons by '{}', {most} rows of each at most", unit.words())
+    });
+    let categories: Vec<_> = definition.categories.keys().map(String::as_str).collect();
+    let categories =
+        if categories.is_empty() { "text columns".to_owned() } else { categories.join(", ") };
     let room = area.width.saturating_sub(2);
     let mut facts = vec![
         ("origin", origin),
-        (
-            "label",
-            match &definition.label {
-                Some(label) if names_classes(context, definition) => {
-                    format!("{label} ({}: its numbers name classes)", definition.task)
-                }
-                Some(label) => format!("{label} ({})", definition.task),
-                None => "none".to_owned(),
-            },
-        ),
+        ("label", label),
         ("filter", definition.filter.clone().unwrap_or_else(|| "none: all rows".to_owned())),
-        (
-            "protected",
-            match &definition.unit {
-                Some(unit) if definition.role == Role::Private => format!(
-                    "{}persons by '{}', {} rows of each at most",
-                    context
-                        .loaded(&definition.name)
-                        .map_or(String::new(), |it| { format!("{} ", it.rows) }),
-                    unit.words(),
-                    definition.most_records()
-                ),
-                _ => String::new(),
-            },
-        ),
-        ("features", features),
-        (
-            "categories",
-            if categories.is_empty() { "text columns".to_owned() } else { categories.join(", ") },
-        ),
+        ("protected", protected),
+        ("features", definition.columns.words()),
+        ("categories", categories),
     ];
     facts.retain(|(_, value)| !value.is_empty());
     let mut lines = Vec::new();
@@ -273,13 +242,7 @@ fn progress_bar(glyphs: &Glyphs, share: f64) -> String {
     glyphs.bar_full.repeat(full) + &glyphs.bar_empty.repeat(20 - full)
 }
 
-fn preview(
-    screen: &DataScreen,
-    context: &Context,
-    canvas: &mut Canvas,
-    area: Rect,
-    definition: &DatasetDefinition,
-) {
+fn preview(Shown { screen, context, definition }: Shown, canvas: &mut Canvas, area: Rect) {
     let shown = screen.rows(context);
     let title = match shown {
         Some(RowsShown::Public(loaded)) => {
@@ -291,39 +254,35 @@ fn preview(
         None => "Rows".to_owned(),
     };
     let inner = canvas.pane(area, &title, ROWS);
-    let Some(shown) = shown else {
-        let line = match (definition.role, context.datasets.get(&definition.name)) {
-            (Role::Private, Some(DatasetStatus::Ready { .. })) if context.watch.is_sealed() => {
-                "Private rows are sealed."
-            }
-            (Role::Private, Some(DatasetStatus::Ready { .. })) => {
-                "Private rows stay hidden. Press o to see them: for your eyes only (◆)."
-            }
-            (_, Some(DatasetStatus::Failed(_))) => "It could not be read.",
-            _ => "reading…",
-        };
-        let hidden = DataScreen::hidden(definition, context)
-            .filter(|_| context.loaded(&definition.name).is_some_and(|it| it.public().is_ok()));
-        let line = hidden.as_deref().unwrap_or(line);
-        return match context.loaded(&definition.name) {
-            Some(loaded) => columns(canvas, inner, definition, loaded, line),
-            None => canvas.empty(inner, &[line]),
-        };
+    if let Some(shown) = shown {
+        return rows(screen, canvas, inner, shown);
+    }
+    let line = match (definition.role, context.datasets.get(&definition.name)) {
+        (Role::Private, Some(DatasetStatus::Ready { .. })) if context.watch.is_sealed() => {
+            "Private rows are sealed."
+        }
+        (Role::Private, Some(DatasetStatus::Ready { .. })) => {
+            "Private rows stay hidden. Press o to see them: for your eyes only (◆)."
+        }
+        (_, Some(DatasetStatus::Failed(_))) => "It could not be read.",
+        _ => "reading…",
     };
-    rows(screen, canvas, inner, shown);
+    let Some(loaded) = context.loaded(&definition.name) else {
+        return canvas.empty(inner, &[line]);
+    };
+    let hidden = DataScreen::hidden(definition, context).filter(|_| loaded.public().is_ok());
+    columns(canvas, inner, (definition, loaded), hidden.as_deref().unwrap_or(line));
 }
 
 /// The visible part of a table whose rows stay hidden: its columns and their roles.
 fn columns(
     canvas: &mut Canvas,
     area: Rect,
-    definition: &DatasetDefinition,
-    loaded: &Loaded,
+    (definition, loaded): (&DatasetDefinition, &Loaded),
     why: &str,
 ) {
     let head = wrapped_lines(why, area.width).min(area.height);
-    let [words, list] =
-        area.layout(&Layout::vertical([Constraint::Length(head), Constraint::Fill(1)]));
+    let [words, list] = in_rows(area, [Length(head), Fill(1)]);
     canvas.wrapped(why, canvas.theme.muted, words);
     // In little room only a few of them fit, and the details name all of them.
     if list.height < 4 {
@@ -341,9 +300,8 @@ fn columns(
         let cells = [Span::raw(column.name.clone()), Span::styled(column.holds(), theme.muted)];
         cells.into_iter().chain([use_of(&column.name)]).map(Line::from).collect()
     };
-    let names = loaded.columns.iter().map(|column| column.name.chars().count() as u16);
-    let names = names.max().unwrap_or(0).clamp(6, 40);
-    let widths = [names, 6, 8].map(Constraint::Length).to_vec();
+    let names = longest(loaded.columns.iter().map(|column| &column.name)).clamp(6, 40);
+    let widths = [names, 6, 8].map(Length).to_vec();
     let header = ["column", "kind", "use"].map(Line::raw).to_vec();
     let _ = canvas.table(list, (header, widths), (loaded.columns.len(), None), row);
 }
@@ -351,12 +309,13 @@ fn columns(
 /// Cells of the rows from the chosen row and column on, under a fixed header.
 fn rows(screen: &DataScreen, canvas: &mut Canvas, area: Rect, shown: RowsShown) {
     let theme = canvas.theme;
-    let (names, count): (Vec<&str>, usize) = match shown {
+    let (names, count, style): (Vec<&str>, usize, _) = match shown {
         RowsShown::Public(loaded) => {
-            (loaded.columns.iter().map(|column| column.name.as_str()).collect(), loaded.rows)
+            let names = loaded.columns.iter().map(|column| column.name.as_str());
+            (names.collect(), loaded.rows, theme.text)
         }
         RowsShown::Private(rows) => {
-            (rows.header.iter().map(String::as_str).collect(), rows.rows.len())
+            (rows.header.iter().map(String::as_str).collect(), rows.rows.len(), theme.curator)
         }
     };
     let cell = |row: usize, column: usize| match shown {
@@ -370,24 +329,20 @@ fn rows(screen: &DataScreen, canvas: &mut Canvas, area: Rect, shown: RowsShown) 
     let visible = first..count.min(first + height);
     let number = visible.end.to_string().len() + 1;
     let mut room = usize::from(area.width).saturating_sub(number + 1);
-    let (mut header, mut widths) = (vec![Line::raw("")], vec![Constraint::Length(number as u16)]);
+    let (mut header, mut widths) = (vec![Line::raw("")], vec![Length(number as u16)]);
     let from = screen.column.min(names.len().saturating_sub(1));
     let mut columns = Vec::new();
     for (column, name) in names.iter().enumerate().skip(from) {
-        let cells = visible.clone().map(|row| cell(row, column).chars().count());
-        let width = cells.max().unwrap_or(0).max(name.chars().count()).clamp(1, WIDEST);
+        let cells = visible.clone().map(|row| cell(row, column)).chain([(*name).to_owned()]);
+        let width = usize::from(longest(cells)).clamp(1, WIDEST);
         if width > room && !columns.is_empty() {
             break;
         }
         room = room.saturating_sub(width + 1);
         header.push(Line::raw((*name).to_owned()));
-        widths.push(Constraint::Length(width as u16));
+        widths.push(Length(width as u16));
         columns.push(column);
     }
-    let style = match shown {
-        RowsShown::Public(_) => theme.text,
-        RowsShown::Private(_) => theme.curator,
-    };
     let row = |place: usize| {
         let index = first + place;
         let mut cells = vec![Line::styled((index + 1).to_string(), theme.muted)];

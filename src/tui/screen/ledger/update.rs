@@ -1,6 +1,6 @@
 //! The keys of the Ledger screen.
 
-use super::state::LedgerScreen;
+use super::LedgerScreen;
 use crate::context::Context;
 use crate::context::budget::{ALLOW, parse_budget};
 use crate::data::Role;
@@ -8,8 +8,7 @@ use crate::engine::Request;
 use crate::engine::lookup::RunLife;
 use crate::engine::worker::SoughtSweep;
 use crate::keys::{also, show};
-use crate::notice::{Level, one_line};
-use crate::popup::question::Prompt;
+use crate::notice::one_line;
 use crate::privacy::ledger::Gap;
 use crate::screen::Keys;
 
@@ -32,11 +31,7 @@ fn set_budget(screen: &mut LedgerScreen, context: &mut Context) {
     let named = named.filter(|name| private.contains(name));
     let now = account.and_then(|account| account.budget);
     let Some(name) = named.or_else(|| private.into_iter().next()) else {
-        context.say(
-            Level::Warning,
-            "no dataset of this session is private: mark one on the Data screen",
-        );
-        return;
+        return context.warn("no dataset of this session is private: mark one on the Data screen");
     };
     let now = now.or(context.session.budgets.get(&name).copied());
     let text = now.map(|it| {
@@ -47,29 +42,23 @@ fn set_budget(screen: &mut LedgerScreen, context: &mut Context) {
     let help = format!(
         "ε and δ for all runs together, now and later, such as: 4 1e-5. δ of 1/n and more needs: {ALLOW}"
     );
-    let take = move |context: &mut Context, text: &str| {
+    context.prompt(title, help, &text.unwrap_or_default(), move |context, text| {
         let budget = parse_budget(text).map_err(|error| one_line(&error))?;
         context.set_budget(name.clone(), budget);
         Ok(())
-    };
-    context.prompt(Prompt::new(title, help, &text.unwrap_or_default(), take));
+    });
 }
 
 fn certify(screen: &mut LedgerScreen, context: &mut Context) {
     let Some(account) = screen.account(context).map(|account| account.id.clone()) else {
-        context.say(Level::Info, "nothing has been spent yet, so there is nothing to certify");
-        return;
+        return context.inform("nothing has been spent yet, so there is nothing to certify");
     };
     let path = format!("certificate-{}.json", account.0);
-    context.prompt(Prompt::new(
-        "Write a certificate of everything spent",
-        "file, relative to the session; it names no data, only the account",
-        &path,
-        move |context: &mut Context, path| {
-            context.ask(Request::Certify { account: account.clone(), path: path.into() });
-            Ok(())
-        },
-    ));
+    let title = "Write a certificate of everything spent";
+    let help = "file, relative to the session; it names no data, only the account";
+    context.ask_for(title, help, &path, move |context, path| {
+        context.ask(Request::Certify { account: account.clone(), path: path.into() });
+    });
 }
 
 /// Collects a waiting sweep: the selected one if it waits, or one that the user names.
@@ -85,8 +74,7 @@ fn collect(screen: &mut LedgerScreen, context: &mut Context) {
 fn accept(screen: &mut LedgerScreen, context: &mut Context) {
     let account = screen.account(context).filter(|account| account.waits_for_acceptance());
     let Some(account) = account else {
-        context.say(Level::Info, "there is nothing to accept here");
-        return;
+        return context.inform("there is nothing to accept here");
     };
     let waiting = account.gaps().iter().filter(|gap| gap.accepted.is_none());
     let missing: Vec<String> = waiting.map(Gap::missing).collect();
@@ -110,8 +98,7 @@ fn settle(screen: &mut LedgerScreen, context: &mut Context) {
         } else {
             "no run has died here: there is nothing to settle"
         };
-        context.say(Level::Info, text);
-        return;
+        return context.inform(text);
     };
     let text = format!(
         "Settle {}? Only what it had entered in the ledger stays charged. It cannot be resumed \

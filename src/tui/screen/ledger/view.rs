@@ -1,11 +1,9 @@
 //! The picture of the Ledger screen.
 
-use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::state::{ACCOUNTS, ENTRIES, ENTRY_HEADER, LedgerScreen, state_words};
-use crate::canvas::{Canvas, wrapped_lines};
+use super::{ACCOUNTS, ENTRIES, ENTRY_HEADER, LedgerScreen, state_words};
+use crate::canvas::{Canvas, Fill, Length, Line, Rect, Span, in_rows, longest, wrapped_lines};
 use crate::context::Context;
 use crate::engine::lookup::{Digest, EntryDigest, MOST_RUNS};
 use crate::glossary;
@@ -13,49 +11,49 @@ use crate::methods::Series;
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::{Account, Gap, RunRecord, RunState, TotalStanding};
 use crate::run_column::RunColumn;
+use crate::screen::of_state;
 use crate::session::archive::last_further;
 use crate::theme::Theme;
-use crate::widgets::gauge::BudgetGauge;
+use crate::widgets::gauge::{BudgetGauge, GaugeOf};
 use crate::widgets::number::compact;
+
+/// The selected account, and how it is shown.
+#[derive(Clone, Copy)]
+struct Shown<'a> {
+    screen: &'a LedgerScreen,
+    context: &'a Context,
+    account: &'a Account,
+    digest: &'a Digest,
+}
 
 pub fn view(screen: &LedgerScreen, context: &Context, canvas: &mut Canvas, area: Rect) {
     let theme = canvas.theme;
     let Some(book) = &context.book else {
-        canvas.empty_box(area, "Ledger", &["Reading the ledger…"]);
-        return;
+        return canvas.empty_box(area, "Ledger", &["Reading the ledger…"]);
     };
     let remarks = book.warnings.len().min(4) as u16;
-    let [warnings, rest] =
-        area.layout(&Layout::vertical([Constraint::Length(remarks), Constraint::Fill(1)]));
-    let lines: Vec<Line> = book
-        .warnings
-        .iter()
-        .take(4)
-        .map(|warning| {
-            let style = if book.damaged { theme.error } else { theme.warning };
-            Line::styled(format!(" note: {warning}"), style)
-        })
-        .collect();
+    let [warnings, rest] = in_rows(area, [Length(remarks), Fill(1)]);
+    let style = if book.damaged { theme.error } else { theme.warning };
+    let notes = book.warnings.iter().take(4).map(|warning| format!(" note: {warning}"));
+    let lines: Vec<Line> = notes.map(|note| Line::styled(note, style)).collect();
     canvas.render(Paragraph::new(lines), warnings);
     if book.accounts.is_empty() {
         let words = "Nothing was spent here yet. The first run on a private dataset, or its first \
                      budget, opens an account. Press b to set a budget.";
-        canvas.empty_box(rest, "Ledger", &[words]);
-        return;
-    }
-    match (canvas.alone, screen.account(context), screen.digest(context)) {
-        (Some(ACCOUNTS), ..) => return account_list(screen, canvas, rest, &book.accounts),
-        (Some(_), Some(account), Some(digest)) => {
-            return spending(screen, context, canvas, rest, account, digest);
-        }
-        _ => {}
+        return canvas.empty_box(rest, "Ledger", &[words]);
     }
     let list = (book.accounts.len() as u16 + 3).clamp(4, 8);
-    let [accounts, detail] =
-        rest.layout(&Layout::vertical([Constraint::Length(list), Constraint::Fill(1)]));
-    account_list(screen, canvas, accounts, &book.accounts);
-    if let (Some(account), Some(digest)) = (screen.account(context), screen.digest(context)) {
-        spending(screen, context, canvas, detail, account, digest);
+    let [accounts, detail] = match canvas.alone {
+        Some(ACCOUNTS) => [rest, Rect::ZERO],
+        Some(_) => [Rect::ZERO, rest],
+        None => in_rows(rest, [Length(list), Fill(1)]),
+    };
+    if !accounts.is_empty() {
+        account_list(screen, canvas, accounts, &book.accounts);
+    }
+    let shown = screen.account(context).zip(screen.digest(context));
+    if let Some((account, digest)) = shown.filter(|_| !detail.is_empty()) {
+        spending(Shown { screen, context, account, digest }, canvas, detail);
     }
 }
 
@@ -71,20 +69,20 @@ fn account_list(screen: &LedgerScreen, canvas: &mut Canvas, area: Rect, accounts
     let inner = canvas.pane(area, "Private datasets", ACCOUNTS);
     let row = |index: usize| {
         let account = &accounts[index];
-        let state = if account.unknown_past() {
-            Span::styled("unknown past: A accepts", theme.error)
+        let (state, style) = if account.unknown_past() {
+            ("unknown past: A accepts", theme.error)
         } else if account.waits_for_acceptance() {
-            Span::styled("no total: A accepts", theme.error)
+            ("no total: A accepts", theme.error)
         } else if account.closed().is_some() && account.budget.is_some() {
-            Span::styled("δ too large: b sets it", theme.error)
+            ("δ too large: b sets it", theme.error)
         } else if account.gaps().iter().any(|gap| !gap.hides_spending()) {
-            Span::styled("no total, accepted", theme.warning)
+            ("no total, accepted", theme.warning)
         } else if !account.gaps().is_empty() {
-            Span::styled("past unknown, accepted", theme.warning)
+            ("past unknown, accepted", theme.warning)
         } else if account.budget.is_none() {
-            Span::styled("no budget: b sets one", theme.warning)
+            ("no budget: b sets one", theme.warning)
         } else {
-            Span::styled("in order", theme.good)
+            ("in order", theme.good)
         };
         let rows = account.datasets.last().map_or(0, |dataset| dataset.rows);
         vec![
@@ -92,16 +90,10 @@ fn account_list(screen: &LedgerScreen, canvas: &mut Canvas, area: Rect, accounts
             Line::raw(account.id.0.clone()),
             Line::raw(rows.to_string()).right_aligned(),
             Line::raw(account.runs.len().to_string()).right_aligned(),
-            Line::from(state),
+            Line::styled(state, style),
         ]
     };
-    let widths = [
-        Constraint::Fill(1),
-        Constraint::Length(15),
-        Constraint::Length(8),
-        Constraint::Length(5),
-        Constraint::Length(24),
-    ];
+    let widths = [Fill(1), Length(15), Length(8), Length(5), Length(24)];
     // If persons are protected, persons are counted.
     let persons = accounts.iter().any(|account| account.protects().is_some());
     let size = if persons { "size" } else { "rows" };
@@ -110,41 +102,29 @@ fn account_list(screen: &LedgerScreen, canvas: &mut Canvas, area: Rect, accounts
     canvas.list(inner, (header, widths.to_vec()), list, row);
 }
 
-fn spending(
-    screen: &LedgerScreen,
-    context: &Context,
-    canvas: &mut Canvas,
-    area: Rect,
-    account: &Account,
-    digest: &Digest,
-) {
+fn spending(shown: Shown, canvas: &mut Canvas, area: Rect) {
+    let Shown { screen, context, account, digest } = shown;
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let title = context.filtered_title(&format!("What {} has spent", name_of(account)));
     let inner = canvas.pane(area, &title, ENTRIES);
     let bought = if inner.height >= 16 { 7 } else { 0 };
-    let said = totals(context, canvas, account, digest);
+    let said = totals(shown, canvas);
     let visible = screen.visible_entries(context);
     // A third of the pane and the room left by the entries; `halflight ledger` has the rest.
     let free = inner.height.saturating_sub(bought + 3 + visible.len() as u16);
     let rows = said.iter().map(|line| wrapped_lines(&line.to_string(), inner.width).max(1));
     let rows = rows.sum::<u16>().clamp(3, (inner.height / 3).max(free).max(3));
-    let [gauge, words, entries, detail] = inner.layout(&Layout::vertical([
-        Constraint::Length(1),
-        Constraint::Length(rows),
-        Constraint::Fill(1),
-        Constraint::Length(bought),
-    ]));
+    let [gauge, words, entries, detail] =
+        in_rows(inner, [Length(1), Length(rows), Fill(1), Length(bought)]);
     let spent = digest.gauge();
     let budget = account.budget.map_or(f64::INFINITY, |budget| budget.epsilon);
-    canvas.render(BudgetGauge::new("ε", spent, budget, theme, glyphs), gauge);
+    canvas.render(BudgetGauge::new(GaugeOf::Account, (spent, budget), theme, glyphs), gauge);
     canvas.paragraph(said, true, words);
     if account.runs.is_empty() {
-        canvas.empty(entries, &["No run yet."]);
-        return;
+        return canvas.empty(entries, &["No run yet."]);
     }
     if visible.is_empty() {
-        canvas.empty(entries, &["No entry passes the filter; Esc clears it."]);
-        return;
+        return canvas.empty(entries, &["No entry passes the filter; Esc clears it."]);
     }
     let narrow = entries.width < 90;
     let cells: Vec<_> = visible.iter().map(|entry| entry.cells(account, digest)).collect();
@@ -163,20 +143,17 @@ fn spending(
         }
         row
     };
-    let longest = |column: usize, least: u16| {
-        let lengths = cells.iter().map(|cells| cells[column].chars().count() as u16);
-        lengths.fold(least, u16::max)
-    };
+    let widest = |column: usize| longest(cells.iter().map(|cells| &cells[column]));
     // Names get the room that numbers do not need.
-    let state_width = longest(6, 11).min(entries.width / 3);
+    let state_width = widest(6).max(11).min(entries.width / 3);
     let mut widths = vec![
-        Constraint::Length(if narrow { 11 } else { 16 }),
-        Constraint::Fill(1),
-        Constraint::Length(7),
-        Constraint::Length(longest(3, 1)),
-        Constraint::Length(7),
-        Constraint::Length(longest(5, 5)),
-        Constraint::Length(state_width),
+        Length(if narrow { 11 } else { 16 }),
+        Fill(1),
+        Length(7),
+        Length(widest(3).max(1)),
+        Length(7),
+        Length(widest(5).max(5)),
+        Length(state_width),
     ];
     let mut header = ENTRY_HEADER.map(Line::raw).to_vec();
     if narrow {
@@ -194,12 +171,7 @@ fn spending(
     }
 }
 
-fn totals<'a>(
-    context: &Context,
-    canvas: &Canvas,
-    account: &Account,
-    digest: &Digest,
-) -> Vec<Line<'a>> {
+fn totals<'a>(Shown { context, account, digest, .. }: Shown, canvas: &Canvas) -> Vec<Line<'a>> {
     let theme = canvas.theme;
     let delta = digest.delta;
     let persons = account.protects().is_some();
@@ -218,21 +190,14 @@ fn totals<'a>(
         }
         _ => format!("All runs together, at δ {delta:e}: {}.", each.join("; ")),
     };
-    let claims = digest.total.as_ref().and_then(|total| total.claims.as_ref());
-    let claims = claims.map(|claims| {
-        let words = format!("With claims of other trainers: {}.", claims.words());
-        Line::styled(words, theme.warning)
-    });
     let total = match account.protects() {
         Some(persons) => format!("{total} It is for {persons}."),
         None => total,
     };
     let fits = match digest.largest {
         Some(left) if left > 0.0 => {
-            format!(
-                "There is room for one more run of up to ε {} at δ {delta:e}.",
-                round_down(left)
-            )
+            let left = round_down(left);
+            format!("There is room for one more run of up to ε {left} at δ {delta:e}.")
         }
         Some(_) => "The budget has no room for another run.".to_owned(),
         None if account.budget.is_none() => "Without a budget no run is allowed.".to_owned(),
@@ -242,49 +207,39 @@ fn totals<'a>(
         None => String::new(),
     };
     let what_if = match &context.plan.preview {
-        Some(Ok(preview)) if preview.account == account.id => match preview.fits {
-            Some(runs) if runs >= MOST_RUNS => {
-                format!(" The plan '{}' can be run {MOST_RUNS} times and more.", preview.plan.name)
-            }
-            Some(1) => format!(" The plan '{}' can be run once.", preview.plan.name),
-            Some(runs @ 2..) => {
-                format!(" The plan '{}' can be run {runs} times.", preview.plan.name)
-            }
-            Some(0) | None => String::new(),
-        },
+        Some(Ok(preview)) if preview.account == account.id => {
+            let times = match preview.fits {
+                None | Some(0) => None,
+                Some(1) => Some("once".to_owned()),
+                Some(MOST_RUNS..) => Some(format!("{MOST_RUNS} times and more")),
+                Some(runs) => Some(format!("{runs} times")),
+            };
+            let name = &preview.plan.name;
+            times.map(|times| format!(" The plan '{name}' can be run {times}.")).unwrap_or_default()
+        }
         _ => String::new(),
     };
-    let other_delta = account.runs.iter().any(|run| {
-        let delta = run.grant.target.delta;
-        account.budget.is_some_and(|budget| budget.delta != delta)
-    });
-    let other_delta = other_delta.then(|| {
+    let is_open = account.runs.iter().any(|run| run.state == RunState::Open);
+    let open = if is_open { " A run counts in full until it has ended." } else { "" };
+    let claims = digest.total.as_ref().and_then(|total| total.claims.as_ref());
+    let claims = claims.map(|claims| format!("With claims of other trainers: {}.", claims.words()));
+    let remarks = digest.total.iter().flat_map(|total| account.remarks(total));
+    let gaps = account.gaps().iter().map(Gap::words);
+    let sign = canvas.glyphs.curator;
+    let beside = account.beside_the_total().map(|words| format!("{sign} {words}"));
+    let doubts = claims.into_iter().chain(remarks).chain(account.large_delta()).chain(gaps);
+    let mut lines = vec![Line::styled(total, theme.text)];
+    lines.extend(doubts.chain(beside).map(|words| Line::styled(words, theme.warning)));
+    lines.push(Line::styled(format!("{fits}{what_if}{open}"), theme.muted));
+    let mut targets = account.runs.iter().map(|run| run.grant.target);
+    if account.budget.is_some_and(|budget| targets.any(|target| target.delta != budget.delta)) {
         let words = format!(
             "Each run asks for an ε at a δ of its own. Here all runs are counted at the budget's δ \
              {delta:e}, where the same noise amounts to another ε."
         );
-        Line::styled(words, theme.muted)
-    });
-    let beside = account.beside_the_total().map(|words| {
-        let sign = canvas.glyphs.curator;
-        Line::styled(format!("{sign} {words}"), theme.warning)
-    });
-    let remarks = digest.total.iter().flat_map(|total| account.remarks(total));
-    let remarks = remarks.chain(account.large_delta());
-    let gaps = account.gaps().iter().map(Gap::words);
-    let doubts: Vec<Line> =
-        remarks.chain(gaps).map(|words| Line::styled(words, theme.warning)).collect();
-    let total = Line::styled(total, theme.text);
-    let is_open = account.runs.iter().any(|run| run.state == RunState::Open);
-    let open = if is_open { " A run counts in full until it has ended." } else { "" };
-    let fits = Line::styled(format!("{fits}{what_if}{open}"), theme.muted);
-    std::iter::once(total)
-        .chain(claims)
-        .chain(doubts)
-        .chain(beside)
-        .chain([fits])
-        .chain(other_delta)
-        .collect()
+        lines.push(Line::styled(words, theme.muted));
+    }
+    lines
 }
 
 /// The draws of a run, and its model.
@@ -311,63 +266,52 @@ fn bought_by(context: &Context, canvas: &mut Canvas, area: Rect, run: &RunRecord
         lines.push(Line::styled(words, theme.warning));
     }
     let archived = context.archived().iter().find(|archived| archived.id == run.grant.run);
-    match archived {
-        Some(archived) => {
-            let mut parts = vec![Span::styled("a model with ", theme.text)];
-            for column in RunColumn::shown(!context.watch.is_sealed()) {
-                let name = match column {
-                    RunColumn::PublicLast => "public error",
-                    RunColumn::PublicBest => "best",
-                    RunColumn::PrivateLast => "private error ◆",
-                    _ => continue,
-                };
-                let style = if column.is_exact() { theme.curator } else { theme.text };
-                let text = format!("{name} {}  ", column.text(archived, &context.watch));
-                parts.push(Span::styled(text, style));
+    let Some(archived) = archived else {
+        let words = match &run.claim {
+            Some(_) => {
+                "taken from another trainer's file: the draws were made elsewhere and nobody here \
+                 saw them"
             }
-            lines.push(Line::from(parts));
-            for (side, series, style) in [
-                ("public", Series::BESIDE_PUBLIC, theme.text),
-                ("◆ private", Series::BESIDE_PRIVATE, theme.curator),
-            ] {
-                let words = last_further(archived, series, &context.watch).words();
-                if !words.is_empty() {
-                    lines.push(Line::styled(format!("{side} {words}"), style));
-                }
+            None if matches!(run.state, RunState::Open) => {
+                "not in this workspace yet: it is a task of a sweep, or it has not begun"
             }
-            if !archived.tag.is_empty() {
-                lines.push(Line::styled(format!("tag: {}", archived.tag), theme.text));
-            }
+            None => "no run directory: rankings have none, and those of runs can be deleted",
+        };
+        lines.push(Line::styled(words, theme.muted));
+        return canvas.paragraph(lines, true, area);
+    };
+    let mut parts = vec![Span::styled("a model with ", theme.text)];
+    for (column, name, style) in [
+        (RunColumn::PublicLast, "public error", theme.text),
+        (RunColumn::PublicBest, "best", theme.text),
+        (RunColumn::PrivateLast, "private error ◆", theme.curator),
+    ] {
+        if RunColumn::shown(!context.watch.is_sealed()).contains(&column) {
+            let text = format!("{name} {}  ", column.text(archived, &context.watch));
+            parts.push(Span::styled(text, style));
         }
-        None => lines.push(Line::styled(
-            match &run.claim {
-                Some(_) => {
-                    "taken from another trainer's file: the draws were made elsewhere and nobody \
-                     here saw them"
-                }
-                None if matches!(run.state, RunState::Open) => {
-                    "not in this workspace yet: it is a task of a sweep, or it has not begun"
-                }
-                None => "no run directory: rankings have none, and those of runs can be deleted",
-            },
-            theme.muted,
-        )),
+    }
+    lines.push(Line::from(parts));
+    for (side, series, style) in [
+        ("public", Series::BESIDE_PUBLIC, theme.text),
+        ("◆ private", Series::BESIDE_PRIVATE, theme.curator),
+    ] {
+        let words = last_further(archived, series, &context.watch).words();
+        if !words.is_empty() {
+            lines.push(Line::styled(format!("{side} {words}"), style));
+        }
+    }
+    if !archived.tag.is_empty() {
+        lines.push(Line::styled(format!("tag: {}", archived.tag), theme.text));
     }
     canvas.paragraph(lines, true, area);
 }
 
 fn state_line<'a>(theme: &Theme, run: &RunRecord, digest: &EntryDigest) -> Line<'a> {
     let words = state_words(run, digest);
-    let style = match words {
-        "running" => theme.accent,
-        "reserved" | "claimed" => theme.warning,
-        "finished" => theme.good,
-        "stopped" => theme.text,
-        _ => theme.error,
-    };
     let peeked = matches!(run.state, RunState::Settled { peeked: true, .. });
     Line::from(vec![
-        Span::styled(words, style),
+        Span::styled(words, of_state(theme, words)),
         Span::styled(if peeked { " ◆" } else { "" }, theme.curator),
     ])
 }

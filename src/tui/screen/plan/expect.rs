@@ -1,21 +1,19 @@
 //! What to expect from a plan: its rehearsals on public data, as they arrive.
 
-use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;
-use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use crate::canvas::{Canvas, bold, wrapped_lines};
+use crate::canvas::{Canvas, Fill, Length, Line, Rect, Span, bold, in_rows, wrapped_lines};
 use crate::context::Context;
 use crate::engine::rehearse::RehearsalProgress;
 use crate::rehearsal::Player;
 use crate::rehearsal::advice::{Advice, PlayerLine as Found};
-use crate::screen::plan::state::COST;
+use crate::screen::plan::COST;
 use crate::theme::Theme;
-use crate::widgets::chart::{Chart, SeriesView};
+use crate::widgets::chart::Chart;
 use crate::widgets::number::compact;
+use crate::widgets::shortened;
 use crate::widgets::smoothing::PlotPoint;
-use crate::widgets::track::TrackView;
 
 /// Rows of the chart, if there is room.
 const CHART_ROWS: u16 = 14;
@@ -55,11 +53,10 @@ pub fn expectations(context: &Context, canvas: &mut Canvas, area: Rect, scroll: 
     let inner = canvas.boxed(area, &title);
     let spare = inner.height.saturating_sub(lines + table + 1);
     let chart = if spare >= LEAST_CHART { spare.min(CHART_ROWS) } else { 0 };
-    let [words, curves, standings] = inner.layout(&Layout::vertical([
-        Constraint::Length(lines + u16::from(inner.height > lines + 4)),
-        Constraint::Length(chart),
-        Constraint::Fill(1),
-    ]));
+    let [words, curves, standings] = in_rows(
+        inner,
+        [Length(lines + u16::from(inner.height > lines + 4)), Length(chart), Fill(1)],
+    );
     canvas.paragraph(sentences(said, theme), true, words);
     if chart > 0 {
         draw_curves(advice, canvas, curves);
@@ -91,13 +88,7 @@ fn draw_curves(advice: &Advice, canvas: &mut Canvas, area: Rect) {
         .legend(true)
         .empty("no method has been tried so far");
     for (slot, (name, points)) in curves.iter().enumerate() {
-        chart = chart.series(SeriesView {
-            name,
-            style: theme.series(slot),
-            curator: false,
-            points: TrackView::from(points),
-            slot,
-        });
+        chart = chart.curve((name, slot), false, points);
     }
     canvas.chart(area, &chart);
 }
@@ -108,13 +99,8 @@ fn standings(advice: &Advice, theme: &Theme, width: u16) -> Vec<Line<'static>> {
     let width = usize::from(width);
     let row = |name: &str, ratio: &str, best: &str, style: Style| {
         let room = width.saturating_sub(19);
-        let name: String = if room > 0 && name.chars().count() > room {
-            name.chars().take(room.saturating_sub(1)).chain(['…']).collect()
-        } else {
-            name.to_owned()
-        };
-        let pad = " ".repeat(room.saturating_sub(name.chars().count()));
-        Line::from(Span::styled(format!("{name}{pad} {ratio:>8} {best:>9}"), style))
+        let name = shortened(name, room as u16, "…");
+        Line::from(Span::styled(format!("{name:<room$} {ratio:>8} {best:>9}"), style))
     };
     let mut lines = vec![row(&head, "× public", "best in", theme.muted)];
     for line in advice.sorted() {

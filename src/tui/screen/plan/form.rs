@@ -18,21 +18,13 @@ pub const SEED: u64 = 1;
 /// The default ε of a score on test data.
 const TEST: f64 = 0.5;
 
-/// How a field is changed.
-#[derive(Debug, Clone, PartialEq)]
-pub enum FieldChange {
-    Type,
-    /// Take one of these.
-    Choose(Vec<String>),
-}
-
 /// A field of a plan as a form shows and changes it.
 pub trait FormField: Copy {
     /// Explains the field in a sentence.
     fn help(self) -> String;
 
-    /// How the field is changed.
-    fn way(self, session: &Session) -> FieldChange;
+    /// What the field can be; `None` if it is typed.
+    fn choices(self, session: &Session) -> Option<Vec<String>>;
 
     /// Whether the field has its value of a new plan.
     fn is_default(self, plan: &PlanDefinition) -> bool;
@@ -49,107 +41,102 @@ pub trait FormField: Copy {
 
 impl FormField for PlanField {
     fn help(self) -> String {
-        match self {
-            Self::Name => "name of this plan in the session".to_owned(),
-            Self::Method => "how the model is adapted; Enter shows what fits your data".to_owned(),
-            Self::Private => "the dataset whose budget is spent".to_owned(),
-            Self::Public => "what the model is adapted from; several are pooled".to_owned(),
-            Self::Epsilon => "how much privacy this run may cost; smaller is safer".to_owned(),
-            Self::Delta => "the chance that the promise of ε does not hold; keep it well below \
-                            1 / private records"
-                .to_owned(),
-            Self::Setting(field) => format!("{} Takes {}.", field.help, field.kind.range()),
+        let help = match self {
+            Self::Setting(field) => return format!("{} Takes {}.", field.help, field.kind.range()),
+            Self::PublicPredictor => {
+                return format!(
+                    "a model of the public records, whose score becomes one more feature: {}. It \
+                     costs no ε",
+                    public_predictor::FORM
+                );
+            }
+            Self::Score => {
+                return format!(
+                    "how good the model is on held-out records, released with noise: {FORM}. Free \
+                     costs no ε: the noise of training covers it"
+                );
+            }
+            Self::Name => "name of this plan in the session",
+            Self::Method => "how the model is adapted; Enter shows what fits your data",
+            Self::Private => "the dataset whose budget is spent",
+            Self::Public => "what the model is adapted from; several are pooled",
+            Self::Epsilon => "how much privacy this run may cost; smaller is safer",
+            Self::Delta => {
+                "the chance that the promise of ε does not hold; keep it well below 1 / private \
+                 records"
+            }
             Self::Features => {
                 "public: scaled by mean, deviation and usual size of the public records; or a \
                  declared largest size, such as 1"
-                    .to_owned()
             }
             Self::Labels => {
                 "public: the public mean ± 3 standard deviations; or the lowest and the highest \
                  label, such as 0 900"
-                    .to_owned()
             }
-            Self::Intercept => "adds a constant to the model; nearly always useful".to_owned(),
-            Self::PublicPredictor => format!(
-                "a model of the public records, whose score becomes one more feature: {}. It costs \
-                 no ε",
-                public_predictor::FORM
-            ),
-            Self::Holdout => "share of the records that are kept out of training to measure the \
-                              error: 0.05 to 0.9, or 0 for none"
-                .to_owned(),
-            Self::Score => format!(
-                "how good the model is on held-out records, released with noise: {FORM}. Free costs no ε: the noise of training covers it"
-            ),
+            Self::Intercept => "adds a constant to the model; nearly always useful",
+            Self::Holdout => {
+                "share of the records that are kept out of training to measure the error: 0.05 to \
+                 0.9, or 0 for none"
+            }
             Self::Test => {
                 "another private dataset to score the model on; the ε of the score is charged to \
-                           its own account"
-                    .to_owned()
+                 its own account"
             }
-            Self::Seed => "fixes the random split and start, so that a run can be repeated; the \
-                           noise is always new"
-                .to_owned(),
-            Self::LargeDelta => "allows a δ of 1/n or more, which promises little; the \
-                                 certificate says so"
-                .to_owned(),
+            Self::Seed => {
+                "fixes the random split and start, so that a run can be repeated; the noise is \
+                 always new"
+            }
+            Self::LargeDelta => {
+                "allows a δ of 1/n or more, which promises little; the certificate says so"
+            }
             Self::PrivateRecords | Self::PublicRecords => {
-                "how many records to train on, picked by the seed from those that are not held out: \
-                 a whole number, or all. Use it to see what more records would bring"
-                    .to_owned()
+                "how many records to train on, picked by the seed from those that are not held \
+                 out: a whole number, or all. Use it to see what more records would bring"
             }
-        }
+        };
+        help.to_owned()
     }
 
-    fn way(self, session: &Session) -> FieldChange {
+    fn choices(self, session: &Session) -> Option<Vec<String>> {
         let names = |role: Role| {
             let named = session.datasets.iter().filter(|dataset| dataset.role == role);
             named.map(|dataset| dataset.name.clone()).collect::<Vec<_>>()
         };
-        let flags = || vec!["no".to_owned(), "yes".to_owned()];
-        match self {
-            Self::Method => FieldChange::Choose(
-                methods::methods().iter().map(|method| method.spec().id.to_owned()).collect(),
-            ),
-            Self::Private => FieldChange::Choose(names(Role::Private)),
+        Some(match self {
+            Self::Method => {
+                methods::methods().iter().map(|method| method.spec().id.to_owned()).collect()
+            }
+            Self::Private => names(Role::Private),
             Self::Public => {
                 let mut choices = names(Role::Public);
                 if choices.len() > 1 {
                     choices.push(choices.join(" + "));
                 }
-                FieldChange::Choose(choices)
+                choices
             }
-            Self::Test => FieldChange::Choose(
-                [NO_SCORE.to_owned()].into_iter().chain(names(Role::Private)).collect(),
-            ),
-            Self::Intercept | Self::LargeDelta => FieldChange::Choose(flags()),
-            Self::Setting(field) => match field.kind {
-                FieldKind::Choice { options, .. } => {
-                    FieldChange::Choose(options.iter().map(ToString::to_string).collect())
-                }
-                FieldKind::Flag { .. } => FieldChange::Choose(flags()),
-                _ => FieldChange::Type,
-            },
-            _ => FieldChange::Type,
-        }
+            Self::Test => [NO_SCORE.to_owned()].into_iter().chain(names(Role::Private)).collect(),
+            Self::Setting(Field { kind: FieldKind::Choice { options, .. }, .. }) => {
+                options.iter().map(ToString::to_string).collect()
+            }
+            Self::Intercept
+            | Self::LargeDelta
+            | Self::Setting(Field { kind: FieldKind::Flag { .. }, .. }) => {
+                vec!["no".to_owned(), "yes".to_owned()]
+            }
+            _ => return None,
+        })
     }
 
     fn is_default(self, plan: &PlanDefinition) -> bool {
-        let usual = PreparationSettings::default();
         match self {
-            Self::Setting(field) => !plan.settings.contains_key(field.key),
             Self::Name => plan_name::is_automatic(plan),
-            Self::Features => plan.preparation.features == usual.features,
-            Self::Labels => plan.preparation.labels == usual.labels,
-            Self::Intercept => plan.preparation.intercept == usual.intercept,
-            Self::PublicPredictor => plan.public_predictor.is_none(),
-            Self::Holdout => plan.holdout == HOLDOUT,
-            Self::Score => plan.evaluation.is_none(),
-            Self::Test => plan.test.is_none(),
-            Self::Seed => plan.seed == SEED,
-            Self::LargeDelta => !plan.allow_large_delta,
-            Self::PrivateRecords => plan.private_records.is_none(),
-            Self::PublicRecords => plan.public_records.is_none(),
-            Self::Method | Self::Private | Self::Public | Self::Epsilon | Self::Delta => true,
+            // The user chooses these for every plan.
+            Self::Epsilon | Self::Delta => true,
+            _ => {
+                let mut usual = plan.clone();
+                self.reset(&mut usual);
+                usual == *plan
+            }
         }
     }
 
@@ -210,15 +197,13 @@ impl FormField for PlanField {
                     plan.settings.insert(field.key.to_owned(), value);
                 }
             }
+            Self::Features if text == "public" => {
+                plan.preparation.features = FeatureScaling::Public;
+            }
             Self::Features => {
-                plan.preparation.features = if text == "public" {
-                    FeatureScaling::Public
-                } else {
-                    let norm = number(text, |x| x > 0.0);
-                    FeatureScaling::Declared(
-                        norm.ok_or_else(|| wrong("'public' or a norm above 0"))?,
-                    )
-                };
+                let norm = number(text, |x| x > 0.0);
+                let norm = norm.ok_or_else(|| wrong("'public' or a norm above 0"))?;
+                plan.preparation.features = FeatureScaling::Declared(norm);
             }
             Self::Labels => {
                 plan.preparation.labels = label_range(text).ok_or_else(|| {

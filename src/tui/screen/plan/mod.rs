@@ -2,24 +2,98 @@
 
 mod expect;
 mod form;
-mod state;
 mod update;
 mod view;
 
+use std::collections::BTreeSet;
+
 use crossterm::event::{KeyCode, KeyEvent};
-use ratatui::layout::Rect;
 
 use super::{Keys, LONGEST_TEXT, Screen, explained, moved_in};
-use crate::canvas::Canvas;
+use crate::canvas::{Canvas, Rect};
 use crate::context::{Change, Context};
 use crate::glossary::Explained;
 use crate::notice::one_line;
+use crate::session::PlanDefinition;
 use crate::tab::Pane;
-use form::{FormField, PlanField};
-use state::COST;
-pub use state::{FIELDS, PlanScreen, QUEUE};
+use crate::widgets::text_field::TextField;
+use form::{FormField, PlanField, fields};
 #[cfg(test)]
 pub use update::presets;
+
+pub const FIELDS: Pane = Pane { enters: true, ..Pane::list("fields") };
+pub const QUEUE: Pane = Pane::list("queue");
+/// The cost of the plan, or its expected result.
+pub const COST: Pane = Pane::scrolled("cost");
+
+#[derive(Debug, Default)]
+pub struct PlanScreen {
+    /// The selected line.
+    pub field: usize,
+    /// Whether every setting is shown, not only the five most important and the changed ones.
+    pub unfolded: bool,
+    pub editing: Option<Editing>,
+    pub queued: usize,
+    /// First line of the costs.
+    pub cost: usize,
+    /// Names of the plans among which private records should choose.
+    pub marked: BTreeSet<String>,
+    /// Whether the picker of earlier runs opens when the archive arrives.
+    pub wants_runs: bool,
+}
+
+/// A field being typed into.
+#[derive(Debug)]
+pub struct Editing {
+    pub field: PlanField,
+    pub text: TextField,
+    pub problem: Option<String>,
+}
+
+impl PlanScreen {
+    /// The lines of the form. The one that folds and unfolds the rest is not a field.
+    pub fn lines(&self, plan: &PlanDefinition) -> Vec<Option<PlanField>> {
+        use PlanField as F;
+        let first = [F::Method, F::Private, F::Public, F::Epsilon, F::Delta];
+        let is_first = |it: &PlanField| {
+            matches!(it, F::Method | F::Private | F::Public | F::Epsilon | F::Delta)
+        };
+        let rest = fields(plan).into_iter().filter(|field| !is_first(field));
+        let shown = rest.filter(|field| self.unfolded || !field.is_default(plan));
+        first.into_iter().chain(shown).map(Some).chain([None]).collect()
+    }
+
+    /// The number of folded settings.
+    pub fn folded(&self, plan: &PlanDefinition) -> usize {
+        fields(plan).len() + 1 - self.lines(plan).len()
+    }
+
+    /// The marked plans; without marks, all for the private data of the shown one.
+    pub fn candidates(&self, context: &Context) -> Vec<PlanDefinition> {
+        let shown = context.shown_plan();
+        let private = shown.map(|plan| &plan.private);
+        let marked = |plan: &&PlanDefinition| self.marked.contains(&plan.name);
+        let any_marked = context.session.plans.iter().any(|plan| marked(&plan));
+        let wanted = |plan: &&PlanDefinition| {
+            // Public data alone are a candidate without a plan.
+            let fits = || Some(&plan.private) == private && plan.player().spends();
+            if any_marked { marked(plan) } else { fits() }
+        };
+        let mut plans: Vec<_> = context.session.plans.iter().filter(wanted).cloned().collect();
+        // The first one is kept if noise hides which is the best.
+        plans.sort_by_key(|plan| Some(plan) != shown);
+        plans
+    }
+
+    pub fn field_count(&self, context: &Context) -> usize {
+        context.shown_plan().map_or(0, |plan| self.lines(plan).len())
+    }
+
+    /// The selected field; none on the line that unfolds the rest.
+    pub fn field(&self, context: &Context) -> Option<PlanField> {
+        self.lines(context.shown_plan()?).get(self.field).copied().flatten()
+    }
+}
 
 impl Screen for PlanScreen {
     fn keys() -> Keys<Self> {
@@ -68,7 +142,7 @@ impl Screen for PlanScreen {
     fn words(&self, context: &Context) -> Vec<Explained> {
         let field = self.field(context);
         let mut words: Vec<Explained> = match (field, context.shown_plan()) {
-            (Some(PlanField::Method), Some(plan)) => explained([plan.method.as_str()]),
+            (Some(PlanField::Method), Some(plan)) => explained(&plan.method),
             // A setting is explained by its method, because other methods may have one with the
             // same name.
             (Some(field @ PlanField::Setting(setting)), _) => {
@@ -78,33 +152,14 @@ impl Screen for PlanScreen {
                     text: field.help(),
                 }]
             }
-            (Some(field), _) => explained([field.name()]),
-            (None, _) => explained(["extra settings"]),
+            (Some(field), _) => explained(field.name()),
+            (None, _) => explained("extra settings"),
         };
-        words.extend(explained([
-            "method",
-            "private data",
-            "public data",
-            "ε",
-            "δ",
-            "budget",
-            "holds if",
-            "noise",
-            "draws",
-            "steps",
-            "hold-out",
-            "features",
-            "clipping",
-            "label range",
-            "intercept",
-            "seed",
-            "explained energy",
-            "rehearsal",
-            "choice",
-            "preset",
-            "queue",
-            "sweep",
-        ]));
+        words.extend(explained(
+            "method; private data; public data; ε; δ; budget; holds if; noise; draws; steps; \
+             hold-out; features; clipping; label range; intercept; seed; explained energy; \
+             rehearsal; choice; preset; queue; sweep",
+        ));
         words
     }
 
@@ -131,10 +186,6 @@ impl Screen for PlanScreen {
             }
             _ => {}
         }
-    }
-
-    fn enters_on_click(&self, pane: Pane) -> bool {
-        pane == FIELDS
     }
 
     fn type_key(&mut self, key: KeyEvent, context: &mut Context) -> bool {

@@ -1,16 +1,15 @@
 //! The keys of the Plan screen.
 
-use super::form::{FieldChange, FormField, PRESETS, PlanField};
-use super::state::{Editing, FIELDS, PlanScreen, QUEUE};
+use super::form::{FormField, PRESETS, PlanField};
+use super::{Editing, FIELDS, PlanScreen, QUEUE};
 use crate::context::{Context, OpenPopup};
 use crate::engine::Request;
 use crate::evaluation::{Evaluation, Pay};
 use crate::keys::{also, show};
 use crate::methods;
-use crate::notice::{Level, one_line};
+use crate::notice::one_line;
 use crate::popup::Then;
 use crate::popup::picker::{Item, Picker};
-use crate::popup::question::Prompt;
 use crate::screen::{Keys, Screen};
 use crate::session::plan_field::NO_SCORE;
 use crate::session::{ArchivedRun, PlanDefinition, plan_name};
@@ -72,14 +71,12 @@ fn edit(screen: &mut PlanScreen, context: &mut Context) {
     if matches!(field, PlanField::Method) {
         return offer_methods(context);
     }
-    match field.way(&context.session) {
-        FieldChange::Type => {
-            // The typed text replaces the word "automatic".
-            let now = if field.is_automatic(plan) { String::new() } else { field.value(plan) };
-            screen.editing = Some(Editing { field, text: TextField::new(&now), problem: None });
-        }
-        FieldChange::Choose(choices) => choose(context, field, &choices, 1),
+    if let Some(choices) = field.choices(&context.session) {
+        return choose(context, field, &choices, 1);
     }
+    // The typed text replaces the word "automatic".
+    let now = if field.is_automatic(plan) { String::new() } else { field.value(plan) };
+    screen.editing = Some(Editing { field, text: TextField::new(&now), problem: None });
 }
 
 /// Opens the list of methods: those that fit the data first, then the others with the reason.
@@ -98,19 +95,18 @@ fn offer_methods(context: &mut Context) {
     let items = methods.into_iter().map(|(spec, misfit)| {
         let detail = misfit.clone().unwrap_or_else(|| spec.line.to_owned());
         let grey = misfit.is_some();
-        let take: Then<Context> = Box::new(move |context| match misfit {
-            Some(why) => context.say(Level::Warning, format!("{}: it {why}", spec.name)),
+        let take = move |context: &mut Context| match misfit {
+            Some(why) => context.warn(format!("{}: it {why}", spec.name)),
             None => {
                 if let Err(problem) = set_field(context, PlanField::Method, spec.id) {
-                    context.say(Level::Warning, problem);
+                    context.warn(problem);
                 }
             }
-        });
-        Item { grey, ..Item::new(spec.name, detail, take) }
+        };
+        Item { grey, ..Item::that(spec.name, detail, take) }
     });
-    let mut picker = Picker::new("How the model is adapted", items.collect());
-    picker.selected = now.unwrap_or(0);
-    context.popup = Some(OpenPopup::Pick(picker));
+    let picker = Picker::new("How the model is adapted", items.collect());
+    context.popup = Some(OpenPopup::Pick(Picker { selected: now.unwrap_or(0), ..picker }));
 }
 
 fn step(screen: &PlanScreen, context: &mut Context, by: isize) {
@@ -122,19 +118,18 @@ fn step(screen: &PlanScreen, context: &mut Context, by: isize) {
         });
         return choose(context, field, &fitting.unwrap_or_default(), by);
     }
-    match field.way(&context.session) {
-        FieldChange::Choose(choices) => choose(context, field, &choices, by),
-        // Other values of a score are typed.
-        FieldChange::Type if matches!(field, PlanField::Score) => {
-            let method = context.shown_plan().and_then(|plan| methods::method(&plan.method).ok());
-            let covers = method.is_some_and(|method| method.spec().covers_scores);
-            let pay = if covers { Pay::Covered } else { Pay::OFFERED };
-            let asked = Evaluation { pay, ..Evaluation::default() };
-            let choices = [NO_SCORE.to_owned(), asked.to_string()];
-            choose(context, field, &choices, by);
-        }
-        FieldChange::Type => nudge(context, field, by),
+    if let Some(choices) = field.choices(&context.session) {
+        return choose(context, field, &choices, by);
     }
+    if !matches!(field, PlanField::Score) {
+        return nudge(context, field, by);
+    }
+    // Other values of a score are typed.
+    let method = context.shown_plan().and_then(|plan| methods::method(&plan.method).ok());
+    let covers = method.is_some_and(|method| method.spec().covers_scores);
+    let pay = if covers { Pay::Covered } else { Pay::OFFERED };
+    let asked = Evaluation { pay, ..Evaluation::default() };
+    choose(context, field, &[NO_SCORE.to_owned(), asked.to_string()], by);
 }
 
 fn reset(screen: &mut PlanScreen, context: &mut Context) {
@@ -143,10 +138,10 @@ fn reset(screen: &mut PlanScreen, context: &mut Context) {
     let before = plan.clone();
     if !field.reset(plan) {
         let text = format!("'{}' has no default: Enter changes it", field.name());
-        return context.say(Level::Info, text);
+        return context.inform(text);
     }
     if *plan == before {
-        return context.say(Level::Info, format!("'{}' has its default already", field.name()));
+        return context.inform(format!("'{}' has its default already", field.name()));
     }
     context.changed();
     context.ask_preview();
@@ -165,7 +160,7 @@ fn mark(screen: &mut PlanScreen, context: &mut Context) {
         _ if plans == 1 => "1 candidate: b lets private records choose".to_owned(),
         _ => format!("{plans} candidates: b lets private records choose"),
     };
-    context.say(Level::Info, text);
+    context.inform(text);
 }
 
 fn choose_best(screen: &mut PlanScreen, context: &mut Context) {
@@ -177,21 +172,20 @@ fn choose_best(screen: &mut PlanScreen, context: &mut Context) {
 fn sweep(screen: &mut PlanScreen, context: &mut Context) {
     let Some(field) = screen.field(context) else { return };
     if matches!(field, PlanField::Name | PlanField::Private) {
-        context.say(Level::Info, "choose a field that can take several values, then press s");
-        return;
+        return context.inform("choose a field that can take several values, then press s");
     }
-    let suggestion = match field.way(&context.session) {
-        FieldChange::Choose(choices) => choices.join(", "),
-        FieldChange::Type if matches!(field, PlanField::Epsilon) => "0.5, 1, 2, 4".to_owned(),
-        FieldChange::Type => String::new(),
+    let suggestion = match field.choices(&context.session) {
+        Some(choices) => choices.join(", "),
+        None if matches!(field, PlanField::Epsilon) => "0.5, 1, 2, 4".to_owned(),
+        None => String::new(),
     };
     let title = format!("Sweep over '{}'", field.name());
     let help = "values with commas between; one run is queued for each";
-    context.prompt(Prompt::new(title, help, &suggestion, move |context: &mut Context, text| {
+    context.prompt(title, help, &suggestion, move |context, text| {
         let plans = swept(context, field, text)?;
         context.enqueue(plans);
         Ok(())
-    }));
+    });
 }
 
 /// The shown plan with each of the values.
@@ -204,12 +198,11 @@ fn swept(context: &Context, field: PlanField, text: &str) -> Result<Vec<PlanDefi
     }
     let with = |value: &str| {
         let mut swept = plan.clone();
-        match field.way(&context.session) {
-            FieldChange::Choose(choices) if !choices.iter().any(|choice| choice == value) => {
-                return Err(format!("'{value}' is none of: {}", choices.join(", ")));
-            }
-            _ => field.set(&mut swept, value).map_err(|error| one_line(&error))?,
+        let choices = field.choices(&context.session);
+        if let Some(choices) = choices.filter(|choices| !choices.iter().any(|it| it == value)) {
+            return Err(format!("'{value}' is none of: {}", choices.join(", ")));
         }
+        field.set(&mut swept, value).map_err(|error| one_line(&error))?;
         swept.name = format!("{} · {} {value}", plan.name, field.name());
         Ok(swept)
     };
@@ -231,14 +224,14 @@ fn preset(_: &mut PlanScreen, context: &mut Context) {
 /// The presets as a list to choose from.
 pub fn presets() -> OpenPopup {
     let items = PRESETS.iter().map(|preset| {
-        let take: Then<Context> = Box::new(|context| {
+        let take = |context: &mut Context| {
             let Some(plan) = context.session.plans.get_mut(context.plan.index) else { return };
             (preset.apply)(plan);
             context.changed();
-            context.say(Level::Info, format!("preset: {}; u undoes it", preset.name));
+            context.inform(format!("preset: {}; u undoes it", preset.name));
             context.ask_preview();
-        });
-        Item::new(preset.name, preset.help, take)
+        };
+        Item::that(preset.name, preset.help, take)
     });
     OpenPopup::Pick(Picker::new("Presets", items.collect()))
 }
@@ -252,9 +245,9 @@ fn copy_earlier(screen: &mut PlanScreen, context: &mut Context) {
 pub(super) fn offer_runs(context: &mut Context) {
     let items: Vec<_> = context.archived().iter().filter_map(item_of).collect();
     if items.is_empty() {
-        context.say(Level::Info, "there is no earlier run in this workspace");
+        context.inform("there is no earlier run in this workspace");
     } else {
-        context.popup = Some(OpenPopup::Pick(Picker::new("Take the settings of", items)));
+        context.pick("Take the settings of", items);
     }
 }
 
@@ -263,8 +256,8 @@ fn item_of(run: &ArchivedRun) -> Option<Item<Then<Context>>> {
     let (epsilon, outcome, tag) = (plan.target.epsilon, &run.outcome, &run.tag);
     let detail = format!("{} ε {epsilon} {outcome} {tag}", methods::name_of(&plan.method));
     let title = plan.name.clone();
-    let take: Then<Context> = Box::new(|context| context.take_plan(plan));
-    Some(Item { key: run.time.clone(), ..Item::new(title, detail, take) })
+    let take = |context: &mut Context| context.take_plan(plan);
+    Some(Item { key: run.time.clone(), ..Item::that(title, detail, take) })
 }
 
 fn new_plan(screen: &mut PlanScreen, context: &mut Context) {
@@ -350,14 +343,14 @@ fn choose(context: &mut Context, field: PlanField, choices: &[String], by: isize
     let Some(plan) = context.shown_plan() else { return };
     if choices.is_empty() {
         let text = "there is nothing to choose from: add datasets on the Data screen";
-        return context.say(Level::Warning, text);
+        return context.warn(text);
     }
     let now = field.value(plan);
     let here = choices.iter().position(|choice| *choice == now);
     let next =
         here.map_or(0, |here| (here as isize + by).rem_euclid(choices.len() as isize) as usize);
     if let Err(problem) = set_field(context, field, &choices[next]) {
-        context.say(Level::Warning, problem);
+        context.warn(problem);
     }
 }
 
@@ -368,7 +361,7 @@ fn nudge(context: &mut Context, field: PlanField, by: isize) {
     let automatic = field.is_automatic(plan);
     let Some(now) = automatic.then_some(0.0).or_else(|| field.value(plan).parse().ok()) else {
         let text = format!("'{}' is typed: Enter opens it", field.name());
-        return context.say(Level::Info, text);
+        return context.inform(text);
     };
     let next = match field {
         PlanField::Setting(setting) if automatic && by > 0 => setting.kind.first(),
@@ -378,7 +371,7 @@ fn nudge(context: &mut Context, field: PlanField, by: isize) {
     };
     // A number that does not fit leaves the field unchanged.
     if let Err(problem) = set_field(context, field, &next.to_string()) {
-        context.say(Level::Info, problem);
+        context.inform(problem);
     }
 }
 

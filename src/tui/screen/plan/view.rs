@@ -1,12 +1,12 @@
 //! The picture of the Plan screen: the form on the left, the cost on the right.
 
-use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::text::{Line, Span};
-
 use super::expect::expectations;
-use super::form::{FieldChange, FormField, PlanField};
-use super::state::{COST, FIELDS, PlanScreen, QUEUE};
-use crate::canvas::{Canvas, ListHit, bold, scrolled, wrapped_lines};
+use super::form::{FormField, PlanField};
+use super::{COST, FIELDS, PlanScreen, QUEUE};
+use crate::canvas::{
+    Canvas, Fill, Length, Line, ListHit, Rect, Span, bold, in_columns, in_rows, longest, scrolled,
+    wrapped_lines,
+};
 use crate::context::Context;
 use crate::data::preparation::FeatureScaling;
 use crate::engine::lookup::MOST_RUNS;
@@ -19,12 +19,12 @@ use crate::notice::one_line;
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::TotalStanding;
 use crate::session::PlanDefinition;
-use crate::widgets::chart::{Chart, SeriesView};
-use crate::widgets::gauge::BudgetGauge;
+use crate::widgets::chart::Chart;
+use crate::widgets::gauge::{BudgetGauge, GaugeOf};
 use crate::widgets::number::{compact, duration};
+use crate::widgets::shortened;
 use crate::widgets::smoothing::PlotPoint;
 use crate::widgets::text_field::TextFieldView;
-use crate::widgets::track::TrackView;
 
 /// Rows of the chart of explained energy.
 const ENERGY_ROWS: u16 = 10;
@@ -35,6 +35,14 @@ const WIDE: u16 = 160;
 /// The least number of lines for the help, so that the form seldom moves.
 const LEAST_HELP: u16 = 3;
 
+/// The shown plan, and how it is shown.
+#[derive(Clone, Copy)]
+struct Shown<'a> {
+    screen: &'a PlanScreen,
+    context: &'a Context,
+    plan: &'a PlanDefinition,
+}
+
 pub fn view(screen: &PlanScreen, context: &Context, canvas: &mut Canvas, area: Rect) {
     let Some(plan) = context.shown_plan() else {
         let words = "No plan yet. A plan needs one private and one public dataset: press 1 to mark \
@@ -42,37 +50,30 @@ pub fn view(screen: &PlanScreen, context: &Context, canvas: &mut Canvas, area: R
         canvas.empty_box(area, "Plan", &[words]);
         return;
     };
+    let shown = Shown { screen, context, plan };
     match canvas.alone {
-        Some(FIELDS) => form(screen, context, canvas, area, plan),
-        Some(QUEUE) => queued(screen, context, canvas, area),
-        Some(COST) => cost_or_expectations(screen, context, canvas, area, plan),
-        _ => {
-            let form_width = form_width(screen, plan, area.width);
-            let third = if area.width >= WIDE { (area.width / 3).min(72) } else { 0 };
-            let widths = [form_width, 0, third].map(|width| match width {
-                0 => Constraint::Fill(1),
-                width => Constraint::Length(width),
-            });
-            let widths = if third > 0 { &widths[..] } else { &widths[..2] };
-            let columns = Layout::horizontal(widths).split(area);
-            let (left, cost) = (columns[0], columns[1]);
-            form(screen, context, canvas, left, plan);
-            let queue_rows = match context.queue.plans.len() as u16 {
-                0 => 0,
-                count => (count + 2).min((cost.height / 3).max(3)),
-            };
-            let rows = [Constraint::Fill(1), Constraint::Length(queue_rows)];
-            let [cost, queue] = cost.layout(&Layout::vertical(rows));
-            if let Some(third) = columns.get(2) {
-                costs(screen, context, canvas, cost);
-                beside_costs(context, canvas, *third, plan, screen);
-            } else {
-                cost_or_expectations(screen, context, canvas, cost, plan);
-            }
-            if queue_rows > 0 {
-                queued(screen, context, canvas, queue);
-            }
-        }
+        Some(FIELDS) => return form(shown, canvas, area),
+        Some(QUEUE) => return queued(screen, context, canvas, area),
+        Some(COST) => return cost_or_expectations(shown, canvas, area),
+        _ => {}
+    }
+    let third = if area.width >= WIDE { (area.width / 3).min(72) } else { 0 };
+    let widths = [Length(form_width(screen, plan, area.width)), Fill(1), Length(third)];
+    let [left, middle, right] = in_columns(area, widths);
+    form(shown, canvas, left);
+    let queue_rows = match context.queue.plans.len() as u16 {
+        0 => 0,
+        count => (count + 2).min((middle.height / 3).max(3)),
+    };
+    let [cost, queue] = in_rows(middle, [Fill(1), Length(queue_rows)]);
+    if third > 0 {
+        costs(screen, context, canvas, cost);
+        beside_costs(shown, canvas, right);
+    } else {
+        cost_or_expectations(shown, canvas, cost);
+    }
+    if queue_rows > 0 {
+        queued(screen, context, canvas, queue);
     }
 }
 
@@ -81,10 +82,10 @@ fn form_width(screen: &PlanScreen, plan: &PlanDefinition, room: u16) -> u16 {
     let least = if room >= 120 { 62 } else { 42 };
     let lines = screen.lines(plan);
     let fields = lines.iter().flatten();
-    let names = fields.clone().map(|field| field.name().chars().count()).max().unwrap_or(0);
-    let values = fields.map(|field| value_of(*field, plan).chars().count()).max().unwrap_or(0);
+    let names = longest(fields.clone().map(|field| field.name()));
+    let values = longest(fields.map(|field| value_of(*field, plan)));
     // Marks, arrows and borders take eight.
-    ((names + values + 8) as u16).clamp(least, least.max(room * 2 / 5))
+    (names + values + 8).clamp(least, least.max(room * 2 / 5))
 }
 
 /// The value of a field in the form.
@@ -97,17 +98,10 @@ fn value_of(field: PlanField, plan: &PlanDefinition) -> String {
 }
 
 /// On a wide terminal: the expected result, and the plans of the session.
-fn beside_costs(
-    context: &Context,
-    canvas: &mut Canvas,
-    area: Rect,
-    plan: &PlanDefinition,
-    screen: &PlanScreen,
-) {
+fn beside_costs(Shown { screen, context, plan }: Shown, canvas: &mut Canvas, area: Rect) {
     let plans = &context.session.plans;
     let rows = (plans.len() as u16 + 3).min(area.height / 3);
-    let [above, below] =
-        area.layout(&Layout::vertical([Constraint::Fill(1), Constraint::Length(rows)]));
+    let [above, below] = in_rows(area, [Fill(1), Length(rows)]);
     let rehearsal = &context.rehearsal;
     let known = rehearsal.work.is_some() || rehearsal.progress.is_some();
     if known && rehearsal.fits(plan) {
@@ -124,33 +118,21 @@ fn beside_costs(
         let target = format!("ε {} δ {:e}", plan.target.epsilon, plan.target.delta);
         vec![Line::raw(mark), Line::raw(plan.name.clone()), Line::raw(target)]
     };
-    let widths = vec![Constraint::Length(1), Constraint::Fill(1), Constraint::Length(14)];
+    let widths = vec![Length(1), Fill(1), Length(14)];
     let header = ["", "plan", "asks for"].map(Line::raw).to_vec();
     canvas.table(inner, (header, widths), (plans.len(), Some(context.plan.index)), row);
 }
 
-fn cost_or_expectations(
-    screen: &PlanScreen,
-    context: &Context,
-    canvas: &mut Canvas,
-    area: Rect,
-    plan: &PlanDefinition,
-) {
-    let rehearsal = &context.rehearsal;
-    if rehearsal.shown && rehearsal.fits(plan) {
+fn cost_or_expectations(shown: Shown, canvas: &mut Canvas, area: Rect) {
+    let Shown { screen, context, plan } = shown;
+    if context.rehearsal.shown && context.rehearsal.fits(plan) {
         expectations(context, canvas, area, Some(screen.cost));
     } else {
         costs(screen, context, canvas, area);
     }
 }
 
-fn form(
-    screen: &PlanScreen,
-    context: &Context,
-    canvas: &mut Canvas,
-    area: Rect,
-    plan: &PlanDefinition,
-) {
+fn form(Shown { screen, context, plan }: Shown, canvas: &mut Canvas, area: Rect) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let candidate = if screen.marked.contains(&plan.name) { " · candidate" } else { "" };
     let (number, count) = (context.plan.index + 1, context.session.plans.len());
@@ -158,48 +140,33 @@ fn form(
     let inner = canvas.pane(area, &title, FIELDS);
     let lines = screen.lines(plan);
     let selected_field = lines.get(screen.field).copied().flatten();
-    let help_line = match (&screen.editing, &selected_field) {
-        (Some(editing), _) if editing.problem.is_some() => {
-            Line::styled(editing.problem.clone().unwrap_or_default(), theme.error)
+    let problem = screen.editing.as_ref().and_then(|editing| editing.problem.clone());
+    let style = if problem.is_some() { theme.error } else { theme.muted };
+    let help = problem.unwrap_or_else(|| match selected_field {
+        Some(field) if screen.editing.is_some() => {
+            format!("Enter takes it, Esc leaves it. {}", field.help())
         }
-        (Some(_), Some(field)) => {
-            Line::styled(format!("Enter takes it, Esc leaves it. {}", field.help()), theme.muted)
-        }
-        (None, Some(PlanField::Method)) => Line::styled(about_method(plan), theme.muted),
-        (None, Some(field)) => Line::styled(field.help(), theme.muted),
-        (None, None) => {
-            let words = "All other settings have their defaults. Enter shows them";
-            Line::styled(
-                if screen.unfolded { "Enter folds the settings" } else { words },
-                theme.muted,
-            )
-        }
-        _ => Line::default(),
-    };
+        Some(PlanField::Method) => about_method(plan),
+        Some(field) => field.help(),
+        None if screen.unfolded => "Enter folds the settings".to_owned(),
+        None => "All other settings have their defaults. Enter shows them".to_owned(),
+    });
     // The whole help is shown if it fits into a third of the form.
-    let needed = wrapped_lines(&help_line.to_string(), inner.width);
+    let needed = wrapped_lines(&help, inner.width);
     let help_rows = needed.max(LEAST_HELP).min((inner.height / 3).max(LEAST_HELP));
-    let [rows, help] =
-        inner.layout(&Layout::vertical([Constraint::Fill(1), Constraint::Length(help_rows)]));
+    let [rows, below] = in_rows(inner, [Fill(1), Length(help_rows)]);
 
     let first = scrolled(screen.field, rows.height, lines.len());
     let selected = Some(screen.field);
     canvas.hits.lists.push(ListHit { area: rows, first, pane: FIELDS, selected });
-    let names = lines.iter().flatten().map(|field| field.name().chars().count());
-    let names = names.max().unwrap_or(0) as u16;
-    for (row, (index, field)) in
-        lines.iter().enumerate().skip(first).take(usize::from(rows.height)).enumerate()
-    {
-        let line = Rect { y: rows.y + row as u16, height: 1, ..rows };
-        let [name, value] =
-            line.layout(&Layout::horizontal([Constraint::Length(names + 2), Constraint::Fill(1)]));
+    let names = longest(lines.iter().flatten().map(|field| field.name()));
+    for (line, index) in rows.rows().zip(first..lines.len()) {
+        let [name, value] = in_columns(line, [Length(names + 2), Fill(1)]);
         let chosen = index == screen.field;
-        let Some(field) = field else {
-            let folded = screen.folded(plan);
-            let text = if screen.unfolded {
-                " fewer settings".to_owned()
-            } else {
-                format!(" {folded} further settings")
+        let Some(field) = lines[index] else {
+            let text = match screen.folded(plan) {
+                _ if screen.unfolded => " fewer settings".to_owned(),
+                folded => format!(" {folded} further settings"),
             };
             let style = if chosen { theme.selection } else { theme.muted };
             canvas.render(Span::styled(text, style), line);
@@ -213,23 +180,18 @@ fn form(
             canvas.render(view, value);
             continue;
         }
-        let text = value_of(*field, plan);
+        let text = value_of(field, plan);
         let style = if chosen { theme.selection } else { theme.text };
-        let arrows = chosen && matches!(field.way(&context.session), FieldChange::Choose(_));
+        let arrows = chosen && field.choices(&context.session).is_some();
         let room = usize::from(value.width);
         let text = match format!("← {text} →") {
             between if arrows && between.chars().count() <= room => between,
-            _ => text,
-        };
-        let text = if text.chars().count() > room {
-            text.chars().take(room.saturating_sub(1)).chain(['…']).collect()
-        } else {
-            text
+            _ => shortened(&text, value.width, "…"),
         };
         canvas.render(Span::styled(text, style), value);
     }
 
-    canvas.paragraph(help_line, true, help);
+    canvas.wrapped(help, style, below);
 }
 
 /// The description of the chosen method, and its name in sessions and papers.
@@ -257,7 +219,7 @@ fn queued(screen: &PlanScreen, context: &Context, canvas: &mut Canvas, area: Rec
         let target = format!("ε {} δ {:e}", plan.target.epsilon, plan.target.delta);
         vec![Line::raw(plan.name.clone()), Line::raw(target)]
     };
-    let widths = vec![Constraint::Fill(1), Constraint::Length(14)];
+    let widths = vec![Fill(1), Length(14)];
     let selected = canvas.has_focus(QUEUE).then_some(screen.queued);
     let list = (QUEUE, context.queue.plans.len(), selected);
     canvas.list(inner, (Vec::new(), widths), list, row);
@@ -268,18 +230,11 @@ fn costs(screen: &PlanScreen, context: &Context, canvas: &mut Canvas, area: Rect
     let title = if context.plan.waiting { "What it costs · working…" } else { "What it costs" };
     let preview = match &context.plan.preview {
         Some(Ok(preview)) => preview,
-        Some(Err(error)) => {
-            let line = Line::styled(one_line(error), theme.error);
-            return canvas.text_pane(area, title, COST, vec![line], screen.cost);
-        }
-        None => {
-            let plan = context.shown_plan();
-            let mut names = plan.iter().flat_map(|plan| plan.public.iter().chain([&plan.private]));
-            let words = match names.find(|name| context.is_loading(name)) {
-                Some(name) => format!("'{name}' is still being read…"),
-                None => "Preparing the data and working out the noise…".to_owned(),
+        other => {
+            let line = match other {
+                Some(Err(error)) => Line::styled(one_line(error), theme.error),
+                _ => Line::styled(being_prepared(context), theme.muted),
             };
-            let line = Line::styled(words, theme.muted);
             return canvas.text_pane(area, title, COST, vec![line], screen.cost);
         }
     };
@@ -288,15 +243,22 @@ fn costs(screen: &PlanScreen, context: &Context, canvas: &mut Canvas, area: Rect
     let (title, first) = canvas.scrolling(title, &lines, inside, screen.cost);
     let inner = canvas.pane(area, &title, COST);
     let inner = match preview.releases.explained.as_ref() {
-        Some(explained) => energy(screen, context, canvas, inner, explained),
+        Some(explained) => energy(screen.field(context), canvas, inner, explained),
         None => inner,
     };
-    let [gauge, text] =
-        inner.layout(&Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]));
+    let [gauge, text] = in_rows(inner, [Length(1), Fill(1)]);
     let budget = preview.budget.map_or(f64::INFINITY, |budget| budget.epsilon);
-    let gauge_of = BudgetGauge::new("ε", after(preview), budget, theme, canvas.glyphs);
-    canvas.render(gauge_of.with_plan(), gauge);
+    let (after, glyphs) = (after(preview), canvas.glyphs);
+    canvas.render(BudgetGauge::new(GaugeOf::Plan, (after, budget), theme, glyphs), gauge);
     canvas.scrolled_text(text, COST, lines, first);
+}
+
+fn being_prepared(context: &Context) -> String {
+    let plan = context.shown_plan().into_iter();
+    match context.being_read(plan.flat_map(|plan| plan.public.iter().chain([&plan.private]))) {
+        Some(words) => format!("{words}…"),
+        None => "Preparing the data and working out the noise…".to_owned(),
+    }
 }
 
 /// ε of everything charged so far and of this plan.
@@ -311,20 +273,17 @@ fn after(preview: &Preview) -> f64 {
 /// The chart of the energy that public directions keep, if there is room for it or if their number
 /// is being chosen. Returns the rest of the area.
 fn energy(
-    screen: &PlanScreen,
-    context: &Context,
+    field: Option<PlanField>,
     canvas: &mut Canvas,
     area: Rect,
     explained: &ExplainedEnergy,
 ) -> Rect {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
-    let field = screen.field(context);
     let choosing = matches!(field, Some(PlanField::Setting(field)) if field.key == "components");
     if area.height < ENERGY_ROWS + if choosing { 8 } else { 24 } {
         return area;
     }
-    let [rest, area] =
-        area.layout(&Layout::vertical([Constraint::Fill(1), Constraint::Length(ENERGY_ROWS)]));
+    let [rest, area] = in_rows(area, [Fill(1), Length(ENERGY_ROWS)]);
     let shares = explained.shares.iter().enumerate();
     let points: Vec<PlotPoint> = shares.map(|(k, share)| ((k + 1) as f64, 100.0 * share)).collect();
     // There is nothing to see beyond 98 % and twice the choice.
@@ -333,13 +292,6 @@ fn energy(
         let outside = separation.outside.iter().enumerate();
         outside.map(|(k, outside)| ((k + 1) as f64, 100.0 * (1.0 - outside))).collect()
     });
-    let kept = |name, points, slot| SeriesView {
-        name,
-        style: theme.series(slot),
-        curator: false,
-        points,
-        slot,
-    };
     let (title, name) = match separators {
         Some(_) => ("what k public directions keep, %", "energy"),
         None => ("public energy that k directions keep, %", "kept"),
@@ -348,9 +300,9 @@ fn energy(
         .x_axis("k", true)
         .window(Some((1.0, last as f64)))
         .cursor(Some(explained.chosen as f64))
-        .series(kept(name, TrackView::from(&points), 0));
+        .curve((name, 0), false, &points);
     if let Some(points) = &separators {
-        chart = chart.series(kept("classes, 1 − ξ", TrackView::from(points), 1));
+        chart = chart.curve(("classes, 1 − ξ", 1), false, points);
     }
     canvas.chart(area, &chart);
     rest
@@ -383,13 +335,10 @@ fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16)
         lines.push(Line::styled(format!("note: {warning}"), theme.warning));
     }
     let at = preview.budget.map_or(guarantee.delta, |budget| budget.delta);
-    let budget_words = match preview.budget {
-        Some(budget) => {
-            let large = if budget.allow_large_delta { " (large δ allowed)" } else { "" };
-            format!("ε {} at δ {:e}{large}", budget.epsilon, budget.delta)
-        }
-        None => "none yet".to_owned(),
-    };
+    let budget_words = preview.budget.map_or("none yet".to_owned(), |budget| {
+        let large = if budget.allow_large_delta { " (large δ allowed)" } else { "" };
+        format!("ε {} at δ {:e}{large}", budget.epsilon, budget.delta)
+    });
     let spent = |epsilon: f64| {
         let epsilon = format!("ε {} at δ {at:e}", round_up(epsilon, 4));
         match preview.standing {
@@ -435,11 +384,13 @@ fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16)
     let words = format!("{seen}; private records beyond them are clipped; Run counts them");
     facts.push(("bounds", words));
     for (event, release) in preview.calibrated.events().iter().zip(&preview.releases.releases) {
-        facts.push(("release", release.what.clone()));
-        facts
-            .push(("  draws", format!("{} × {}", event.count, event.mechanism.query.size_words())));
-        facts.push(("  noise", format!("{} per number", compact(event.mechanism.noise.scale))));
-        facts.push(("  sensitivity", compact(event.mechanism.query.sensitivity)));
+        let (query, noise) = (&event.mechanism.query, &event.mechanism.noise);
+        facts.extend([
+            ("release", release.what.clone()),
+            ("  draws", format!("{} × {}", event.count, query.size_words())),
+            ("  noise", format!("{} per number", compact(noise.scale))),
+            ("  sensitivity", compact(query.sensitivity)),
+        ]);
     }
     let ratio = preview.releases.noise_to_signal(&preview.calibrated);
     if let Some(ratio) = ratio.ok().filter(|_| !preview.releases.releases.is_empty()) {

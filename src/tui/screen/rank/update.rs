@@ -1,12 +1,11 @@
 //! The keys of the Rank screen.
 
-use super::state::RankScreen;
+use super::RankScreen;
 use crate::context::Context;
 use crate::data::Role;
 use crate::engine::ranking::Manner;
 use crate::keys::{also, show};
 use crate::notice::Level;
-use crate::popup::question::Prompt;
 use crate::privacy::Target;
 use crate::rank::Selector;
 use crate::screen::Keys;
@@ -29,8 +28,7 @@ pub const KEYS: Keys<RankScreen> = &[
 
 fn rank(_: &mut RankScreen, context: &mut Context) {
     if context.watch.is_sealed() {
-        context.say(
-            Level::Warning,
+        context.warn(
             "the view is sealed, so exact numbers are not computed: p selects privately, v opens \
              the view",
         );
@@ -67,7 +65,7 @@ fn release_direction(_: &mut RankScreen, context: &mut Context) {
 
 /// Asks for ε first, and then whether to spend it.
 fn rank_privately(context: &mut Context, title: &str, help: &str, manner: fn(Target) -> Manner) {
-    context.prompt(Prompt::new(title, help, "0.5", move |context, text| {
+    context.prompt(title, help, "0.5", move |context, text| {
         let target = target(context, text).ok_or("type ε, or ε and δ, such as: 0.5 1e-6")?;
         let session = &context.session;
         let private = session.ranking.private_name(session).unwrap_or_default();
@@ -77,7 +75,7 @@ fn rank_privately(context: &mut Context, title: &str, help: &str, manner: fn(Tar
         );
         context.confirm(text, "release", move |context| context.rank(manner(target)));
         Ok(())
-    }));
+    });
 }
 
 /// "ε" or "ε δ"; without a δ, that of the private dataset's budget.
@@ -95,14 +93,14 @@ fn target(context: &Context, text: &str) -> Option<Target> {
 
 fn cancel(_: &mut RankScreen, context: &mut Context) {
     if context.ranking.work.is_none() {
-        return context.say(Level::Info, "no ranking is under way");
+        return context.inform("no ranking is under way");
     }
     context.ranking.stop();
     let words = match &context.ranking.work {
         Some(_) => "stopping; nothing has been spent",
         None => "stopped; the table keeps the repeats so far",
     };
-    context.say(Level::Info, words);
+    context.inform(words);
 }
 
 fn sort(screen: &mut RankScreen, _: &mut Context) {
@@ -113,8 +111,7 @@ fn sort(screen: &mut RankScreen, _: &mut Context) {
 /// From now on ranks with the model and the scaling of the plan.
 fn follow_plan(_: &mut RankScreen, context: &mut Context) {
     let Some(plan) = context.shown_plan().cloned() else {
-        context.say(Level::Info, "there is no plan yet: 3 makes one");
-        return;
+        return context.inform("there is no plan yet: 3 makes one");
     };
     match context.session.ranking.follow(&plan) {
         Ok(()) => {
@@ -132,16 +129,13 @@ fn follow_plan(_: &mut RankScreen, context: &mut Context) {
 /// Puts the selected dataset into the plan, instead of the earlier ones.
 fn take(screen: &mut RankScreen, context: &mut Context) {
     let Some(name) = screen.chosen(context) else {
-        context.say(Level::Info, "rank first: r uses exact numbers, p is private");
-        return;
+        return context.inform("rank first: r uses exact numbers, p is private");
     };
     if !context.names_with(Role::Public).contains(&name) {
-        context.say(Level::Warning, format!("'{name}' is no longer in the session"));
-        return;
+        return context.warn(format!("'{name}' is no longer in the session"));
     }
     if let Err(error) = context.ensure_plan() {
-        context.complain(&error);
-        return;
+        return context.complain(&error);
     }
     let index = context.plan.index.min(context.session.plans.len() - 1);
     context.session.plans[index].public = vec![name.clone()];

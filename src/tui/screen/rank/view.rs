@@ -1,36 +1,42 @@
 //! The picture of the Rank screen.
 
-use ratatui::layout::{Constraint, Layout, Margin, Rect};
-use ratatui::text::{Line, Span};
+use ratatui::layout::Margin;
 
-use super::state::{CANDIDATES, CandidateRow, RankColumn, RankScreen};
-use crate::canvas::{Canvas, fitting, sort_mark, wrapped_lines};
+use super::{CANDIDATES, CandidateRow, RankColumn, RankScreen};
+use crate::canvas::{
+    Canvas, Fill, Length, Line, Rect, Span, fitting, in_columns, in_rows, longest, sort_mark,
+    wrapped_lines,
+};
 use crate::context::Context;
-use crate::live_ranking::RankingSoFar;
+use crate::live_ranking::price;
 use crate::privacy::Guarantee;
-use crate::privacy::accountant::{delta_words, round_up};
+use crate::privacy::accountant::round_up;
 use crate::rank::candidate_line::{Mean, MeanScores, Paired};
 use crate::rank::comparison::Comparison;
-use crate::rank::{CandidateOrder, released};
+use crate::rank::{CandidateOrder, Disclosed, released};
 use crate::theme::Theme;
-use crate::widgets::chart::{Chart, SeriesView};
+use crate::widgets::chart::Chart;
 use crate::widgets::number::{compact, percent};
 use crate::widgets::smoothing::PlotPoint;
-use crate::widgets::track::TrackView;
 use crate::widgets::whiskers::Whiskers;
+
+/// The shown exact comparison, and how it is shown.
+#[derive(Clone, Copy)]
+struct Shown<'a> {
+    screen: &'a RankScreen,
+    context: &'a Context,
+    comparison: &'a Comparison,
+}
 
 pub fn view(screen: &RankScreen, context: &Context, canvas: &mut Canvas, area: Rect) {
     let theme = canvas.theme;
-    let [state, body] = area.layout(&Layout::vertical([
-        Constraint::Length(u16::from(context.ranking.work.is_some())),
-        Constraint::Fill(1),
-    ]));
+    let [state, body] = in_rows(area, [Length(u16::from(context.ranking.work.is_some())), Fill(1)]);
     progress(context, canvas, state);
     let ranking = &context.ranking;
     let visible = ranking.exact(&context.watch);
     if let Some(comparison) = visible.filter(|_| screen.shows_exact(ranking, &context.watch)) {
         let body = beside(canvas, body, ranking.released.as_ref().map(other_result));
-        return exact(screen, context, canvas, body, comparison);
+        return exact(Shown { screen, context, comparison }, canvas, body);
     }
     let sign = canvas.glyphs.curator;
     let other =
@@ -46,55 +52,39 @@ pub fn view(screen: &RankScreen, context: &Context, canvas: &mut Canvas, area: R
             ],
         ),
         None => nothing(context, canvas, body),
-        Some(RankingSoFar::Winner(name, guarantee)) => {
+        Some((Disclosed::Winner(name), guarantee)) => {
             let inner = canvas.boxed(body, "Rank · selected privately");
-            let mut lines = vec![
-                Line::from(vec![
-                    Span::styled("best of these: ", theme.text),
-                    Span::styled(name.clone(), theme.good),
-                ]),
-                Line::raw(""),
-                Line::styled(
-                    format!(
-                        "Released at ε {}, δ {}: its name only. How far it is ahead is not known. \
-                         Enter takes it into the plan.",
-                        round_up(guarantee.epsilon, 4),
-                        delta_words(guarantee.delta)
-                    ),
-                    theme.muted,
-                ),
-                Line::raw(""),
+            let best = vec![
+                Span::styled("best of these: ", theme.text),
+                Span::styled(name.get().clone(), theme.good),
             ];
+            let about = format!(
+                "Released at {}: its name only. How far it is ahead is not known. Enter takes it \
+                 into the plan.",
+                price(guarantee)
+            );
+            let about = Line::styled(about, theme.muted);
+            let mut lines = vec![Line::from(best), Line::raw(""), about, Line::raw("")];
             lines.extend(caveats(context, guarantee).map(|text| Line::styled(text, theme.warning)));
             lines.extend(notes(context, theme));
             canvas.paragraph(lines, true, inner);
         }
-        Some(
-            shown @ (RankingSoFar::Errors(_, guarantee)
-            | RankingSoFar::Table(_, guarantee)
-            | RankingSoFar::Direction(_, guarantee)),
-        ) => {
-            let what = match shown {
-                RankingSoFar::Direction(..) => "one direction at",
-                _ => "released at",
+        Some((found, guarantee)) => {
+            let (what, bar, about) = match found {
+                Disclosed::Direction(_) => ("one direction at", RankColumn::Energy, [""; 2]),
+                Disclosed::Errors(_) => {
+                    ("released at", RankColumn::Error, [OF_ERRORS, released::OF_ERRORS])
+                }
+                _ => ("released at", RankColumn::Energy, [released::OF_TABLE, ""]),
             };
-            let title = format!(
-                "Rank · {what} ε {}, δ {} · ± shows the noise",
-                round_up(guarantee.epsilon, 4),
-                delta_words(guarantee.delta)
-            );
+            let title = format!("Rank · {what} {} · ± shows the noise", price(guarantee));
             let rows = screen.rows(ranking, &context.watch).len();
             let rows = (rows as u16 + 3).clamp(5, (body.height * 2 / 3).max(5));
-            let [above, below] =
-                body.layout(&Layout::vertical([Constraint::Length(rows), Constraint::Fill(1)]));
+            let [above, below] = in_rows(body, [Length(rows), Fill(1)]);
             let inner = canvas.pane(above, &title, CANDIDATES);
-            candidates(screen, context, canvas, inner, bar_of(shown), [None, None]);
-            let about: &[&str] = match shown {
-                RankingSoFar::Errors(..) => &[OF_ERRORS, released::OF_ERRORS],
-                RankingSoFar::Table(..) => &[released::OF_TABLE],
-                _ => &[],
-            };
-            let about = about.iter().map(|text| Line::styled(*text, theme.muted));
+            candidates(screen, context, canvas, inner, (bar, [None, None]));
+            let about = about.into_iter().filter(|text| !text.is_empty());
+            let about = about.map(|text| Line::styled(text, theme.muted));
             let notes = about.chain(notes(context, theme)).collect::<Vec<_>>();
             canvas.paragraph(notes, true, inset(below));
         }
@@ -106,32 +96,26 @@ const OF_ERRORS: &str = "The error of a model of this dataset alone on the priva
     predicts best how wrong a private model will be. The best of them need not be good: always \
     giving the same answer may be as good. Enter takes the selected dataset into the plan.";
 
-/// The column with the bars.
-fn bar_of(found: &RankingSoFar) -> RankColumn {
-    if matches!(found, RankingSoFar::Errors(..)) { RankColumn::Error } else { RankColumn::Energy }
-}
-
 /// A line above a result about the other one; returns the rest of the area.
 fn beside(canvas: &mut Canvas, area: Rect, text: Option<String>) -> Rect {
     let Some(text) = text else { return area };
     let style = canvas.theme.muted;
     let rows = wrapped_lines(&text, area.width.saturating_sub(2)).min(3);
-    let [line, rest] =
-        area.layout(&Layout::vertical([Constraint::Length(rows), Constraint::Fill(1)]));
+    let [line, rest] = in_rows(area, [Length(rows), Fill(1)]);
     canvas.wrapped(text, style, line.inner(Margin::new(1, 0)));
     rest
 }
 
 /// A released result, while the exact one is shown.
-fn other_result(found: &RankingSoFar) -> String {
-    let (what, guarantee) = match found {
-        RankingSoFar::Winner(name, guarantee) => (format!("best of these: {name}"), guarantee),
-        RankingSoFar::Errors(lines, guarantee) => {
-            let best = lines.first().map_or("none", |line| line.name.as_str());
-            (format!("{best} has the smallest error"), guarantee)
+fn other_result((found, guarantee): &(Disclosed, Guarantee)) -> String {
+    let what = match found {
+        Disclosed::Winner(name) => format!("best of these: {}", name.get()),
+        Disclosed::Errors(lines) => {
+            let best = lines.get().first().map_or("none", |line| line.name.as_str());
+            format!("{best} has the smallest error")
         }
-        RankingSoFar::Table(_, guarantee) => ("a table".to_owned(), guarantee),
-        RankingSoFar::Direction(_, guarantee) => ("one direction".to_owned(), guarantee),
+        Disclosed::Table(_) => "a table".to_owned(),
+        Disclosed::Direction(_) => "one direction".to_owned(),
     };
     format!("Released at ε {}: {what}. b shows it.", round_up(guarantee.epsilon, 4))
 }
@@ -182,7 +166,7 @@ fn progress(context: &Context, canvas: &mut Canvas, area: Rect) {
     let share = work.done as f64 / work.total.max(1) as f64;
     let bar = Whiskers { mean: share, deviation: 1.0, full: 1.0, marks: [None, None] };
     let mut spans = vec![Span::raw(" ")];
-    spans.extend(bar.spans(24, glyphs, (theme.accent, theme.muted, theme.muted)));
+    spans.extend(bar.spans(24, glyphs, [theme.accent, theme.muted, theme.muted]));
     let manner = if work.privately { "privately" } else { "by exact numbers" };
     let text = format!(" {} · {manner} · c cancels", work.words);
     spans.push(Span::styled(text, theme.text));
@@ -203,40 +187,33 @@ fn nothing(context: &Context, canvas: &mut Canvas, area: Rect) {
         settings.batch,
         settings.repeats
     );
-    let sign = canvas.glyphs.curator;
-    let ways = [
-        format!("  r   by exact numbers ({sign}): for your eyes only; the ledger notes it"),
-        if context.session.ranking.has_labels(&context.session) {
-            "  p   privately: releases how wrong each dataset's own model is, with noise".to_owned()
-        } else {
-            "  p   privately: releases the name of the best dataset and nothing else".to_owned()
-        },
-        "  t   privately: releases every dataset's energy and distance, with noise".to_owned(),
-        "  d   privately: releases one direction of the private gradients".to_owned(),
-    ];
+    let exactly = format!(
+        "  r   by exact numbers ({}): for your eyes only; the ledger notes it",
+        canvas.glyphs.curator
+    );
+    let privately = if context.session.ranking.has_labels(&context.session) {
+        "  p   privately: releases how wrong each dataset's own model is, with noise"
+    } else {
+        "  p   privately: releases the name of the best dataset and nothing else"
+    };
     let lines = [
         "Which public dataset can stand in for the private one? Two numbers show it: how wrong a \
          model of that dataset alone is on the private records (its error), and how much of what \
          the private records would teach a model can be learned from it (its energy).",
         "",
-        &ways[0],
-        &ways[1],
-        &ways[2],
-        &ways[3],
+        &exactly,
+        privately,
+        "  t   privately: releases every dataset's energy and distance, with noise",
+        "  d   privately: releases one direction of the private gradients",
         "",
         &about,
     ];
     canvas.empty(inner, &lines);
 }
 
-fn exact(
-    screen: &RankScreen,
-    context: &Context,
-    canvas: &mut Canvas,
-    area: Rect,
-    comparison: &Comparison,
-) {
+fn exact(shown: Shown, canvas: &mut Canvas, area: Rect) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
+    let Shown { screen, context, comparison } = shown;
     let rows = comparison.lines.len() as u16 + 3;
     let least = if area.height >= 28 { area.height / 2 } else { area.height * 3 / 5 };
     let mut verdict = vec![Line::styled(comparison.verdict.clone(), theme.curator)];
@@ -246,11 +223,14 @@ fn exact(
     let needed = verdict.iter().map(|line| wrapped_lines(&line.to_string(), inset(area).width));
     let most = if area.height >= 28 { 6 } else { 2 };
     let alone = canvas.alone.is_some();
-    let [above, words, below] = area.layout(&Layout::vertical([
-        if alone { Constraint::Fill(1) } else { Constraint::Length(rows.clamp(5, least.max(5))) },
-        Constraint::Length(needed.sum::<u16>().clamp(2, most)),
-        if alone { Constraint::Length(0) } else { Constraint::Fill(1) },
-    ]));
+    let [above, words, below] = in_rows(
+        area,
+        [
+            if alone { Fill(1) } else { Length(rows.clamp(5, least.max(5))) },
+            Length(needed.sum::<u16>().clamp(2, most)),
+            if alone { Length(0) } else { Fill(1) },
+        ],
+    );
     let title = format!(
         "{} by {} · {} repeats, m {}, k {}",
         glyphs.curator,
@@ -267,38 +247,27 @@ fn exact(
             [comparison.floor.energy.mean, comparison.ceiling.energy.mean].map(Some),
         ),
     };
-    candidates(screen, context, canvas, inner, bar, marks);
+    candidates(screen, context, canvas, inner, (bar, marks));
     canvas.paragraph(verdict, true, inset(words));
     if alone {
         return;
     }
-    let [left, right] = below.layout(&Layout::horizontal([
-        Constraint::Length((below.width * 11 / 20).max(34)),
-        Constraint::Fill(1),
-    ]));
-    spectrum(screen, context, canvas, left, comparison);
-    details(screen, context, canvas, right, comparison);
+    let [left, right] = in_columns(below, [Length((below.width * 11 / 20).max(34)), Fill(1)]);
+    spectrum(shown, canvas, left);
+    details(shown, canvas, right);
 }
 
 /// Text without a box is aligned with text in boxes.
 fn inset(area: Rect) -> Rect {
-    Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area }
+    area.inner(Margin::new(1, 0))
 }
 
 /// The width of a column; the bar and the verdict take the rest.
 fn width_of(column: RankColumn, rows: &[CandidateRow]) -> u16 {
     match column {
-        RankColumn::Rank => 2,
         RankColumn::Name => longest(rows.iter().map(|row| &row.name)).clamp(8, 28),
-        RankColumn::Energy | RankColumn::Distance | RankColumn::Error => 13,
-        RankColumn::Unlabelled | RankColumn::Labelled => 14,
-        RankColumn::Elsewhere => 12,
-        RankColumn::Verdict => 0,
+        column => column.facts().2.unwrap_or(0),
     }
-}
-
-fn longest<'t>(texts: impl Iterator<Item = &'t String>) -> u16 {
-    texts.map(|text| text.chars().count() as u16).max().unwrap_or(0)
 }
 
 /// The columns that fit beside a bar and a verdict, without empty ones.
@@ -333,8 +302,7 @@ fn candidates(
     context: &Context,
     canvas: &mut Canvas,
     area: Rect,
-    barred: RankColumn,
-    marks: [Option<f64>; 2],
+    (barred, marks): (RankColumn, [Option<f64>; 2]),
 ) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let rows = screen.rows(&context.ranking, &context.watch);
@@ -345,52 +313,44 @@ fn candidates(
         .filter_map(|row| score(row).map(|score| score.mean + score.deviation))
         .chain(marks.into_iter().flatten())
         .fold(1e-9_f64, f64::max);
-    let columns = columns_that_fit(area.width, barred, &rows);
+    let mut columns = columns_that_fit(area.width, barred, &rows);
+    if let Some(place) = columns.iter().position(|column| *column == barred) {
+        columns.insert(place + 1, RankColumn::Bar);
+    }
     let bar = 14 + area.width.saturating_sub(120) / 6;
     let is_exact = screen.shows_exact(&context.ranking, &context.watch);
     let style = if is_exact { theme.curator } else { theme.text };
-    let mut header = Vec::new();
-    let mut widths = Vec::new();
-    for column in &columns {
+    let head = |column: &RankColumn| {
         let mark = sort_mark(*column == screen.sort, screen.reverse);
-        header.push(Line::raw(format!("{}{mark}", column.title())));
-        widths.push(match column {
-            RankColumn::Verdict => Constraint::Fill(1),
-            column => Constraint::Length(width_of(*column, &rows)),
-        });
-        if *column == barred {
-            header.push(Line::raw(""));
-            widths.push(Constraint::Length(bar));
-        }
-    }
-    let row = |place: usize| {
-        let row: &CandidateRow = &rows[place];
-        let mut cells = Vec::new();
-        for column in &columns {
-            let text = match column {
-                RankColumn::Rank => row.rank.to_string(),
-                RankColumn::Name => row.name.clone(),
-                RankColumn::Energy => row.energy.map_or_else(none, |mean| mean.told()),
-                RankColumn::Distance => row.distance.map_or_else(none, |mean| mean.told()),
-                RankColumn::Unlabelled => row.unlabelled.map_or_else(none, compact),
-                RankColumn::Labelled => row.labelled.map_or_else(none, compact),
-                RankColumn::Error => row.error.map_or_else(none, |error| error.percent()),
-                RankColumn::Elsewhere => row.elsewhere.map_or_else(none, percent),
-                RankColumn::Verdict => row.verdict.clone(),
-            };
-            let own = if *column == RankColumn::Name { theme.text } else { style };
-            cells.push(Line::styled(text, own));
-            if *column == barred {
-                let spans = score(row).map(|score| {
-                    let Mean { mean, deviation } = score;
-                    let whiskers = Whiskers { mean, deviation, full, marks };
-                    whiskers.spans(bar, glyphs, (style, style, theme.warning))
-                });
-                cells.push(Line::from(spans.unwrap_or_default()));
-            }
-        }
-        cells
+        Line::raw(format!("{}{mark}", column.title()))
     };
+    let width = |column: &RankColumn| match column {
+        RankColumn::Verdict => Fill(1),
+        RankColumn::Bar => Length(bar),
+        column => Length(width_of(*column, &rows)),
+    };
+    let (header, widths) =
+        (columns.iter().map(head).collect(), columns.iter().map(width).collect());
+    let cell = |row: &CandidateRow, column: &RankColumn| {
+        let text = match column {
+            RankColumn::Bar => {
+                let Some(Mean { mean, deviation }) = score(row) else { return Line::default() };
+                let whiskers = Whiskers { mean, deviation, full, marks };
+                return Line::from(whiskers.spans(bar, glyphs, [style, style, theme.warning]));
+            }
+            RankColumn::Name => return Line::styled(row.name.clone(), theme.text),
+            RankColumn::Rank => row.rank.to_string(),
+            RankColumn::Energy => row.energy.map_or_else(none, |mean| mean.told()),
+            RankColumn::Distance => row.distance.map_or_else(none, |mean| mean.told()),
+            RankColumn::Unlabelled => row.unlabelled.map_or_else(none, compact),
+            RankColumn::Labelled => row.labelled.map_or_else(none, compact),
+            RankColumn::Error => row.error.map_or_else(none, |error| error.percent()),
+            RankColumn::Elsewhere => row.elsewhere.map_or_else(none, percent),
+            RankColumn::Verdict => row.verdict.clone(),
+        };
+        Line::styled(text, style)
+    };
+    let row = |place: usize| columns.iter().map(|column| cell(&rows[place], column)).collect();
     let selected = screen.selected.min(rows.len().saturating_sub(1));
     let list = (CANDIDATES, rows.len(), Some(selected));
     canvas.list(area, (header, widths), list, row);
@@ -402,13 +362,7 @@ fn none() -> String {
 
 /// The principal angles of the selected candidate against the best, between other private
 /// records and noise.
-fn spectrum(
-    screen: &RankScreen,
-    context: &Context,
-    canvas: &mut Canvas,
-    area: Rect,
-    comparison: &Comparison,
-) {
+fn spectrum(Shown { screen, context, comparison }: Shown, canvas: &mut Canvas, area: Rect) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let points = |summary: &MeanScores| -> Vec<PlotPoint> {
         let degrees = summary.angles.iter().enumerate();
@@ -432,25 +386,13 @@ fn spectrum(
         .x_axis("no.", true)
         .empty("no angles");
     for (slot, (name, points)) in curves.iter().enumerate() {
-        chart = chart.series(SeriesView {
-            name,
-            style: theme.series(slot),
-            curator: true,
-            points: TrackView::from(points),
-            slot,
-        });
+        chart = chart.curve((name, slot), true, points);
     }
     let inner = canvas.boxed(area, &chart.heading());
     canvas.plot(inner, chart);
 }
 
-fn details(
-    screen: &RankScreen,
-    context: &Context,
-    canvas: &mut Canvas,
-    area: Rect,
-    comparison: &Comparison,
-) {
+fn details(Shown { screen, context, comparison }: Shown, canvas: &mut Canvas, area: Rect) {
     let theme = canvas.theme;
     let inner = canvas.boxed(area, "Selected dataset");
     let chosen = screen.chosen(context);

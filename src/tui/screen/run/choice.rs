@@ -1,14 +1,12 @@
 //! A choice among plans, live: the candidates, the progress of each, and the released values.
 
-use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;
-use ratatui::text::{Line, Span};
 
-use crate::canvas::{Canvas, bold};
+use crate::canvas::{Canvas, Fill, Length, Line, Rect, Span, bold, in_rows};
 use crate::engine::choice::{Chosen, PUBLIC_ALONE};
 use crate::evaluation::words::RELEASED;
 use crate::glossary;
-use crate::live_run::{ChoiceCandidate, Ended, LiveChoice, LiveRun};
+use crate::live_run::{Ended, LiveChoice, LiveRun};
 use crate::privacy::accountant::round_up;
 use crate::theme::{Glyphs, Theme};
 
@@ -26,65 +24,56 @@ pub fn candidates(canvas: &mut Canvas, area: Rect, run: &LiveRun, choice: &LiveC
     };
     let inner = canvas.boxed(area, "Candidates");
     let said = explanation(choice, chosen);
-    let rows = choice.candidates.len() as u16 + 2;
-    let [table, words] =
-        inner.layout(&Layout::vertical([Constraint::Length(rows), Constraint::Fill(1)]));
+    let candidates = &choice.offer.candidates;
+    let rows = candidates.len() as u16 + 2;
+    let [table, words] = in_rows(inner, [Length(rows), Fill(1)]);
+    let wide = inner.width >= WIDE;
     let row = |index: usize| {
-        let candidate = &choice.candidates[index];
-        let placed = chosen.and_then(|it| it.placed.iter().find(|it| it.name == candidate.name));
-        let wins = placed.is_some()
-            && chosen.and_then(|it| it.placed.get(it.winner?)).map(|it| &it.name)
-                == Some(&candidate.name);
+        let name = &candidates[index];
+        let placed = chosen.and_then(|it| it.placed.iter().find(|it| it.name == *name));
+        let winner = chosen.and_then(|it| it.placed.get(it.winner?));
+        let wins = placed.is_some() && winner.is_some_and(|winner| winner.name == *name);
         let style = if wins { bold(theme.good) } else { theme.text };
         let told = chosen.and_then(|it| it.score.as_ref()).zip(placed);
         let error = told.map(|(told, placed)| told.told_error(&placed.error));
         vec![
             Line::styled(if wins { glyphs.pointer } else { " " }, style),
-            Line::styled(candidate.name.clone(), style),
-            training(theme, glyphs, run, candidate, (style, inner.width >= WIDE, choice.in_secret)),
+            Line::styled(name.clone(), style),
+            training((theme, glyphs), run, (choice, name), (style, wide)),
             Line::styled(error.unwrap_or_default(), style).right_aligned(),
         ]
     };
-    let widths = vec![
-        Constraint::Length(1),
-        Constraint::Fill(1),
-        Constraint::Length(if inner.width >= WIDE { 36 } else { 12 }),
-        Constraint::Length(26),
-    ];
+    let widths = vec![Length(1), Fill(1), Length(if wide { 36 } else { 12 }), Length(26)];
     let header = ["", "candidate", "training", "released error (range)"];
     let header = header.map(Line::raw).to_vec();
-    let count = choice.candidates.len();
+    let count = candidates.len();
     canvas.table(table, (header, widths), (count, None), row);
     let text: Vec<Line> = said.into_iter().map(|text| Line::styled(text, theme.muted)).collect();
     canvas.paragraph(text, true, words);
 }
 
 fn training<'a>(
-    theme: &Theme,
-    glyphs: &Glyphs,
+    (theme, glyphs): (&Theme, &Glyphs),
     run: &LiveRun,
-    candidate: &ChoiceCandidate,
-    (style, wide, in_secret): (Style, bool, bool),
+    (choice, name): (&LiveChoice, &str),
+    (style, wide): (Style, bool),
 ) -> Line<'a> {
-    match candidate.steps {
-        None if candidate.name == PUBLIC_ALONE && wide => {
-            Line::styled("not needed, costs nothing", style)
-        }
-        None if candidate.name == PUBLIC_ALONE => Line::styled("not needed", style),
-        None if in_secret => Line::styled("at random", style),
-        None if run.has_ended() => Line::styled("not trained", style),
-        None => Line::styled("waits", style),
-        Some((step, _)) if run.has_ended() => Line::styled(format!("{step} steps"), style),
-        Some((step, of)) if !wide => Line::styled(format!("{step} of {of}"), style),
+    let words = match choice.steps.get(name) {
+        None if name == PUBLIC_ALONE && wide => "not needed, costs nothing".to_owned(),
+        None if name == PUBLIC_ALONE => "not needed".to_owned(),
+        None if choice.offer.trains_in_secret => "at random".to_owned(),
+        None if run.has_ended() => "not trained".to_owned(),
+        None => "waits".to_owned(),
+        Some((step, _)) if run.has_ended() => format!("{step} steps"),
+        Some((step, of)) if !wide => format!("{step} of {of}"),
         Some((step, of)) => {
-            let full = (step as f64 / of.max(1) as f64 * BAR as f64) as usize;
+            let full = (*step as f64 / (*of).max(1) as f64 * BAR as f64) as usize;
             let bar = glyphs.bar_full.repeat(full) + &glyphs.bar_empty.repeat(BAR - full.min(BAR));
-            Line::from(vec![
-                Span::styled(format!("{step} of {of} "), style),
-                Span::styled(bar, theme.accent),
-            ])
+            let words = Span::styled(format!("{step} of {of} "), style);
+            return Line::from(vec![words, Span::styled(bar, theme.accent)]);
         }
-    }
+    };
+    Line::styled(words, style)
 }
 
 /// The price and the detectable difference; at the end, how to read the errors.
@@ -93,8 +82,8 @@ fn explanation(choice: &LiveChoice, chosen: Option<&Chosen>) -> Vec<String> {
     said.push(format!(
         "Each training gets ε {}. Records that none of them sees decide. Noise hides differences \
          of less than {}.",
-        round_up(choice.each, 3),
-        choice.apart
+        round_up(choice.offer.each, 3),
+        choice.offer.apart
     ));
     if chosen.is_some_and(|chosen| chosen.score.is_some()) {
         said.push(format!("{RELEASED} The ranges hold for all of them at once."));

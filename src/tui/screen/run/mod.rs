@@ -1,27 +1,56 @@
 //! Run: runs that are under way, and those finished since the program was opened.
 
 mod choice;
-mod state;
 mod trainer;
 mod update;
 mod view;
 
 use std::collections::BTreeMap;
 
-use ratatui::layout::Rect;
-
 use super::{Keys, Screen, explained, moved_in};
-use crate::canvas::Canvas;
+use crate::canvas::{Canvas, Rect};
 use crate::context::{Change, Context};
 use crate::engine::Request;
 use crate::glossary::Explained;
+use crate::live_run::LiveRun;
 use crate::privacy::Watch;
 use crate::session::archive::DIED;
 use crate::tab::{CHARTS, Pane};
 use crate::text_table::Sheet;
 use crate::widgets::viewport::Viewport;
-pub use state::{LOG, RUNS, RunScreen};
+use crate::{fuzzy, glossary};
 pub use view::result_in_words;
+
+pub const RUNS: Pane = Pane::list("runs");
+pub const LOG: Pane = Pane { filters: true, ..Pane::list("log") };
+
+#[derive(Debug, Default)]
+pub struct RunScreen {
+    pub selected: usize,
+    pub viewport: Viewport,
+    /// Line of the log; `None` if the log follows new lines.
+    pub line: Option<usize>,
+}
+
+impl RunScreen {
+    pub fn run<'a>(&self, context: &'a Context) -> Option<&'a LiveRun> {
+        context.runs.get(self.selected)
+    }
+
+    /// The lines of the log that pass the filter, as indices.
+    pub fn visible_log(&self, context: &Context) -> Vec<usize> {
+        let log = self.run(context).map(|run| run.log.as_slice()).unwrap_or_default();
+        let passes = |line: &usize| fuzzy::holds(context.filter(), log[*line].text(&context.watch));
+        (0..log.len()).filter(passes).collect()
+    }
+
+    /// Curves are averaged as they grow; a new setting averages them again.
+    pub fn smooth(&self, context: &mut Context) {
+        for run in &mut context.runs {
+            run.smooth(self.viewport.smoothing, self.viewport.log);
+        }
+    }
+}
 
 impl Screen for RunScreen {
     fn keys() -> Keys<Self> {
@@ -77,7 +106,8 @@ impl Screen for RunScreen {
 
     fn words(&self, context: &Context) -> Vec<Explained> {
         let curves = self.run(context).into_iter().flat_map(|run| run.curves.keys());
-        let mut words = explained(curves.map(|series| series.words()));
+        let mut words =
+            curves.filter_map(|series| glossary::explain(series.words())).collect::<Vec<_>>();
         // The most important word first.
         words.sort_by_key(|word| word.name != "private error");
         let result = self.run(context).and_then(|run| result_in_words(run, &context.watch));
@@ -87,20 +117,10 @@ impl Screen for RunScreen {
             text,
         });
         words.splice(0..0, result);
-        words.extend(explained([
-            "ε",
-            "verdict",
-            "choice",
-            "hold-out",
-            "public data only",
-            "private data, no privacy",
-            "correction",
-            "clipping",
-            "guarantee",
-            "exact number",
-            "released",
-            "steps",
-        ]));
+        words.extend(explained(
+            "ε; verdict; choice; hold-out; public data only; private data, no privacy; \
+             correction; clipping; guarantee; exact number; released; steps",
+        ));
         words
     }
 
@@ -126,10 +146,6 @@ impl Screen for RunScreen {
 
     fn step_out(&mut self, _: &mut Context) -> bool {
         self.viewport.step_out()
-    }
-
-    fn filtered(&self) -> Option<Pane> {
-        Some(LOG)
     }
 
     fn charts(&mut self, context: &Context) -> Option<(&mut Viewport, (f64, f64))> {

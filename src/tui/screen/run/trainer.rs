@@ -1,14 +1,13 @@
 //! The steps of another trainer: its metrics, and its ε beside ours.
 
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::Layout;
 
-use super::state::RunScreen;
-use crate::canvas::Canvas;
-use crate::context::Context;
+use super::view::Shown;
+use crate::canvas::{Canvas, Fill, Rect, in_columns};
 use crate::live_elsewhere::TrainerSteps;
 use crate::privacy::accountant::round_up;
 use crate::tab::CHARTS;
-use crate::widgets::chart::{Chart, SeriesView};
+use crate::widgets::chart::Chart;
 
 /// The most charts; more would leave no room for any.
 const MOST: usize = 3;
@@ -24,40 +23,26 @@ pub fn spent(trained: &TrainerSteps) -> String {
     }
 }
 
-pub fn charts(
-    screen: &RunScreen,
-    context: &Context,
-    canvas: &mut Canvas,
-    area: Rect,
-    trained: &TrainerSteps,
-) {
-    let (theme, glyphs, viewport) = (canvas.theme, canvas.glyphs, &screen.viewport);
-    let shown = trained.metrics.len().min(MOST);
-    let [metrics, spent] =
-        area.layout(&Layout::horizontal([Constraint::Fill(2), Constraint::Fill(1)]));
-    let rows = metrics.layout_vec(&Layout::vertical(vec![Constraint::Fill(1); shown.max(1)]));
+pub fn charts(shown: Shown, canvas: &mut Canvas, area: Rect, trained: &TrainerSteps) {
+    let (theme, glyphs, viewport) = (canvas.theme, canvas.glyphs, &shown.screen.viewport);
+    let count = trained.metrics.len().min(MOST);
+    let [metrics, spent] = in_columns(area, [Fill(2), Fill(1)]);
+    let rows = metrics.layout_vec(&Layout::vertical(vec![Fill(1); count.max(1)]));
     // The file does not say whether a metric may be published.
-    if context.watch.is_sealed() || shown == 0 {
+    if shown.context.watch.is_sealed() || count == 0 {
         let inner = canvas.boxed(metrics, "metrics");
         let words =
-            if shown == 0 { "The file has no metrics." } else { "Sealed: they may be exact." };
+            if count == 0 { "The file has no metrics." } else { "Sealed: they may be exact." };
         canvas.empty(inner, &[words]);
     } else {
         for ((slot, (name, points)), area) in trained.metrics.iter().enumerate().zip(rows) {
-            let style = theme.series(slot);
-            let view = SeriesView { name, style, curator: true, points: points.into(), slot };
-            let chart = Chart::new(name, theme, glyphs).x_axis("step", true).log(viewport.log);
-            canvas.pointed_chart(area, CHARTS, chart.legend(false).series(view), viewport);
+            let chart = Chart::new(name, theme, glyphs).log(viewport.log).legend(false);
+            canvas.pointed_chart(area, CHARTS, chart.curve((name, slot), true, points), viewport);
         }
     }
     let title = trained.delta.map_or_else(|| "ε".to_owned(), |delta| format!("ε at δ {delta:e}"));
-    let mut chart = Chart::new(&title, theme, glyphs).x_axis("step", true);
-    for (slot, (name, points)) in
-        [("claimed", &trained.claimed), ("ours", &trained.computed)].into_iter().enumerate()
-    {
-        let style = theme.series(slot);
-        chart =
-            chart.series(SeriesView { name, style, curator: false, points: points.into(), slot });
-    }
+    let chart = Chart::new(&title, theme, glyphs)
+        .curve(("claimed", 0), false, &trained.claimed)
+        .curve(("ours", 1), false, &trained.computed);
     canvas.pointed_chart(spent, CHARTS, chart.empty("no ε is known"), viewport);
 }

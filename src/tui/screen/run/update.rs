@@ -1,11 +1,10 @@
 //! The keys of the Run screen.
 
-use super::state::{RUNS, RunScreen};
+use super::{RUNS, RunScreen};
 use crate::context::Context;
 use crate::engine::Request;
 use crate::keys::{also, show};
-use crate::notice::Level;
-use crate::run_elsewhere::RunElsewhere;
+use crate::live_elsewhere::RunElsewhere;
 use crate::screen::{Keys, Screen, charts};
 use crate::session::archive::PAUSED;
 use crate::session::steering::Wish;
@@ -14,8 +13,8 @@ use crate::session::steering::Wish;
 pub const KEYS: Keys<RunScreen> = &[
     show(&["space", "p"], "pause", "pause or resume the run", pause),
     show(&["s"], "stop", "stop the run and keep its model so far", stop),
-    show(&["<", ","], "slower", "halve the pace, in steps per second", slower),
-    show(&[">", "."], "faster", "double the pace; beyond 512 as fast as it can", faster),
+    show(&["<", ","], "slower", "halve the pace, in steps per second", |screen, context| set_pace(screen, context, slower)),
+    show(&[">", "."], "faster", "double the pace; beyond 512 as fast as it can", |screen, context| set_pace(screen, context, faster)),
     also(&["r", "o"], "resume", "resume a run whose program died", go_on),
     show(&["y"], "log", "logarithmic axis for errors and objective on or off", log_axis),
     show(&["m"], "smooth", "smoothing: none, some, strong", smooth),
@@ -37,9 +36,9 @@ const NOT_OURS: &str = "another trainer's run cannot be paused or stopped from h
 fn pause(screen: &mut RunScreen, context: &mut Context) {
     let Some(run) = screen.run(context) else { return };
     if run.has_ended() {
-        context.say(Level::Info, "this run has ended");
+        context.inform("this run has ended");
     } else if run.trained.is_some() {
-        context.say(Level::Info, NOT_OURS);
+        context.inform(NOT_OURS);
     } else if let Some(elsewhere) = &run.elsewhere {
         let wish = if elsewhere.outcome == PAUSED { Wish::GoOn } else { Wish::Pause };
         let directory = elsewhere.directory.clone();
@@ -54,10 +53,10 @@ fn pause(screen: &mut RunScreen, context: &mut Context) {
 fn stop(screen: &mut RunScreen, context: &mut Context) {
     let Some(run) = screen.run(context) else { return };
     if run.has_ended() {
-        return context.say(Level::Info, "this run has ended");
+        return context.inform("this run has ended");
     }
     if run.trained.is_some() {
-        return context.say(Level::Info, NOT_OURS);
+        return context.inform(NOT_OURS);
     }
     if let Some(elsewhere) = &run.elsewhere {
         let directory = elsewhere.directory.clone();
@@ -80,8 +79,7 @@ fn go_on(screen: &mut RunScreen, context: &mut Context) {
     let archived = context.archived().iter().find(|run| Some(&run.id) == id.as_ref());
     match archived.cloned() {
         Some(run) => context.ask_to_go_on(run),
-        None => context.say(
-            Level::Info,
+        None => context.inform(
             "this run did not die; runs that died are on Compare (5), where r resumes them",
         ),
     }
@@ -90,12 +88,12 @@ fn go_on(screen: &mut RunScreen, context: &mut Context) {
 /// A faster pace has no effect.
 const FASTEST: f64 = 512.0;
 
-fn slower(screen: &mut RunScreen, context: &mut Context) {
-    set_pace(screen, context, |now| Some(now.map_or(FASTEST, |pace| (pace / 2.0).max(0.5))));
+fn slower(now: Option<f64>) -> Option<f64> {
+    Some(now.map_or(FASTEST, |pace| (pace / 2.0).max(0.5)))
 }
 
-fn faster(screen: &mut RunScreen, context: &mut Context) {
-    set_pace(screen, context, |now| now.filter(|pace| *pace < FASTEST).map(|pace| pace * 2.0));
+fn faster(now: Option<f64>) -> Option<f64> {
+    now.filter(|pace| *pace < FASTEST).map(|pace| pace * 2.0)
 }
 
 /// The power of two closest to an observed speed.
@@ -106,7 +104,7 @@ fn rounded(speed: f64) -> f64 {
 fn set_pace(screen: &RunScreen, context: &mut Context, change: fn(Option<f64>) -> Option<f64>) {
     let Some(run) = context.runs.get_mut(screen.selected) else { return };
     if run.trained.is_some() {
-        return context.say(Level::Info, NOT_OURS);
+        return context.inform(NOT_OURS);
     }
     // Only the speed is known of a run of another process.
     let speed = run.elsewhere.as_ref().and_then(RunElsewhere::speed);
@@ -125,7 +123,7 @@ fn set_pace(screen: &RunScreen, context: &mut Context, change: fn(Option<f64>) -
         Some(pace) => format!("{of}: at most {pace} steps per second"),
         None => format!("{of}: as fast as it can"),
     };
-    context.say(Level::Info, text);
+    context.inform(text);
 }
 
 fn log_axis(screen: &mut RunScreen, context: &mut Context) {

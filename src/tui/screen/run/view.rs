@@ -1,51 +1,60 @@
 //! The picture of the Run screen: loss, stationarity gap and spend, live.
 
-use ratatui::layout::{Constraint, Layout, Margin, Rect};
+use ratatui::layout::Constraint::Max;
+use ratatui::layout::Margin;
 use ratatui::style::Style;
-use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::state::{LOG, RUNS, RunScreen};
+use super::{LOG, RUNS, RunScreen};
 use super::{choice, trainer};
-use crate::canvas::{Canvas, ListHit, bold, wrapped_lines};
+use crate::canvas::{
+    Canvas, Fill, Length, Line, ListHit, Rect, Span, bold, in_columns, in_rows, longest,
+    wrapped_lines,
+};
 use crate::context::Context;
 use crate::data::Task;
 use crate::engine::Summary;
 use crate::evaluation::{FurtherScores, Measured};
 use crate::glossary;
-use crate::live_run::{Ended, LiveRun, Logged};
+use crate::live_run::{Ended, LiveRun, Logged, always_log};
 use crate::methods::{self, Series, source_words};
 use crate::notice::one_line;
 use crate::privacy::accountant::round_up;
 use crate::privacy::{Target, Watch};
+use crate::screen::toned;
 use crate::tab::CHARTS;
 use crate::verdict::{Standing, Tone};
-use crate::widgets::chart::{Chart, SeriesView};
-use crate::widgets::gauge::BudgetGauge;
+use crate::widgets::chart::Chart;
+use crate::widgets::gauge::{BudgetGauge, GaugeOf};
 use crate::widgets::large;
 use crate::widgets::number::{compact, compact_up, duration, percent};
 use crate::widgets::track::TrackView;
 use crate::widgets::whiskers::Whiskers;
 
+/// The shown run, and how it is shown.
+#[derive(Clone, Copy)]
+pub(super) struct Shown<'a> {
+    pub screen: &'a RunScreen,
+    pub context: &'a Context,
+    pub run: &'a LiveRun,
+}
+
 pub fn view(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Rect) {
-    let theme = canvas.theme;
     let Some(run) = screen.run(context) else {
         let words = "No run since this program was opened, and none of another process is under way. \
                      Press 3 for the plan, then l to launch it; 5 shows earlier runs.";
         canvas.empty_box(area, "Run", &[words]);
         return;
     };
+    let shown = Shown { screen, context, run };
     match canvas.alone {
         Some(RUNS) => return run_list(screen, context, canvas, area),
-        Some(LOG) => return event_log(screen, context, canvas, area, run),
+        Some(LOG) => return event_log(shown, canvas, area),
         Some(_) => {
-            let rows = [Constraint::Length(2), Constraint::Fill(1)];
-            let [status, charts] = area.layout(&Layout::vertical(rows));
-            status_lines(screen, context, canvas, status, run);
-            return match &run.choice {
-                Some(among) => choice::candidates(canvas, charts, run, among),
-                None => of_run(screen, context, canvas, charts, run),
-            };
+            let rows = [Length(2), Fill(1)];
+            let [status, charts] = in_rows(area, rows);
+            status_lines(shown, canvas, status);
+            return curves(shown, canvas, charts);
         }
         None => {}
     }
@@ -80,23 +89,23 @@ pub fn view(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Re
         results_rows
     };
     let head_rows = head_rows.min(room.saturating_sub(results_rows)).max(head_rows.min(3));
-    let [list, status, said, charts, results, log] = area.layout(&Layout::vertical([
-        Constraint::Length(list_rows),
-        Constraint::Length(2),
-        Constraint::Length(head_rows),
-        Constraint::Fill(1),
-        Constraint::Length(results_rows),
-        Constraint::Length(log_rows),
-    ]));
+    let [list, status, said, charts, results, log] = in_rows(
+        area,
+        [
+            Length(list_rows),
+            Length(2),
+            Length(head_rows),
+            Fill(1),
+            Length(results_rows),
+            Length(log_rows),
+        ],
+    );
     if several {
         run_list(screen, context, canvas, list);
     }
-    status_lines(screen, context, canvas, status, run);
+    status_lines(shown, canvas, status);
     canvas.paragraph(head, true, said.inner(Margin::new(1, 0)));
-    match &run.choice {
-        Some(among) => choice::candidates(canvas, charts, run, among),
-        None => of_run(screen, context, canvas, charts, run),
-    }
+    curves(shown, canvas, charts);
     if results_rows > 0 {
         match &run.ended {
             Some(Ended::Summary(summary)) => {
@@ -105,16 +114,16 @@ pub fn view(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Re
             }
             Some(Ended::Chosen(chosen)) => {
                 let area = results.inner(Margin::new(1, 0));
-                canvas.wrapped(choice::guarantee(chosen), theme.good, area);
+                canvas.wrapped(choice::guarantee(chosen), canvas.theme.good, area);
             }
             Some(Ended::Refused(error)) => {
                 let text = format!("Nothing was spent: {}", one_line(error));
-                canvas.wrapped(text, theme.error, results);
+                canvas.wrapped(text, canvas.theme.error, results);
             }
             Some(Ended::Elsewhere) | None => {}
         }
     }
-    event_log(screen, context, canvas, log, run);
+    event_log(shown, canvas, log);
 }
 
 /// The rows that the charts keep when there is a lot of text.
@@ -124,19 +133,25 @@ const LEAST_FOR_THREE: u16 = 10;
 /// The errors of three models, and their heading.
 const TABLE_ROWS: u16 = 4;
 
+/// The sentences about a run's result; those that judge it have a tone.
+fn result_of(run: &LiveRun, watch: &Watch) -> Vec<(Option<Tone>, String)> {
+    let Some(Ended::Summary(summary)) = &run.ended else { return Vec::new() };
+    let mut parts = Vec::new();
+    if let Some(told) = &summary.told {
+        parts.extend(told.alarm().map(|alarm| (Some(Tone::Bad), alarm)));
+        let score = format!("Released score, may be shared: {}.", told.sentence());
+        parts.push((Some(Tone::Unsure), score));
+    }
+    let weights = source_words(&summary.source_weights);
+    parts.extend(weights.map(|words| (None, format!("Released, may be shared: {words}."))));
+    let verdict = summary.scores.exact(watch).map(|errors| errors.verdict(Standing::Exact));
+    parts.extend(verdict.map(|verdict| (Some(verdict.tone), verdict.text())));
+    parts
+}
+
 /// Everything about a run's result, for the window that explains words.
 pub fn result_in_words(run: &LiveRun, watch: &Watch) -> Option<String> {
-    let mut parts = Vec::new();
-    if let Some(Ended::Summary(summary)) = &run.ended {
-        if let Some(told) = &summary.score {
-            parts.extend(told.alarm());
-            parts.push(format!("Released score, may be shared: {}.", told.sentence()));
-        }
-        let weights = source_words(&summary.source_weights);
-        parts.extend(weights.map(|words| format!("Released, may be shared: {words}.")));
-        let errors = summary.scores.exact(watch);
-        parts.extend(errors.map(|errors| errors.verdict(Standing::Exact).text()));
-    }
+    let mut parts: Vec<String> = result_of(run, watch).into_iter().map(|(_, text)| text).collect();
     parts.extend(run.caution(watch).map(|caution| format!("◆ {caution}.")));
     (!parts.is_empty()).then(|| parts.join(" "))
 }
@@ -144,26 +159,11 @@ pub fn result_in_words(run: &LiveRun, watch: &Watch) -> Option<String> {
 /// Whether the model is good, in words, once there is one, with warnings for the curator.
 fn head_lines(context: &Context, canvas: &Canvas, run: &LiveRun) -> Vec<Line<'static>> {
     let (theme, sign) = (canvas.theme, canvas.glyphs.curator);
-    let mut lines = Vec::new();
-    if let Some(Ended::Summary(summary)) = &run.ended {
-        if let Some(told) = &summary.score {
-            lines.extend(told.alarm().map(|alarm| Line::styled(alarm, bold(theme.error))));
-            let text = format!("Released score, may be shared: {}.", told.sentence());
-            lines.push(Line::styled(text, bold(theme.text)));
-        }
-        let weights = source_words(&summary.source_weights);
-        let weights = weights.map(|words| format!("Released, may be shared: {words}."));
-        lines.extend(weights.map(|text| Line::styled(text, theme.text)));
-        if let Some(errors) = summary.scores.exact(&context.watch) {
-            let verdict = errors.verdict(Standing::Exact);
-            let style = match verdict.tone {
-                Tone::Good => theme.good,
-                Tone::Unsure => theme.text,
-                Tone::Bad => theme.error,
-            };
-            lines.push(Line::styled(verdict.text().replace('◆', sign), bold(style)));
-        }
-    }
+    let line = |(tone, text): (Option<Tone>, String)| {
+        let style = tone.map_or(theme.text, |tone| bold(toned(theme, tone)));
+        Line::styled(text.replace('◆', sign), style)
+    };
+    let mut lines: Vec<Line> = result_of(run, &context.watch).into_iter().map(line).collect();
     if let Some(trained) = &run.trained {
         let style = if trained.is_too_low { theme.error } else { theme.text };
         lines.push(Line::styled(format!("ε: {}.", trained.verdict), bold(style)));
@@ -194,29 +194,16 @@ fn run_list(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Re
             }),
         ]
     };
-    let names = context.runs.iter().map(|run| run.plan.chars().count() as u16 + 2);
-    let widths = [
-        Constraint::Max(names.max().unwrap_or(0).max(12)),
-        Constraint::Length(30),
-        Constraint::Length(9),
-        Constraint::Length(17),
-        Constraint::Length(9),
-    ];
+    let names = longest(context.runs.iter().map(|run| &run.plan)) + 2;
+    let widths = [Max(names.max(12)), Length(30), Length(9), Length(17), Length(9)];
     let list = (RUNS, context.runs.len(), Some(screen.selected));
     let header = [" plan", "method", "state", "progress", "spent"].map(Line::raw).to_vec();
     canvas.list(area, (header, widths.to_vec()), list, row);
 }
 
-fn status_lines(
-    screen: &RunScreen,
-    context: &Context,
-    canvas: &mut Canvas,
-    area: Rect,
-    run: &LiveRun,
-) {
+fn status_lines(Shown { screen, context, run }: Shown, canvas: &mut Canvas, area: Rect) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
-    let [first, second] =
-        area.layout(&Layout::vertical([Constraint::Length(1), Constraint::Length(1)]));
+    let [first, second] = in_rows(area, [Length(1), Length(1)]);
     let state = run.state();
     let style = match state {
         "finished" => theme.good,
@@ -229,7 +216,7 @@ fn status_lines(
         Span::styled(state.to_owned(), style),
     ];
     // How often something is trained may be secret, and steps would reveal it.
-    let in_secret = run.choice.as_ref().is_some_and(|choice| choice.in_secret);
+    let in_secret = run.choice.as_ref().is_some_and(|choice| choice.offer.trains_in_secret);
     if in_secret && !run.has_ended() && !context.watch.is_sealed() {
         let text = format!(" {} step {} of {}", glyphs.curator, run.step, run.total);
         parts.push(Span::styled(text, theme.curator));
@@ -241,27 +228,23 @@ fn status_lines(
         parts.push(Span::styled(format!(" · {}", elsewhere.words()), theme.muted));
     }
     if let Some(left) = run.remaining().filter(|_| !in_secret) {
-        let text = if run.step >= run.total {
-            " · the result is computed".to_owned()
-        } else {
-            format!(" · about {} left", duration(left.as_secs_f64()))
-        };
+        let about = format!(" · about {} left", duration(left.as_secs_f64()));
+        let is_done = run.step >= run.total;
+        let text = if is_done { " · the result is computed".to_owned() } else { about };
         parts.push(Span::styled(text, theme.muted));
     }
     if let Some(pace) = run.control.pace().filter(|_| !run.has_ended()) {
         parts.push(Span::styled(format!(" · pace {pace}/s"), theme.muted));
     }
-    for (on, word) in [
+    let looks = [
         (screen.viewport.frozen.is_some(), " · frozen"),
         (screen.viewport.window.is_some(), " · zoomed"),
         (screen.viewport.smoothing > 0.0, " · smoothed"),
-    ] {
-        if on {
-            parts.push(Span::styled(word, theme.warning));
-        }
-    }
+    ];
+    let looks = looks.into_iter().filter(|(holds, _)| *holds);
+    parts.extend(looks.map(|(_, word)| Span::styled(word, theme.warning)));
     canvas.paragraph(Line::from(parts), false, first);
-    let inset = Rect { x: second.x + 1, width: second.width.saturating_sub(2), ..second };
+    let inset = second.inner(Margin::new(1, 0));
     if run.choice.is_some() && !run.has_ended() {
         let Target { epsilon, delta } = run.target;
         let text = format!("ε {epsilon} at δ {delta:e} is reserved for all candidates together");
@@ -270,75 +253,59 @@ fn status_lines(
     if let Some(trained) = &run.trained {
         return canvas.render(Line::styled(trainer::spent(trained), theme.text), inset);
     }
-    let gauge = BudgetGauge::new("ε", run.spent(), run.target.epsilon, theme, glyphs);
-    canvas.render(gauge.of_run(), inset);
+    let spent = (run.spent(), run.target.epsilon);
+    canvas.render(BudgetGauge::new(GaugeOf::Run, spent, theme, glyphs), inset);
 }
 
-fn of_run(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Rect, run: &LiveRun) {
-    match &run.trained {
-        Some(trained) => trainer::charts(screen, context, canvas, area, trained),
-        None => three_charts(screen, context, canvas, area, run),
+/// The candidates of a choice, the steps of another trainer, or the charts of a run.
+fn curves(shown: Shown, canvas: &mut Canvas, area: Rect) {
+    match (&shown.run.choice, &shown.run.trained) {
+        (Some(among), _) => choice::candidates(canvas, area, shown.run, among),
+        (_, Some(trained)) => trainer::charts(shown, canvas, area, trained),
+        _ => three_charts(shown, canvas, area),
     }
 }
 
-fn three_charts(
-    screen: &RunScreen,
-    context: &Context,
-    canvas: &mut Canvas,
-    area: Rect,
-    run: &LiveRun,
-) {
+fn three_charts(shown: Shown, canvas: &mut Canvas, area: Rect) {
+    let run = shown.run;
     let [loss, gap, spend] = if area.width >= 120 {
         // The growth of ε is also visible on a narrow chart.
-        let spend = (area.width / 6).clamp(26, 36);
-        let widths = [Constraint::Fill(1), Constraint::Fill(1), Constraint::Length(spend)];
-        area.layout(&Layout::horizontal(widths))
+        in_columns(area, [Fill(1), Fill(1), Length((area.width / 6).clamp(26, 36))])
     } else {
-        let [left, right] = area.layout(&Layout::horizontal([Constraint::Fill(1); 2]));
+        let [left, right] = in_columns(area, [Fill(1); 2]);
         // In so few rows two charts would show nothing, and the gauge shows the spending.
         let spend = u16::from(area.height >= LEAST_FOR_THREE);
-        let rows = [Constraint::Fill(1), Constraint::Fill(spend)];
-        let [above, below] = right.layout(&Layout::vertical(rows));
+        let [above, below] = in_rows(right, [Fill(1), Fill(spend)]);
         [left, above, below]
     };
     // A few bars need few rows; ε gets the others.
     let corrected = run.curves.contains_key(&CORRECTIONS[0].0);
     let [gap, spend] = if corrected && area.width >= 120 {
-        let right = gap.union(spend);
-        let rows = [Constraint::Length(CORRECTIONS.len() as u16 + 2), Constraint::Fill(1)];
-        right.layout(&Layout::vertical(rows))
+        in_rows(gap.union(spend), [Length(CORRECTIONS.len() as u16 + 2), Fill(1)])
     } else {
         [gap, spend]
     };
     // The objective and the errors have different units: a chart for both would
     // flatten one of them.
-    let log = screen.viewport.log;
     let share = methods::task_of(&run.method) == Some(Task::Classification);
     let errors = ChartContent {
         title: if share { "wrong answers on the hold-out" } else { "error on held-out records" },
         series: &[(Series::PublicError, "public"), (Series::PrivateError, "private")],
-        log,
         share,
         large: true,
     };
-    let objective = ChartContent {
-        title: "objective",
-        series: &[(Series::Objective, "released"), (Series::ExactObjective, "exact")],
-        log,
-        share: false,
-        large: false,
-    };
-    let losses = ChartContent {
-        title: "loss on training records",
-        series: &[
+    let objective = ChartContent::new(
+        "objective",
+        &[(Series::Objective, "released"), (Series::ExactObjective, "exact")],
+    );
+    let losses = ChartContent::new(
+        "loss on training records",
+        &[
             (Series::PublicLoss, "public"),
             (Series::PrivateLoss, "private"),
             (Series::HoldoutLoss, "held out"),
         ],
-        log,
-        share: false,
-        large: false,
-    };
+    );
     let has = |figure: &ChartContent| {
         figure.series.iter().any(|(series, _)| run.curves.contains_key(series))
     };
@@ -346,31 +313,26 @@ fn three_charts(
     let objective = if has(&losses) && !has(&objective) { losses } else { objective };
     let has_errors = has(&errors);
     if loss.height >= 14 && has_errors {
-        let [above, below] = loss.layout(&Layout::vertical([Constraint::Fill(1); 2]));
-        chart(screen, context, canvas, above, run, &errors);
-        chart(screen, context, canvas, below, run, &objective);
+        let [above, below] = in_rows(loss, [Fill(1); 2]);
+        chart(shown, canvas, above, &errors);
+        chart(shown, canvas, below, &objective);
     } else {
-        chart(screen, context, canvas, loss, run, if has_errors { &errors } else { &objective });
+        chart(shown, canvas, loss, if has_errors { &errors } else { &objective });
     }
+    spend_chart(shown, canvas, spend);
     if corrected {
-        corrections(screen, context, canvas, gap, run);
-        spend_chart(screen, canvas, spend, run);
-        return;
+        return corrections(shown, canvas, gap);
     }
-    let gaps = ChartContent {
-        title: "stationarity gap",
-        series: &[
+    let gaps = ChartContent::new(
+        "stationarity gap",
+        &[
             (Series::StationarityGap, "noisy"),
             (Series::ExactStationarityGap, "exact"),
             (Series::GradientMedian, "median record"),
             (Series::GradientTail, "90 % of records"),
         ],
-        log: true,
-        share: false,
-        large: false,
-    };
-    chart(screen, context, canvas, gap, run, &gaps);
-    spend_chart(screen, canvas, spend, run);
+    );
+    chart(shown, canvas, gap, &gaps);
 }
 
 /// The parts of a correction, with short names.
@@ -384,13 +346,7 @@ const CORRECTIONS: [(Series, &str); 6] = [
 ];
 
 /// The contribution of each part of the correction after the last round, as bars.
-fn corrections(
-    screen: &RunScreen,
-    context: &Context,
-    canvas: &mut Canvas,
-    area: Rect,
-    run: &LiveRun,
-) {
+fn corrections(Shown { screen, context, run }: Shown, canvas: &mut Canvas, area: Rect) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let inner = canvas.boxed(area, "size of each correction");
     let last = |series: Series| {
@@ -402,12 +358,12 @@ fn corrections(
         CORRECTIONS.iter().filter_map(|(series, name)| Some((*name, last(*series)?))).collect();
     let full = sizes.iter().fold(0.0, |most: f64, (_, size)| most.max(*size));
     let width = inner.width.saturating_sub(25);
-    let style = (theme.series(0), theme.muted, theme.muted);
+    let styles = [theme.series(0), theme.muted, theme.muted];
     let line = |(name, size): &(&'static str, f64)| {
         let bar =
             Whiskers { mean: *size, deviation: 0.0, full: full.max(1e-300), marks: [None; 2] };
         let mut parts = vec![Span::styled(format!(" {name:<13}"), theme.text)];
-        parts.extend(bar.spans(width, glyphs, style));
+        parts.extend(bar.spans(width, glyphs, styles));
         parts.push(Span::styled(format!(" {}", compact(*size)), theme.muted));
         Line::from(parts)
     };
@@ -419,39 +375,40 @@ struct ChartContent<'a> {
     title: &'a str,
     /// The series, each with its short name in the legend.
     series: &'a [(Series, &'static str)],
-    log: bool,
     /// Whether its numbers are shares, shown in percent.
     share: bool,
     /// Whether its current value is shown large.
     large: bool,
 }
 
-fn chart(
-    screen: &RunScreen,
-    context: &Context,
-    canvas: &mut Canvas,
-    area: Rect,
-    run: &LiveRun,
-    figure: &ChartContent,
-) {
+impl<'a> ChartContent<'a> {
+    fn new(title: &'a str, series: &'a [(Series, &'static str)]) -> Self {
+        Self { title, series, share: false, large: false }
+    }
+}
+
+fn chart(shown: Shown, canvas: &mut Canvas, area: Rect, figure: &ChartContent) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
-    let ChartContent { title, series, log, share, large } = *figure;
-    let viewport = &screen.viewport;
+    let ChartContent { title, series, share, large } = *figure;
+    let Shown { context, run, .. } = shown;
+    let viewport = &shown.screen.viewport;
+    let log = viewport.log || series.iter().any(|(series, _)| always_log(*series));
     let views = series.iter().enumerate().filter_map(|(slot, (series, name))| {
         let curve = run.curves.get(series)?;
         let points = until(curve.points(&context.watch)?.shown(), viewport.frozen);
-        let style = theme.series(slot);
-        Some(SeriesView { name, style, curator: curve.is_exact(), points, slot })
+        Some(((*name, slot), curve.is_exact(), points))
     });
     let views: Vec<_> = views.collect();
     let sealed = context.watch.is_sealed() && views.len() < series.len();
     let title = if sealed { format!("{title} · sealed") } else { title.to_owned() };
-    let chart = Chart::new(&title, theme, glyphs).log(log).percent(share).x_axis("step", true);
+    let chart = Chart::new(&title, theme, glyphs).log(log).percent(share);
     let chart = chart.window(viewport.window).cursor(viewport.cursor);
     // The private error matters most; if it cannot be seen, the public one is shown.
-    let now = views.iter().rev().find_map(|view| Some((view, view.points.iter().last()?)));
-    let now = now.map(|(view, (_, value))| (view.name, view.curator, *value));
-    let chart = views.into_iter().fold(chart, Chart::series);
+    let value = |points: &TrackView| points.iter().last().map(|(_, value)| *value);
+    let mut latest_first = views.iter().rev();
+    let now = latest_first.find_map(|((name, _), exact, it)| Some((*name, *exact, value(it)?)));
+    let chart =
+        views.iter().fold(chart, |it, (name, exact, points)| it.curve(*name, *exact, *points));
     let mut inner = canvas.pane(area, &chart.heading(), CHARTS);
     if let Some((name, exact, value)) = now.filter(|_| large && inner.height >= LEAST_LARGE) {
         let sign = if exact { format!(" {}", glyphs.curator) } else { String::new() };
@@ -467,24 +424,21 @@ const LEAST_LARGE: u16 = 15;
 
 /// Draws a large number at the top of an area; returns the rest of the area.
 fn below_large(canvas: &mut Canvas, area: Rect, number: &str, about: &str, style: Style) -> Rect {
-    let rows = [Constraint::Length(large::ROWS + 1), Constraint::Fill(1)];
-    let [top, rest] = area.layout(&Layout::vertical(rows));
+    let rows = [Length(large::ROWS + 1), Fill(1)];
+    let [top, rest] = in_rows(area, rows);
     canvas.large(top, number, about, style);
     rest
 }
 
-fn spend_chart(screen: &RunScreen, canvas: &mut Canvas, area: Rect, run: &LiveRun) {
+fn spend_chart(Shown { screen, run, .. }: Shown, canvas: &mut Canvas, area: Rect) {
     if area.is_empty() {
         return;
     }
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let points = until(run.epsilon.view(), screen.viewport.frozen);
-    let style = theme.series(2);
-    let spent = SeriesView { name: "spent", style, curator: false, points, slot: 2 };
     let title = format!("ε spent at δ {:e}", run.target.delta);
     let chart = Chart::new(&title, theme, glyphs)
-        .x_axis("step", true)
-        .series(spent)
+        .curve(("spent", 2), false, points)
         .reference(run.target.epsilon, "granted")
         .window(screen.viewport.window)
         .cursor(screen.viewport.cursor);
@@ -500,27 +454,17 @@ fn until(points: TrackView<'_>, last: Option<f64>) -> TrackView<'_> {
     last.map_or(points, |last| points.until(last))
 }
 
-fn event_log(
-    screen: &RunScreen,
-    context: &Context,
-    canvas: &mut Canvas,
-    area: Rect,
-    run: &LiveRun,
-) {
+fn event_log(Shown { screen, context, run }: Shown, canvas: &mut Canvas, area: Rect) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     if area.height == 0 {
         return;
     }
-    let focused = canvas.has_focus(LOG);
-    let (area, titled) = if area.height >= 5 {
-        (canvas.pane(area, &context.filtered_title("Events"), LOG), true)
-    } else {
-        (area, false)
-    };
+    let titled = area.height >= 5;
+    let area =
+        if titled { canvas.pane(area, &context.filtered_title("Events"), LOG) } else { area };
     let visible = screen.visible_log(context);
     if visible.is_empty() {
-        canvas.empty(area, &["No event passes the filter; Esc clears it."]);
-        return;
+        return canvas.empty(area, &["No event passes the filter; Esc clears it."]);
     }
     let last = visible.len() - 1;
     let line = screen.line.and_then(|line| visible.iter().position(|it| *it == line));
@@ -528,16 +472,14 @@ fn event_log(
     let row = |place: usize| {
         let logged = &run.log[visible[place]];
         let text = logged.text(&context.watch).replace('\n', " ");
-        let line = match logged {
+        vec![match logged {
             Logged::Said(_) => Line::styled(format!(" {text}"), theme.muted),
             Logged::Exact(_) => Line::styled(format!(" {} {text}", glyphs.curator), theme.curator),
-        };
-        vec![line]
+        }]
     };
-    let columns = (Vec::new(), vec![Constraint::Fill(1)]);
-    if focused && titled {
-        canvas.list(area, columns, (LOG, visible.len(), Some(at)), row);
-        return;
+    let columns = (Vec::new(), vec![Fill(1)]);
+    if titled && canvas.has_focus(LOG) {
+        return canvas.list(area, columns, (LOG, visible.len(), Some(at)), row);
     }
     // Without the focus the newest lines are shown, and none is selected.
     let first = visible.len().saturating_sub(usize::from(area.height));
@@ -546,50 +488,39 @@ fn event_log(
     canvas.hits.lists.push(ListHit { area, first, pane: LOG, selected: None });
 }
 
-/// A column of the result: one cell for each of the three models.
+/// A column of the result: its title, and one cell for each of the three models.
 struct OutcomeColumn {
-    title: String,
     width: usize,
     style: Style,
-    cells: [String; 3],
+    cells: [String; 4],
 }
 
 /// The width of the names of the models.
 const NAMES: usize = 27;
 
-impl OutcomeColumn {
-    fn new(title: &str, width: usize, style: Style, cells: [String; 3]) -> Self {
-        Self { title: title.to_owned(), width, style, cells }
-    }
-}
-
 /// Columns for the further scores of the first model.
 fn further_columns(
     mark: &str,
     style: Style,
-    scores: &[Option<FurtherScores>; 3],
+    scores: [Option<FurtherScores>; 3],
 ) -> Vec<OutcomeColumn> {
-    let of_each = [0, 1, 2].map(|row| scores[row].map(|it| it.rows()).unwrap_or_default());
+    let of_each = scores.map(|scores| scores.map(|it| it.rows()).unwrap_or_default());
     let column = |place: usize| {
+        let cell = |row: usize| of_each[row].get(place).map(|(_, value)| format!("{value}{mark}"));
         let title = format!("{}{mark}", of_each[0][place].0);
-        let cells = [0, 1, 2].map(|row| {
-            let told = of_each[row].get(place).map(|(_, value)| format!("{value}{mark}"));
-            told.unwrap_or_else(|| "–".to_owned())
-        });
-        let widest = cells.iter().chain([&title]).map(|text| text.chars().count()).max();
-        OutcomeColumn { width: widest.unwrap_or(0), title, style, cells }
+        let [own, public, private] = [0, 1, 2].map(|row| cell(row).unwrap_or_else(none));
+        let cells = [title, own, public, private];
+        OutcomeColumn { width: usize::from(longest(&cells)), style, cells }
     };
     (0..of_each[0].len()).map(column).collect()
 }
 
+fn none() -> String {
+    "–".to_owned()
+}
+
 /// The result: the three models side by side, and the guarantee.
-fn outcome(
-    context: &Context,
-    canvas: &mut Canvas,
-    area: Rect,
-    summary: &Summary,
-    without_table: bool,
-) {
+fn outcome(context: &Context, canvas: &mut Canvas, area: Rect, summary: &Summary, short: bool) {
     let theme = canvas.theme;
     let scores = &summary.scores;
     let errors = scores.exact(&context.watch);
@@ -597,33 +528,29 @@ fn outcome(
     if let Some(trouble) = &summary.trouble {
         lines.push(Line::styled(format!(" {}", one_line(trouble)), theme.error));
     }
-    let error = match scores.task {
-        Some(Task::Classification) => "wrong answers",
-        _ => "error",
-    };
     let private = |score: Option<f64>| match (score, &errors) {
         (Some(score), Some(errors)) => format!("{} ◆", errors.told(score)),
-        _ => "–".to_owned(),
+        _ => none(),
     };
     let public = |score: Option<Measured>| match (scores.task, score.map(|it| it.error)) {
-        (_, None) => "–".to_owned(),
+        (_, None) => none(),
         (Some(Task::Classification), Some(share)) => percent(share),
         (_, Some(score)) => compact(score),
     };
-    let own = format!("this model (ε {})", round_up(summary.guarantee.epsilon, 2));
+    let exact = [
+        errors.map(|it| it.model),
+        errors.and_then(|it| it.public_alone),
+        errors.and_then(|it| it.no_privacy),
+    ];
     let open = [scores.model_on_public, scores.source_only_on_public, None];
+    let column = |width, style, title: &str, [own, public, private]: [String; 3]| OutcomeColumn {
+        width,
+        style,
+        cells: [title.to_owned(), own, public, private],
+    };
     let mut columns = vec![
-        OutcomeColumn::new(
-            "private hold-out",
-            24,
-            theme.curator,
-            [
-                private(errors.map(|it| it.model)),
-                private(errors.and_then(|it| it.public_alone)),
-                private(errors.and_then(|it| it.no_privacy)),
-            ],
-        ),
-        OutcomeColumn::new("public hold-out (may rise)", 26, theme.text, open.map(public)),
+        column(24, theme.curator, "private hold-out", exact.map(private)),
+        column(26, theme.text, "public hold-out (may rise)", open.map(public)),
     ];
     // Further scores get columns if they fit.
     let fits = |columns: &[OutcomeColumn], more: &[OutcomeColumn]| {
@@ -632,33 +559,30 @@ fn outcome(
     };
     if let Some(further) = errors.and_then(|it| it.further) {
         let scores = [Some(further.model), further.public_alone, further.no_privacy];
-        let more = further_columns(" ◆", theme.curator, &scores);
+        let more = further_columns(" ◆", theme.curator, scores);
         if fits(&columns, &more) {
             columns.splice(1..1, more);
         }
     }
-    let open = open.map(|score| score.map(|it| it.further));
-    let more = further_columns("", theme.text, &open);
+    let more = further_columns("", theme.text, open.map(|score| score.map(|it| it.further)));
     if fits(&columns, &more) {
         columns.extend(more);
     }
-    let cells = |name: &str, cell: &dyn Fn(&OutcomeColumn) -> (String, Style)| {
-        let mut spans = vec![Span::styled(format!(" {name:<25} "), theme.text)];
-        spans.extend(columns.iter().map(|column| {
-            let (text, style) = cell(column);
-            Span::styled(format!("{text:<width$} ", width = column.width), style)
-        }));
-        Line::from(spans)
+    let is_share = scores.task == Some(Task::Classification);
+    let error = if is_share { "wrong answers" } else { "error" };
+    let own = format!("this model (ε {})", round_up(summary.guarantee.epsilon, 2));
+    let names = [error, &own, "public data only", "private data, no privacy"];
+    let row = |(row, name): (usize, &str)| {
+        let style = |own| if row == 0 { theme.muted } else { own };
+        let cell = |column: &OutcomeColumn| {
+            let text = format!("{:<width$} ", column.cells[row], width = column.width);
+            Span::styled(text, style(column.style))
+        };
+        let name = Span::styled(format!(" {name:<25} "), style(theme.text));
+        std::iter::once(name).chain(columns.iter().map(cell)).collect::<Line>()
     };
-    let mut heading = cells(error, &|column| (column.title.clone(), theme.muted));
-    heading.spans[0].style = theme.muted;
-    let mut table = vec![heading];
-    let names = [own.as_str(), "public data only", "private data, no privacy"];
-    for (row, name) in names.into_iter().enumerate() {
-        table.push(cells(name, &|column| (column.cells[row].clone(), column.style)));
-    }
-    if !without_table {
-        lines.extend(table);
+    if !short {
+        lines.extend(names.into_iter().enumerate().map(row));
     }
     let peeked = match (summary.peeked, area.width) {
         (false, _) => " · sealed",

@@ -3,8 +3,8 @@
 //! A point is (x, y) with x ascending. A y that is not finite is a *gap*: no curve goes through it
 //! and it widens no range.
 
-use super::smoothing::PlotPoint;
-use super::track::TrackView;
+use crate::smoothing::PlotPoint;
+use crate::track::TrackView;
 
 /// The measured point whose x is closest to `x` (the earlier of two equally close ones); gaps are
 /// skipped.

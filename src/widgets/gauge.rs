@@ -5,8 +5,8 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::widgets::Widget;
 
-use super::{number, width, write};
 use crate::theme::{Glyphs, Theme};
+use crate::{number, width, write};
 
 /// From this share on a budget is called nearly spent.
 const NEARLY: f64 = 0.9;
@@ -22,17 +22,16 @@ const LONGEST_BAR: u16 = 60;
 /// promises too much.
 #[derive(Debug, Clone, Copy)]
 pub struct BudgetGauge<'a> {
-    label: &'a str,
+    of: GaugeOf,
     spent: f64,
     budget: f64,
-    of: Of,
     theme: &'a Theme,
     glyphs: &'a Glyphs,
 }
 
-/// Whose spending it is.
+/// The account, the run or the plan whose spending a gauge shows.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Of {
+pub enum GaugeOf {
     Account,
     /// A run, which normally uses all of its grant.
     Run,
@@ -54,23 +53,12 @@ enum GaugeState {
 
 impl<'a> BudgetGauge<'a> {
     pub fn new(
-        label: &'a str,
-        spent: f64,
-        budget: f64,
+        of: GaugeOf,
+        (spent, budget): (f64, f64),
         theme: &'a Theme,
         glyphs: &'a Glyphs,
     ) -> Self {
-        Self { label, spent, budget, of: Of::Account, theme, glyphs }
-    }
-
-    /// The spending of a run from its own grant, which it is meant to use up.
-    pub fn of_run(self) -> Self {
-        Self { of: Of::Run, ..self }
-    }
-
-    /// The spending including the shown plan.
-    pub fn with_plan(self) -> Self {
-        Self { of: Of::Plan, ..self }
+        Self { of, spent, budget, theme, glyphs }
     }
 
     fn state(&self) -> GaugeState {
@@ -90,53 +78,51 @@ impl<'a> BudgetGauge<'a> {
     }
 
     fn numbers(&self, state: GaugeState) -> String {
-        let spent = if self.spent < 0.0 { 0.0 } else { self.spent };
-        let spent = number::compact_up(spent);
+        let spent = number::compact_up(if self.spent < 0.0 { 0.0 } else { self.spent });
         match state {
-            GaugeState::Unlimited => format!("{} {spent}, no budget set", self.label),
-            _ => format!("{} {spent} of {}", self.label, number::compact_down(self.budget)),
+            GaugeState::Unlimited => format!("ε {spent}, no budget set"),
+            _ => format!("ε {spent} of {}", number::compact_down(self.budget)),
         }
     }
 
     /// The verdict in words, from the longest form to the shortest.
     fn verdicts(&self, state: GaugeState) -> Vec<String> {
-        if let (Of::Run, GaugeState::Within(share)) = (self.of, state)
-            && share > ALL
-        {
-            let budget = number::compact_down(self.budget);
-            let whole = format!("all of this run's {} {budget} is used", self.label);
-            return vec![whole, "all of it is used".into(), "all".into()];
-        }
-        if let (Of::Plan, GaugeState::Within(share)) = (self.of, state)
-            && share > FULL
-        {
-            return vec!["all of it, with this run".into(), "all of it".into(), "all".into()];
-        }
-        if matches!(state, GaugeState::Within(share) if share > FULL) {
-            return vec!["used up".into(), "full".into()];
-        }
         // The tolerance keeps 0.16 · 100 = 16.000000000000004 from becoming 17 %.
         let percent = |share: f64| (share * 100.0 - 1e-9).ceil().max(0.0) + 0.0;
-        match state {
-            GaugeState::Within(share) if share >= NEARLY && self.of == Of::Account => {
-                vec![format!("{} % nearly spent", percent(share)), format!("{} %", percent(share))]
+        let words = |words: &[&str]| words.iter().map(|it| (*it).to_owned()).collect();
+        match (self.of, state) {
+            (GaugeOf::Run, GaugeState::Within(share)) if share > ALL => {
+                let budget = number::compact_down(self.budget);
+                let whole = format!("all of this run's ε {budget} is used");
+                words(&[&whole, "all of it is used", "all"])
             }
-            GaugeState::Within(share) => vec![format!("{} %", percent(share))],
-            GaugeState::Over(share) if share < 100.0 => vec![
-                format!("{} % over budget", percent(share - 1.0)),
-                "over budget".into(),
-                "over".into(),
-            ],
-            GaugeState::Over(_) => vec!["over budget".into(), "over".into()],
-            GaugeState::Unlimited => vec![],
-            GaugeState::Unknown => vec!["unknown".into(), "?".into()],
+            (GaugeOf::Plan, GaugeState::Within(share)) if share > FULL => {
+                words(&["all of it, with this run", "all of it", "all"])
+            }
+            (_, GaugeState::Within(share)) if share > FULL => words(&["used up", "full"]),
+            (of, GaugeState::Within(share)) => {
+                let percent = format!("{} %", percent(share));
+                let nearly = of == GaugeOf::Account && share >= NEARLY;
+                nearly
+                    .then(|| format!("{percent} nearly spent"))
+                    .into_iter()
+                    .chain([percent])
+                    .collect()
+            }
+            (_, GaugeState::Over(share)) if share < 100.0 => {
+                let over = format!("{} % over budget", percent(share - 1.0));
+                words(&[&over, "over budget", "over"])
+            }
+            (_, GaugeState::Over(_)) => words(&["over budget", "over"]),
+            (_, GaugeState::Unlimited) => Vec::new(),
+            (_, GaugeState::Unknown) => words(&["unknown", "?"]),
         }
     }
 
     fn style(&self, state: GaugeState) -> Style {
         match state {
             GaugeState::Over(_) | GaugeState::Unknown => self.theme.error,
-            GaugeState::Within(share) if share >= NEARLY && self.of == Of::Account => {
+            GaugeState::Within(share) if share >= NEARLY && self.of == GaugeOf::Account => {
                 self.theme.warning
             }
             GaugeState::Within(_) | GaugeState::Unlimited => self.theme.good,
@@ -171,11 +157,9 @@ impl Widget for BudgetGauge<'_> {
                 GaugeState::Unlimited | GaugeState::Unknown => 0,
             };
             for column in 0..bar {
-                let (glyph, style) = if column < filled {
-                    (self.glyphs.bar_full, style)
-                } else {
-                    (self.glyphs.bar_empty, self.theme.muted)
-                };
+                let full = (self.glyphs.bar_full, style);
+                let (glyph, style) =
+                    if column < filled { full } else { (self.glyphs.bar_empty, self.theme.muted) };
                 write(buffer, area, x + column, area.y, glyph, style);
             }
             x += bar + 1;
@@ -203,11 +187,13 @@ mod tests {
     use ratatui::buffer::Cell;
 
     use super::*;
+    use crate::theme::Depth;
 
     fn drawn(spent: f64, budget: f64, columns: u16, glyphs: &Glyphs) -> String {
         let theme = Theme::monochrome();
         let mut buffer = Buffer::empty(Rect::new(0, 0, columns, 1));
-        BudgetGauge::new("ε", spent, budget, &theme, glyphs).render(buffer.area, &mut buffer);
+        BudgetGauge::new(GaugeOf::Account, (spent, budget), &theme, glyphs)
+            .render(buffer.area, &mut buffer);
         buffer.content.iter().map(Cell::symbol).collect::<String>().trim_end().to_owned()
     }
 
@@ -237,11 +223,11 @@ mod tests {
     fn all_of_a_grant_and_a_plan_that_takes_the_rest_are_no_alarm() {
         let (theme, glyphs) = (Theme::monochrome(), Glyphs::unicode());
         let mut buffer = Buffer::empty(Rect::new(0, 0, 40, 1));
-        let gauge = BudgetGauge::new("ε", 1.0, 1.0, &theme, &glyphs);
-        for (gauge, words) in [
-            (gauge.of_run(), "all of this run's ε 1 is used"),
-            (gauge.with_plan(), "all of it, with this run"),
+        for (of, words) in [
+            (GaugeOf::Run, "all of this run's ε 1 is used"),
+            (GaugeOf::Plan, "all of it, with this run"),
         ] {
+            let gauge = BudgetGauge::new(of, (1.0, 1.0), &theme, &glyphs);
             assert_eq!(gauge.style(gauge.state()), theme.good);
             gauge.render(buffer.area, &mut buffer);
             let text: String = buffer.content.iter().map(Cell::symbol).collect();
@@ -270,7 +256,8 @@ mod tests {
         let theme = Theme::truecolor();
         let glyphs = Glyphs::unicode();
         let mut buffer = Buffer::empty(Rect::new(0, 0, 40, 1));
-        BudgetGauge::new("ε", 9.1, 8.0, &theme, &glyphs).render(buffer.area, &mut buffer);
+        BudgetGauge::new(GaugeOf::Account, (9.1, 8.0), &theme, &glyphs)
+            .render(buffer.area, &mut buffer);
         assert_eq!(Some(buffer[(12, 0)].fg), theme.error.fg);
         assert_eq!(Some(buffer[(39, 0)].fg), theme.error.fg);
     }
@@ -284,8 +271,9 @@ mod tests {
             let frame = Rect::new(0, 0, 50, 5);
             let mut buffer = Buffer::filled(frame, Cell::new("~"));
             let area = Rect::new(x, y, columns, rows);
-            let theme = Theme::ansi16();
-            BudgetGauge::new("ε", spent, budget, &theme, &Glyphs::unicode()).render(area, &mut buffer);
+            let (theme, glyphs) = (Theme::built_in("dark", Depth::Sixteen), Glyphs::unicode());
+            BudgetGauge::new(GaugeOf::Account, (spent, budget), &theme, &glyphs)
+                .render(area, &mut buffer);
             for position in frame.positions().filter(|position| !area.contains(*position)) {
                 prop_assert_eq!(buffer[position].symbol(), "~");
             }

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use ratatui::buffer::Cell;
 use ratatui::style::Color;
 
-use super::super::smoothing::PlotPoint;
 use super::*;
+use crate::smoothing::PlotPoint;
 
 fn steps(count: usize, f: impl Fn(f64) -> f64) -> Vec<PlotPoint> {
     (0..count).map(|i| (i as f64, f(i as f64))).collect()

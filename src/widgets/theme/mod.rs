@@ -144,14 +144,6 @@ impl Theme {
         Self::built_in(BUILT_IN[0].0, Depth::True)
     }
 
-    pub fn ansi256() -> Self {
-        Self::built_in(BUILT_IN[0].0, Depth::Cube)
-    }
-
-    pub fn ansi16() -> Self {
-        Self::built_in(BUILT_IN[0].0, Depth::Sixteen)
-    }
-
     /// A theme inside the program; no colours if there is none with that name.
     pub fn built_in(name: &str, depth: Depth) -> Self {
         let found = BUILT_IN.iter().find(|(known, _)| *known == name);
@@ -257,24 +249,6 @@ impl Theme {
     pub fn series(&self, index: usize) -> Style {
         self.series[index % SERIES]
     }
-
-    /// Every role with its name, for documentation and tests.
-    pub fn roles(&self) -> Vec<(&'static str, Style)> {
-        let mut roles = vec![
-            ("text", self.text),
-            ("muted", self.muted),
-            ("accent", self.accent),
-            ("border", self.border),
-            ("border_focused", self.border_focused),
-            ("selection", self.selection),
-            ("warning", self.warning),
-            ("error", self.error),
-            ("good", self.good),
-            ("curator", self.curator),
-        ];
-        roles.extend(self.series.map(|style| ("series", style)));
-        roles
-    }
 }
 
 /// The index of the nearest colour in the cube (16–231) or grey ramp (232–255).
@@ -303,6 +277,32 @@ pub(crate) fn indexed_rgb(index: u8) -> (u8, u8, u8) {
 mod tests {
     use super::*;
 
+    fn ansi256() -> Theme {
+        Theme::built_in("dark", Depth::Cube)
+    }
+
+    fn ansi16() -> Theme {
+        Theme::built_in("dark", Depth::Sixteen)
+    }
+
+    /// Every role with its name.
+    fn roles(theme: &Theme) -> Vec<(&'static str, Style)> {
+        let mut roles = vec![
+            ("text", theme.text),
+            ("muted", theme.muted),
+            ("accent", theme.accent),
+            ("border", theme.border),
+            ("border_focused", theme.border_focused),
+            ("selection", theme.selection),
+            ("warning", theme.warning),
+            ("error", theme.error),
+            ("good", theme.good),
+            ("curator", theme.curator),
+        ];
+        roles.extend(theme.series.map(|style| ("series", style)));
+        roles
+    }
+
     fn colored(style: Style) -> bool {
         [style.fg, style.bg, style.underline_color]
             .into_iter()
@@ -312,18 +312,18 @@ mod tests {
 
     #[test]
     fn the_monochrome_theme_names_no_colour_in_any_role() {
-        for (name, style) in Theme::monochrome().roles() {
+        for (name, style) in roles(&Theme::monochrome()) {
             assert!(!colored(style), "{name} asks for a colour: {style:?}");
         }
         // …while the same check does find the colours of the other themes.
-        for theme in [Theme::truecolor(), Theme::ansi256(), Theme::ansi16()] {
-            assert!(theme.roles().into_iter().filter(|(_, style)| colored(*style)).count() > 10);
+        for theme in [Theme::truecolor(), ansi256(), ansi16()] {
+            assert!(roles(&theme).into_iter().filter(|(_, style)| colored(*style)).count() > 10);
         }
     }
 
     #[test]
     fn a_selection_is_reversed_in_every_theme() {
-        for theme in [Theme::truecolor(), Theme::ansi256(), Theme::ansi16(), Theme::monochrome()] {
+        for theme in [Theme::truecolor(), ansi256(), ansi16(), Theme::monochrome()] {
             assert!(theme.selection.add_modifier.contains(Modifier::REVERSED));
         }
     }
@@ -360,7 +360,7 @@ mod tests {
                 (ThemeBackground::Dark, "high-contrast") => ((0, 0, 0), 7.0),
                 (ThemeBackground::Dark, _) => ((0, 0, 0), 3.5),
             };
-            for (role, style) in theme.roles() {
+            for (role, style) in roles(&theme) {
                 let Some(color) = style.fg else { continue };
                 let found = contrast(color, ground);
                 assert!(found >= least, "{name}: {role} stands at {found:.2} : 1");
@@ -374,7 +374,7 @@ mod tests {
 
     #[test]
     fn themes_follow_each_other_in_the_same_depth_and_no_colour_stays_none() {
-        let dark = Theme::ansi256();
+        let dark = ansi256();
         let light = dark.next();
         assert_eq!((light.name.as_str(), light.tone), ("light", ThemeBackground::Light));
         assert_eq!(light.next().next(), dark);
@@ -394,7 +394,7 @@ mod tests {
 
     #[test]
     fn series_colours_differ_from_each_other_and_from_the_curators() {
-        for theme in [Theme::truecolor(), Theme::ansi256(), Theme::ansi16()] {
+        for theme in [Theme::truecolor(), ansi256(), ansi16()] {
             for (i, style) in theme.series.iter().enumerate() {
                 assert_ne!(style.fg, theme.curator.fg);
                 assert!(theme.series[..i].iter().all(|other| other.fg != style.fg));

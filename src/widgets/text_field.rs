@@ -7,8 +7,8 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::Span;
 use ratatui::widgets::Widget;
 
-use super::write;
 use crate::theme::{Glyphs, Theme};
+use crate::write;
 
 /// The text of a field and the position of its cursor.
 ///

@@ -1,13 +1,28 @@
 //! The parts of screens. Each widget draws given values into a buffer: no files, no clock, no
 //! terminal, no state of its own.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`chart`] | a chart of several curves |
+//! | [`series`], [`smoothing`], [`track`] | the points of curves: columns, averages, curves that grow |
+//! | [`viewport`] | axis, window and cursor of the charts of a screen |
+//! | [`gauge`], [`whiskers`], [`large`] | a budget on a line, bars in a line of text, large numbers |
+//! | [`text_field`] | a line of text that can be edited |
+//! | [`theme`] | colours by role, symbols by meaning |
+//! | [`screenshot`] | a screen as an SVG picture |
+
+use halflight_base::error;
+use halflight_plot as plot;
 
 pub mod chart;
 mod dots;
 pub mod gauge;
 pub mod large;
+pub mod screenshot;
 pub mod series;
 pub mod smoothing;
 pub mod text_field;
+pub mod theme;
 pub mod track;
 pub mod viewport;
 pub mod whiskers;

@@ -16,13 +16,9 @@ pub struct Whiskers {
 }
 
 impl Whiskers {
-    /// The bar in `width` cells.
-    pub fn spans(
-        &self,
-        width: u16,
-        glyphs: &Glyphs,
-        (bar, whisker, mark): (Style, Style, Style),
-    ) -> Vec<Span<'static>> {
+    /// The bar in `width` cells, with the styles of bar, whisker and marks.
+    pub fn spans(&self, width: u16, glyphs: &Glyphs, styles: [Style; 3]) -> Vec<Span<'static>> {
+        let [bar, whisker, mark] = styles;
         let cells = f64::from(width.max(1));
         let place = |value: f64| (value / self.full * cells).floor().clamp(0.0, cells - 1.0);
         let marked = self.marks.map(|value| value.filter(|value| value.is_finite()).map(place));
@@ -48,8 +44,11 @@ mod tests {
     use super::*;
 
     fn drawn(whiskers: Whiskers, glyphs: &Glyphs) -> String {
-        let style = (Style::new(), Style::new(), Style::new());
-        whiskers.spans(10, glyphs, style).iter().map(|span| span.content.clone()).collect()
+        whiskers
+            .spans(10, glyphs, [Style::new(); 3])
+            .iter()
+            .map(|span| span.content.clone())
+            .collect()
     }
 
     #[test]

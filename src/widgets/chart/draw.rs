@@ -5,15 +5,23 @@ use ratatui::layout::Rect;
 use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
-use super::super::dots::{Dots, Ink, Owner};
-use super::super::series::{Bin, nearest};
-use super::super::{put, shortened, width, write};
 use super::{Chart, FittedCurves, Layout, Reference, SeriesView};
+use crate::dots::{Dots, Ink, Owner};
 use crate::plot::axis::Axis;
 use crate::plot::number::{compact, percent};
+use crate::series::{Bin, nearest};
+use crate::{put, shortened, width, write};
 
 /// The least useful number of letters of a name.
 const LEGIBLE: u16 = 8;
+
+/// The curves in their plot.
+#[derive(Clone, Copy)]
+struct Drawn<'a> {
+    plot: Rect,
+    figure: &'a FittedCurves,
+    dots: &'a Dots,
+}
 
 impl Chart<'_> {
     /// The text of the title line, for the border of a box around the chart.
@@ -61,13 +69,10 @@ impl Chart<'_> {
     pub(super) fn draw_legend(&self, layout: &Layout, buffer: &mut Buffer) {
         let Some(row) = layout.legend else { return };
         let room = Rect { y: row, height: 1, ..layout.area };
-        let readings: Vec<String> = self
-            .series
-            .iter()
-            .map(|series| self.glyphs.spell(&self.reading(series)).into_owned())
-            .collect();
-        let names: Vec<_> =
-            self.series.iter().map(|series| self.glyphs.spell(series.name)).collect();
+        let spelt = |text: &str| self.glyphs.spell(text).into_owned();
+        let series = || self.series.iter();
+        let readings: Vec<String> = series().map(|it| spelt(&self.reading(it))).collect();
+        let names: Vec<String> = series().map(|it| spelt(it.name)).collect();
         // Numbers and markers are not cut; if space is short, names shrink. If too little would be
         // left of them, the numbers are dropped, because the cursor can show them.
         let longest = names.iter().map(|name| width(name)).max().unwrap_or(0);
@@ -114,12 +119,8 @@ impl Chart<'_> {
         write(buffer, plot, x, plot.y + plot.height / 2, &message, self.theme.muted);
     }
 
-    pub(super) fn draw_axes(
-        &self,
-        layout: &Layout,
-        figure: Option<&FittedCurves>,
-        buffer: &mut Buffer,
-    ) {
+    pub(super) fn draw_axes(&self, layout: &Layout, buffer: &mut Buffer) {
+        let figure = layout.figure.as_ref();
         let (plot, border) = (layout.plot, self.theme.border);
         if layout.gutter > 0 {
             let axis = plot.x - 1;
@@ -214,22 +215,17 @@ impl Chart<'_> {
                 put(buffer, plot, column, row, glyph, style);
             }
         }
-        self.draw_end_markers(plot, figure, &dots, buffer);
-        self.draw_cursor(plot, figure, &dots, buffer);
+        let drawn = Drawn { plot, figure, dots: &dots };
+        self.draw_end_markers(drawn, buffer);
+        self.draw_cursor(drawn, buffer);
         if let Some(reference) = reference {
-            self.draw_reference_label(reference, plot, figure, &dots, buffer);
+            self.draw_reference_label(reference, drawn, buffer);
         }
     }
 
     /// Puts the label on its line or beside it, where it hides the least of a curve.
-    fn draw_reference_label(
-        &self,
-        reference: Reference<'_>,
-        plot: Rect,
-        figure: &FittedCurves,
-        dots: &Dots,
-        buffer: &mut Buffer,
-    ) {
+    fn draw_reference_label(&self, reference: Reference, drawn: Drawn, buffer: &mut Buffer) {
+        let Drawn { plot, figure, dots } = drawn;
         let label = self.glyphs.spell(reference.label);
         let label = format!(" {} ", shortened(&label, plot.width.saturating_sub(2), ""));
         let size = width(&label);
@@ -255,13 +251,7 @@ impl Chart<'_> {
 
     /// Several braille curves differ only by colour, so each ends in its marker. So does a lone
     /// point, which would be one dot among many.
-    fn draw_end_markers(
-        &self,
-        plot: Rect,
-        figure: &FittedCurves,
-        dots: &Dots,
-        buffer: &mut Buffer,
-    ) {
+    fn draw_end_markers(&self, Drawn { plot, figure, dots }: Drawn, buffer: &mut Buffer) {
         for (index, curve) in figure.curves.iter().enumerate().rev() {
             let Some(bin) = curve.last() else { continue };
             if !self.glyphs.unicode || (self.series.len() < 2 && curve.len() > 1) {
@@ -274,7 +264,7 @@ impl Chart<'_> {
         }
     }
 
-    fn draw_cursor(&self, plot: Rect, figure: &FittedCurves, dots: &Dots, buffer: &mut Buffer) {
+    fn draw_cursor(&self, Drawn { plot, figure, dots }: Drawn, buffer: &mut Buffer) {
         let Some(cursor) = self.cursor.filter(|&x| figure.x.contains(x)) else { return };
         let column = self.column_of(figure, plot, cursor);
         for (y, row) in (plot.top()..plot.bottom()).enumerate() {

@@ -18,12 +18,12 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::widgets::Widget;
 
-use super::dots::Dots;
-use super::series::{Bin, bins, extent};
-use super::track::TrackView;
-use super::width;
+use crate::dots::Dots;
 use crate::plot::axis::{Axis, Scale};
+use crate::series::{Bin, bins, extent};
 use crate::theme::{Glyphs, Theme};
+use crate::track::TrackView;
+use crate::width;
 
 mod draw;
 
@@ -97,6 +97,17 @@ impl<'a> Chart<'a> {
         self
     }
 
+    /// Adds a curve in the style of its marker.
+    pub fn curve(
+        self,
+        (name, slot): (&'a str, usize),
+        curator: bool,
+        points: impl Into<TrackView<'a>>,
+    ) -> Self {
+        let style = self.theme.series(slot);
+        self.series(SeriesView { name, style, curator, points: points.into(), slot })
+    }
+
     /// A decimal logarithmic y axis; values that are not positive become gaps.
     pub fn log(mut self, log: bool) -> Self {
         self.log = log;
@@ -161,7 +172,7 @@ impl<'a> Chart<'a> {
         let layout = self.arrange(area);
         self.draw_title(&layout, buffer);
         self.draw_legend(&layout, buffer);
-        self.draw_axes(&layout, layout.figure.as_ref(), buffer);
+        self.draw_axes(&layout, buffer);
         let Some(figure) = &layout.figure else {
             self.draw_message(&layout, buffer);
             return None;
@@ -180,28 +191,20 @@ impl<'a> Chart<'a> {
         Some(Axis::exactly(lo, hi).ends())
     }
 
-    fn scale(&self) -> Scale {
-        if self.log { Scale::Log } else { Scale::Linear }
-    }
-
     fn reference_on_axis(&self) -> Option<Reference<'a>> {
         self.reference.filter(|reference| !self.log || reference.value > 0.0)
     }
 
-    /// Whether a title and a legend are wanted.
-    fn lines_above(&self) -> (bool, bool) {
-        (!self.title.is_empty(), self.legend)
-    }
-
     /// Divides the area, and bins the curves for the width of the plot.
     fn arrange(&self, area: Rect) -> Layout {
-        let mut layout = Layout::divide(area, self.lines_above(), GUTTER);
+        let lines_above = (!self.title.is_empty(), self.legend);
+        let mut layout = Layout::divide(area, lines_above, GUTTER);
         layout.figure = self.figure(&layout);
         let Some(labels) = layout.figure.as_ref().map(FittedCurves::label_width) else {
             return layout;
         };
         if layout.gutter > 0 && labels + 1 > layout.gutter {
-            layout = Layout::divide(area, self.lines_above(), labels + 1);
+            layout = Layout::divide(area, lines_above, labels + 1);
             layout.figure = self.figure(&layout);
         }
         layout
@@ -211,17 +214,14 @@ impl<'a> Chart<'a> {
         let plot = layout.plot;
         let window = self.visible()?;
         let columns = Dots::new(plot.width, 0, self.glyphs.unicode).columns();
-        let curves: Vec<Vec<Bin>> = self
-            .series
-            .iter()
-            .map(|series| bins(series.points, window, columns, self.log))
-            .collect();
+        let binned = |series: &SeriesView| bins(series.points, window, columns, self.log);
+        let curves: Vec<Vec<Bin>> = self.series.iter().map(binned).collect();
         let extremes = curves.iter().flatten().map(|bin| (bin.min, bin.max));
         let (lo, hi) = extremes.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
-        let reference = self.reference_on_axis().map(|reference| reference.value);
-        let lo = reference.map_or(lo, |value| lo.min(value));
-        let hi = reference.map_or(hi, |value| hi.max(value));
-        let y = Axis::around(lo, hi, self.scale());
+        let (lo, hi) = self
+            .reference_on_axis()
+            .map_or((lo, hi), |reference| (lo.min(reference.value), hi.max(reference.value)));
+        let y = Axis::around(lo, hi, if self.log { Scale::Log } else { Scale::Linear });
         let count = (plot.height / 2).clamp(2, 6);
         let ticks = if self.percent { y.percent_ticks(count) } else { y.ticks(count, false) };
         Some(FittedCurves {

@@ -10,6 +10,10 @@
 use std::fmt::Write;
 
 use ratatui::buffer::{Buffer, Cell, CellWidth};
+use ratatui::style::Color::{
+    Black, Blue, Cyan, DarkGray, Gray, Green, LightBlue, LightCyan, LightGreen, LightMagenta,
+    LightRed, LightYellow, Magenta, Red, White, Yellow,
+};
 use ratatui::style::{Color, Modifier};
 
 use crate::plot::svg::escaped;
@@ -69,31 +73,22 @@ impl TerminalColours {
     }
 
     fn resolve(&self, color: Color, default: Rgb) -> Rgb {
-        let named = match color {
+        let place = match color {
             Color::Reset => return default,
             Color::Rgb(r, g, b) => return (r, g, b),
             Color::Indexed(index) if index >= 16 => return indexed_rgb(index),
             Color::Indexed(index) => usize::from(index),
-            Color::Black => 0,
-            Color::Red => 1,
-            Color::Green => 2,
-            Color::Yellow => 3,
-            Color::Blue => 4,
-            Color::Magenta => 5,
-            Color::Cyan => 6,
-            Color::Gray => 7,
-            Color::DarkGray => 8,
-            Color::LightRed => 9,
-            Color::LightGreen => 10,
-            Color::LightYellow => 11,
-            Color::LightBlue => 12,
-            Color::LightMagenta => 13,
-            Color::LightCyan => 14,
-            Color::White => 15,
+            named => NAMED.as_flattened().iter().position(|it| *it == named).unwrap_or(0),
         };
-        self.ansi[named]
+        self.ansi[place]
     }
 }
+
+/// The named colours in the order of their numbers.
+const NAMED: [[Color; 8]; 2] = [
+    [Black, Red, Green, Yellow, Blue, Magenta, Cyan, Gray],
+    [DarkGray, LightRed, LightGreen, LightYellow, LightBlue, LightMagenta, LightCyan, White],
+];
 
 /// The look of the letters of a cell, with reversal applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,13 +123,10 @@ impl CellLook {
         if self.modifier.contains(Modifier::ITALIC) {
             attributes += " font-style=\"italic\"";
         }
-        let decorations =
-            [(Modifier::UNDERLINED, "underline"), (Modifier::CROSSED_OUT, "line-through")];
-        let decorations: Vec<&str> = decorations
-            .into_iter()
-            .filter(|(modifier, _)| self.modifier.contains(*modifier))
-            .map(|(_, name)| name)
-            .collect();
+        let mut decorations =
+            vec![(Modifier::UNDERLINED, "underline"), (Modifier::CROSSED_OUT, "line-through")];
+        decorations.retain(|(modifier, _)| self.modifier.contains(*modifier));
+        let decorations: Vec<&str> = decorations.into_iter().map(|(_, name)| name).collect();
         if !decorations.is_empty() {
             let _ = write!(attributes, " text-decoration=\"{}\"", decorations.join(" "));
         }
@@ -207,7 +199,11 @@ fn draw_row(out: &mut String, buffer: &Buffer, row: u16, paper: &TerminalColours
         let left = f64::from(column) * CELL.0;
         if look.ground != paper.background {
             let size = (f64::from(span) * CELL.0, CELL.1);
-            grounds.rectangle(look.ground, 1.0, (left, top), size);
+            grounds.push(
+                look.ground,
+                Pen::Fill(1.0),
+                CellShape::Rectangle { at: (left, top), size },
+            );
         }
         if !shapes.draw(symbol, look.ink, (left, top)) {
             let ascii = symbol.is_ascii();
@@ -316,38 +312,35 @@ enum CellShape {
     },
 }
 
-impl Paths {
-    fn shapes(&mut self, color: Rgb, pen: Pen) -> &mut Vec<CellShape> {
-        let found = self.paths.iter().position(|path| (path.0, path.1) == (color, pen));
-        let index = found.unwrap_or_else(|| {
-            self.paths.push((color, pen, Vec::new()));
-            self.paths.len() - 1
-        });
-        &mut self.paths[index].2
-    }
-
-    /// Adds a rectangle, joined to the one on its left, so that no seam shows.
-    fn rectangle(&mut self, color: Rgb, opacity: f64, at: (f64, f64), size: (f64, f64)) {
-        let shapes = self.shapes(color, Pen::Fill(opacity));
-        if let Some(CellShape::Rectangle { at: before, size: grown }) = shapes.last_mut()
-            && before.0 + grown.0 == at.0
-            && (before.1, grown.1) == (at.1, size.1)
-        {
-            grown.0 += size.0;
-        } else {
-            shapes.push(CellShape::Rectangle { at, size });
+impl CellShape {
+    /// Grows by the shape on the right, so that no seam shows; false if they do not touch.
+    fn grows_by(&mut self, next: Self) -> bool {
+        match (self, next) {
+            (Self::Rectangle { at: own, size: grown }, Self::Rectangle { at, size })
+                if own.0 + grown.0 == at.0 && (own.1, grown.1) == (at.1, size.1) =>
+            {
+                grown.0 += size.0;
+                true
+            }
+            (Self::Line { from: start, to: end }, Self::Line { from, to })
+                if *end == from && start.1 == to.1 && from.1 == to.1 =>
+            {
+                *end = to;
+                true
+            }
+            _ => false,
         }
     }
+}
 
-    fn line(&mut self, color: Rgb, from: (f64, f64), to: (f64, f64)) {
-        let shapes = self.shapes(color, Pen::Stroke);
-        if let Some(CellShape::Line { to: end, from: start }) = shapes.last_mut()
-            && *end == from
-            && (start.1 == to.1 && from.1 == to.1)
-        {
-            *end = to;
-        } else {
-            shapes.push(CellShape::Line { from, to });
+impl Paths {
+    fn push(&mut self, color: Rgb, pen: Pen, shape: CellShape) {
+        let Some((.., shapes)) = self.paths.iter_mut().find(|it| (it.0, it.1) == (color, pen))
+        else {
+            return self.paths.push((color, pen, vec![shape]));
+        };
+        if !shapes.last_mut().is_some_and(|last| last.grows_by(shape)) {
+            shapes.push(shape);
         }
     }
 
@@ -358,27 +351,18 @@ impl Paths {
         // Parts of a cell, in shares of its width and height.
         let mut fill = |opacity: f64, x: f64, y: f64, width: f64, height: f64| {
             let at = (left + x * CELL.0, top + y * CELL.1);
-            self.rectangle(ink, opacity, at, (width * CELL.0, height * CELL.1));
+            let size = (width * CELL.0, height * CELL.1);
+            self.push(ink, Pen::Fill(opacity), CellShape::Rectangle { at, size });
         };
         let code = c as u32;
         match c {
             '\u{2800}'..='\u{28FF}' => {
-                // Bit by bit as Unicode numbers the dots: 1-3 left, 4-6 right, 7, 8.
-                const PLACES: [(f64, f64); 8] = [
-                    (0.0, 0.0),
-                    (0.0, 1.0),
-                    (0.0, 2.0),
-                    (1.0, 0.0),
-                    (1.0, 1.0),
-                    (1.0, 2.0),
-                    (0.0, 3.0),
-                    (1.0, 3.0),
-                ];
-                for (bit, (x, y)) in PLACES.into_iter().enumerate() {
-                    if code & (1 << bit) != 0 {
-                        let at = (left + (x + 0.5) * CELL.0 / 2.0, top + (y + 0.5) * CELL.1 / 4.0);
-                        self.shapes(ink, Pen::Dots).push(CellShape::Dot { at });
-                    }
+                // Unicode numbers the dots 1-3 left, 4-6 right, and 7 and 8 below them.
+                for bit in (0..8).filter(|bit| code & (1 << bit) != 0) {
+                    let (x, y) = if bit < 6 { (bit / 3, bit % 3) } else { (bit - 6, 3) };
+                    let (x, y) = (f64::from(x) + 0.5, f64::from(y) + 0.5);
+                    let at = (left + x * CELL.0 / 2.0, top + y * CELL.1 / 4.0);
+                    self.push(ink, Pen::Dots, CellShape::Dot { at });
                 }
             }
             '▀' => fill(1.0, 0.0, 0.0, 1.0, 0.5),
@@ -425,7 +409,7 @@ impl Paths {
             _ => None,
         };
         if let Some((from, to)) = round {
-            self.shapes(ink, Pen::Stroke).push(CellShape::Arc { from, corner: middle, to });
+            self.push(ink, Pen::Stroke, CellShape::Arc { from, corner: middle, to });
             return true;
         }
         // Which sides the lines reach: north, east, south, west.
@@ -444,11 +428,13 @@ impl Paths {
             _ => return false,
         };
         if n || s {
-            self.line(ink, if n { north } else { middle }, if s { south } else { middle });
+            let (from, to) = (if n { north } else { middle }, if s { south } else { middle });
+            self.push(ink, Pen::Stroke, CellShape::Line { from, to });
         }
         // Last, so that the next cell of a border can continue it.
         if w || e {
-            self.line(ink, if w { west } else { middle }, if e { east } else { middle });
+            let (from, to) = (if w { west } else { middle }, if e { east } else { middle });
+            self.push(ink, Pen::Stroke, CellShape::Line { from, to });
         }
         true
     }
@@ -550,7 +536,7 @@ mod tests {
     fn named_indexed_and_true_colours_reach_the_picture() {
         let paper = TerminalColours::dark();
         let colors =
-            [Color::Red, Color::Indexed(9), Color::Indexed(166), Color::Rgb(1, 2, 3), Color::Reset];
+            [Red, Color::Indexed(9), Color::Indexed(166), Color::Rgb(1, 2, 3), Color::Reset];
         let expected = [paper.ansi[1], paper.ansi[9], (0xD7, 0x5F, 0), (1, 2, 3), paper.foreground];
         for (color, expected) in colors.into_iter().zip(expected) {
             let out = picture(vec![Line::from("x").style(Style::new().fg(color))]);

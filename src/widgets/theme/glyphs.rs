@@ -13,7 +13,6 @@ pub struct Glyphs {
     pub curator: &'static str,
     /// One marker per series, so that curves also differ without colour.
     pub series: [&'static str; SERIES],
-    pub bullet: &'static str,
     pub pointer: &'static str,
     pub bar_full: &'static str,
     pub bar_empty: &'static str,
@@ -36,7 +35,6 @@ impl Glyphs {
         Self {
             curator: "◆",
             series: ["●", "▲", "■", "▼", "○", "△"],
-            bullet: "●",
             pointer: "▶",
             bar_full: "█",
             bar_empty: "░",
@@ -58,7 +56,6 @@ impl Glyphs {
         Self {
             curator: "*",
             series: ["o", "+", "x", "#", "@", "%"],
-            bullet: "o",
             pointer: ">",
             bar_full: "#",
             bar_empty: "-",
@@ -165,7 +162,6 @@ mod tests {
     fn symbols(glyphs: &Glyphs) -> Vec<&'static str> {
         let mut all = vec![
             glyphs.curator,
-            glyphs.bullet,
             glyphs.pointer,
             glyphs.bar_full,
             glyphs.bar_empty,

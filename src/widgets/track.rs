@@ -3,7 +3,7 @@
 
 use std::ops::Deref;
 
-use super::smoothing::{Average, PlotPoint};
+use crate::smoothing::{Average, PlotPoint};
 
 /// Points per block. Small enough that the ragged ends of a column cost little,
 /// large enough that the blocks of a million points fit into a cache.
@@ -100,15 +100,9 @@ impl<'a> TrackView<'a> {
     }
 }
 
-impl<'a> From<&'a [PlotPoint]> for TrackView<'a> {
-    fn from(points: &'a [PlotPoint]) -> Self {
-        Self { points, blocks: &[] }
-    }
-}
-
-impl<'a> From<&'a Vec<PlotPoint>> for TrackView<'a> {
-    fn from(points: &'a Vec<PlotPoint>) -> Self {
-        points.as_slice().into()
+impl<'a, P: AsRef<[PlotPoint]> + ?Sized> From<&'a P> for TrackView<'a> {
+    fn from(points: &'a P) -> Self {
+        Self { points: points.as_ref(), blocks: &[] }
     }
 }
 
@@ -197,8 +191,8 @@ impl FromIterator<PlotPoint> for SmoothedTrack {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::smoothing::smooth;
     use super::*;
+    use crate::smoothing::smooth;
 
     proptest! {
         #[test]
