@@ -258,8 +258,8 @@ impl Work<'_> {
     }
 }
 
-/// The public records of a plan for its rehearsals. How many records fall on each side of the hold-out
-/// depends on their number alone, which is public.
+/// The public records of a plan for its rehearsals. How many records fall on each side of the
+/// hold-out depends on their number alone, which is public.
 fn data_of(job: &RehearsalJob, loaded: &[&Loaded]) -> Result<RehearsalData> {
     let (private, publics) = roles(&job.plan, loaded)?;
     let records = training_records(private, &job.plan)?;
