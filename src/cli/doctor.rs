@@ -21,7 +21,6 @@ use crate::numeric::parallel;
 use crate::privacy::ledger::about_disk;
 use crate::session::Workspace;
 use crate::session::preferences::UserDirectories;
-use crate::widgets::theme::Glyphs;
 
 /// Check this machine, and print what a bug report should contain.
 ///

@@ -10,7 +10,6 @@ use super::{interface, print_line, print_text};
 use crate::error::{Error, Result};
 use crate::guide::render::{TerminalLine, TextTone, plain, render};
 use crate::guide::{self, Topic};
-use crate::widgets::theme::Glyphs;
 
 /// Show a page of the guide, or list the pages.
 #[derive(Debug, Args)]

@@ -286,7 +286,7 @@ fn as_json(advice: &Advice, plan: &PlanDefinition) -> Value {
     let standing = |found: PlayerStanding| {
         json!({
             "ratio": found.ratio, "least": found.least, "most": found.most,
-            "best_in": found.best_in, "rehearsals": found.scenes, "spread": found.spread,
+            "best_in": found.best_in, "rehearsals": found.cases, "spread": found.spread,
         })
     };
     let line = |line: &PlayerLine| {

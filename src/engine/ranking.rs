@@ -183,8 +183,8 @@ fn curator(
     // Its account has the session's budget from the beginning, so no screen says that it has none.
     let account = OpenAccount::open(private, &job.workspace, &job.session)?.id;
     look::note(private, &job.workspace, RANKING_NOTE)?;
-    let ranking = Ranking::new(&job.session.ranking.settings, lineup, data);
-    let mut about = About::of(ranking.lineup(), ranking.lineup().remarks());
+    let ranking = Ranking::new(&job.session.ranking.settings, setup, data);
+    let mut about = About::of(ranking.setup(), ranking.setup().remarks());
     tell(RankingProgress::Begun { total: ranking.total(), remarks: about.remarks.clone() });
     let watch = job.watch.clone();
     let step = move |ranking: &mut Ranking| {
@@ -238,7 +238,7 @@ fn privately(
     account.admit(&purpose)?;
     let remarks = [work.remarks(), outlook.clone()].concat();
     tell(RankingProgress::Begun { total: work.repeats(), remarks });
-    let mut about = About::of(work.lineup(), work.remarks());
+    let mut about = About::of(work.setup(), work.remarks());
     let step = |work: &mut Box<dyn PrivateRanking + Send>| {
         let step = work.step()?;
         let done = step.done;
@@ -342,7 +342,7 @@ pub fn prepare(
     definition: &RankingDefinition,
     datasets: &[Arc<Loaded>],
     store: &PreparedStore,
-) -> Result<(Lineup, Private<Supply>)> {
+) -> Result<(RankingSetup, Private<Supply>)> {
     let private = named(datasets, definition.private_name(session)?)?;
     let names = definition.public_names(session).into_iter();
     let publics: Vec<_> = names.filter_map(|name| named(datasets, name).ok()).collect();
@@ -354,8 +354,10 @@ pub fn prepare(
     let records = store.ranking.get(source, || prepared(definition, private, &publics))?;
     let RankingRecords { candidates, bounds, dimension, classes, remark, .. } = &*records;
     let shape = (private.rows, *dimension);
-    let lineup = Lineup::new(&definition.settings, candidates.clone(), shape, *classes, *bounds)?;
-    Ok((lineup.with_remark(remark.clone()), records.private.share()))
+    let mut setup =
+        RankingSetup::new(&definition.settings, candidates.clone(), shape, *classes, *bounds)?;
+    setup.of_data.extend(remark.clone());
+    Ok((setup, records.private.share()))
 }
 
 /// Brings the private dataset and every candidate that fits into the same features, with

@@ -125,14 +125,14 @@ pub fn rehearse(
     overlap::refuse_private_rows(private, &publics, &job.run.workspace, &Watch::sealed())?;
     let declared = declared(private, &job.run.plan)?;
     let plan = job.run.plan.resolved(&job.run.workspace);
-    let stage = Arc::new(stage_of(&plan, &job.epsilons, declared, &publics)?);
+    let data = Arc::new(data_from(&plan, &job.epsilons, declared, &publics)?);
     let players = players(job, private.definition.task)?;
     let notebook = Notebook::open(&job.run.workspace, &name_of(&job.run.plan, &loaded)?)?;
-    let trust = trust(job, private, &stage)?;
-    let results = Results::new(&stage, &players).trusting(trust);
-    let repetitions = job.repetitions.unwrap_or_else(|| stage.repetitions());
-    let entries = TrialResult::all(&stage, &players, repetitions);
-    let mut work = Work { job, stage, notebook, results, played: 0 };
+    let trust = trust(job, private, &data)?;
+    let results = Results::new(&data, &players).trusting(trust);
+    let repetitions = job.repetitions.unwrap_or_else(|| data.repetitions());
+    let entries = TrialResult::all(&data, &players, repetitions);
+    let mut work = Work { job, data, notebook, results, played: 0 };
     let mut progress = work.play(entries, tell)?;
     // The advised method may do better with other settings; only a complete rehearsal tries them.
     if job.part == ALL_TRIALS && !job.run.control.is_stopped() {
@@ -157,8 +157,8 @@ fn trust(job: &RehearsalJob, private: &Loaded, data: &RehearsalData) -> Result<T
         None => resemblance::released(private, &job.run.workspace),
     };
     Ok(match found {
-        Some((misses, words)) => Trust::of_ranking(scenes, &misses, &words),
-        None => Trust::equal(scenes.len()),
+        Some((misses, words)) => Trust::of_ranking(cases, &misses, &words),
+        None => Trust::equal(cases.len()),
     })
 }
 
@@ -180,7 +180,7 @@ impl Work<'_> {
         tell: &mut dyn FnMut(&RehearsalProgress),
     ) -> Result<RehearsalProgress> {
         let epsilon = self.job.run.plan.target.epsilon;
-        let players = self.results.players().to_vec();
+        let players = self.results.players.clone();
         let mut waiting = Vec::new();
         let (part, parts) = self.job.part;
         for (at, entry) in entries.into_iter().enumerate() {
@@ -258,8 +258,8 @@ fn declared(private: &Loaded, plan: &PlanDefinition) -> Result<Declared> {
     Ok(Declared { rows, records: training_records(private, plan)?, definition })
 }
 
-/// The stage from public and declared values.
-fn stage_of(
+/// The data of rehearsals from public and declared values.
+fn data_from(
     plan: &PlanDefinition,
     epsilons: &[f64],
     declared: Declared,
@@ -313,9 +313,9 @@ fn stage_of(
     };
     let owners = (owners.as_slice(), plan.public.as_slice());
     let protects_persons = private.unit.is_some();
-    let stage = Stage::new(table, definition, declared, terms, owners, &shifted)?;
-    if stage.scenes().is_empty() {
-        let by_person = protects_persons && !stage.lacks_persons();
+    let data = RehearsalData::new(table, definition, declared, terms, owners, &shifted)?;
+    if data.cases.is_empty() {
+        let by_person = protects_persons && !data.lacks_persons();
         let persons = by_person.then(|| format!(" of {FEWEST_PERSONS} persons"));
         let persons = persons.unwrap_or_default();
         return Err(Error::refused(format!(
@@ -417,11 +417,7 @@ fn shifted<'a>(definitions: impl Iterator<Item = &'a DatasetDefinition>) -> Resu
 
 /// The methods to try: the requested ones, or all that fit, and the plan itself.
 fn players(job: &RehearsalJob, task: Task) -> Result<Vec<Player>> {
-    let mut players = if job.methods.is_empty() {
-        player::players(task)
-    } else {
-        player::chosen(&job.methods, task)?
-    };
+    let mut players = player::players(task, &job.methods)?;
     methods::method(&job.run.plan.method)?.spec().check(&job.run.plan.settings)?;
     let plan = job.run.plan.player();
     if job.methods.is_empty() && !players.contains(&plan) {
@@ -463,9 +459,9 @@ impl TrialQueue {
         Some(self.waiting.remove(first))
     }
 
-    /// Takes out the other trials of the same player in the same scene.
+    /// Takes out the other trials of the same player in the same case.
     fn withdraw(&mut self, of: TrialResult) -> Vec<TrialResult> {
-        let same = |other: &TrialResult| (other.scene, other.player) == (of.scene, of.player);
+        let same = |other: &TrialResult| (other.case, other.player) == (of.case, of.player);
         self.waiting.extract_if(.., |other| same(other)).collect()
     }
 }
@@ -742,11 +738,11 @@ mod tests {
             let load = |data| Arc::new(dataset::load(data, &job.run.workspace).unwrap());
             job.run.datasets = job.run.session.datasets.iter().map(load).collect();
         };
-        let stage = |job: &RehearsalJob| {
+        let data = |job: &RehearsalJob| {
             let loaded: Vec<&Loaded> = job.run.datasets.iter().map(Arc::as_ref).collect();
             let (private, publics) = roles(&job.run.plan, &loaded).unwrap();
             let declared = declared(private, &job.run.plan).unwrap();
-            stage_of(&job.run.plan.resolved(&job.run.workspace), &[], declared, &publics).unwrap()
+            data_from(&job.run.plan.resolved(&job.run.workspace), &[], declared, &publics).unwrap()
         };
         read(&mut job);
         assert!(data(&job).lacks_persons());

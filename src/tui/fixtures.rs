@@ -367,7 +367,7 @@ pub fn choosing() -> App {
     app.context.tab = Tab::Run;
     let offer = offer();
     let mut run = LiveRun::choosing(1, offer.clone(), Control::default()).unwrap();
-    run.hear_choice(JobEvent::Moment(ChoiceMoment::Granted {
+    run.hear_choice(JobEvent::Progress(ChoiceProgress::Granted {
         run: RunId("20260101-000001-choice".to_owned()),
         offer: Box::new(offer.clone()),
     }));

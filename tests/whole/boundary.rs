@@ -26,9 +26,8 @@ const WAYS_OUT: [&str; 15] = [
 
 /// Constants, the gradients of public candidates, and the ranking of public data in the
 /// private role.
-const HARMLESS: [&str; 4] = [
+const HARMLESS: [&str; 3] = [
     "use std::sync::{Mutex, PoisonError};",
-    "let found = Mutex::new(Vec::new());",
     "let rooms = Mutex::new(Vec::new());",
     "let watch = Watch::open();\n        let mut ranking",
 ];

@@ -145,14 +145,14 @@ impl Context {
                 }
                 Some(Err(error)) => self.complain(&error),
             },
-            DeskReport::Trouble(error) => self.complain(&error),
-            DeskReport::Wrote(path) => {
+            WorkerReport::Trouble(error) => self.complain(&error),
+            WorkerReport::Wrote(path) => {
                 self.inform(format!("wrote {}", path.display()));
                 self.written = Some(path);
             }
-            DeskReport::Remark(text) => self.inform(text),
-            DeskReport::Collected { sweep, standing } => self.collected(sweep, standing),
-            DeskReport::WhichSweep => self.ask_for_sweep(),
+            WorkerReport::Remark(text) => self.inform(text),
+            WorkerReport::Collected { sweep, tally } => self.collected(sweep, tally),
+            WorkerReport::WhichSweep => self.ask_for_sweep(),
         }
     }
 
@@ -181,9 +181,9 @@ impl Context {
     }
 
     /// Tasks that have not ended can be given up, unless they are still at work.
-    fn collected(&mut self, sweep: PathBuf, standing: SweepStanding) {
-        if standing.missing + standing.not_begun == 0 {
-            return self.inform(standing.words());
+    fn collected(&mut self, sweep: PathBuf, tally: TaskTally) {
+        if tally.missing + tally.not_begun == 0 {
+            return self.inform(tally.words());
         }
         let text = format!(
             "{}. Settle those now? A run without a result has died or works on another machine: \

@@ -10,7 +10,7 @@ use super::app::App;
 use super::canvas::Hits;
 use super::context::Effect;
 use super::keymap;
-use crate::engine::DeskReport;
+use crate::engine::WorkerReport;
 
 /// Everything that can happen to the interface.
 #[derive(Debug)]

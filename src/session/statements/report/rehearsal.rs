@@ -64,7 +64,7 @@ fn figure(advice: &Advice) -> Figure {
     let public_alone = ends.map(|epsilon| Point::new(*epsilon, 1.0)).collect();
     all.push(series(&Player::PublicOnly.title(), Mark::Level, public_alone));
     Figure {
-        note: format!("means over {} rehearsals on public data", advice.scenes.len()),
+        note: format!("means over {} rehearsals on public data", advice.cases.len()),
         ..figures::figure(
             "Error in rehearsals, over ε",
             AxisSide::linear("error, divided by that of public data alone"),

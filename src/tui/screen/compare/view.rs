@@ -247,7 +247,7 @@ fn chart(Shown { screen, context, runs, order }: Shown, canvas: &mut Canvas, are
     let of_run = |(slot, run)| {
         let (points, exact) = match quantity {
             Quantity::Series(series) => curve(run, series, &context.watch)?,
-            _ => (&run.epsilon, false),
+            _ => (run.epsilon.as_slice(), false),
         };
         Some((slot, run, smooth(points, viewport.smoothing, log), exact))
     };

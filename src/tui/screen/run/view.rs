@@ -137,7 +137,7 @@ const TABLE_ROWS: u16 = 4;
 fn result_of(run: &LiveRun, watch: &Watch) -> Vec<(Option<Tone>, String)> {
     let Some(Ended::Summary(summary)) = &run.ended else { return Vec::new() };
     let mut parts = Vec::new();
-    if let Some(told) = &summary.told {
+    if let Some(told) = &summary.score {
         parts.extend(told.alarm().map(|alarm| (Some(Tone::Bad), alarm)));
         let score = format!("Released score, may be shared: {}.", told.sentence());
         parts.push((Some(Tone::Unsure), score));
