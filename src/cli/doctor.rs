@@ -481,7 +481,8 @@ mod tests {
     }
 
     fn whats(facts: &Value) -> String {
-        problems(facts).into_iter().map(|(what, cure)| format!("{what} | {cure}\n")).collect()
+        let lines = problems(facts).into_iter().map(|(what, cure)| format!("{what} | {cure}\n"));
+        lines.collect::<Vec<_>>().concat()
     }
 
     #[test]

@@ -90,6 +90,15 @@ impl ProgressLine {
     }
 }
 
+impl Drop for ProgressLine {
+    /// Leaves the line of the bar.
+    fn drop(&mut self) {
+        if self.drawn {
+            messages::tell("");
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,14 +116,5 @@ mod tests {
         let mut progress = ProgressLine::new("runs", 4);
         progress.tell(4);
         assert!(!progress.drawn);
-    }
-}
-
-impl Drop for ProgressLine {
-    /// Leaves the line of the bar.
-    fn drop(&mut self) {
-        if self.drawn {
-            messages::tell("");
-        }
     }
 }

@@ -133,11 +133,15 @@ impl Rank {
         let mut progress: Option<ProgressLine> = None;
         let summary = rank(&job, &mut |event| match event {
             RankingProgress::Begun { total, remarks } => {
-                remarks.iter().for_each(|remark| messages::tell(format_args!("note: {remark}")));
+                for remark in remarks {
+                    messages::tell(format_args!("note: {remark}"));
+                }
                 progress = Some(ProgressLine::new("ranking", total));
             }
             RankingProgress::Stepped { step, .. } => {
-                progress.iter_mut().for_each(|progress| progress.tell(step.index));
+                if let Some(progress) = &mut progress {
+                    progress.tell(step.index);
+                }
             }
         });
         drop(progress);

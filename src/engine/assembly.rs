@@ -278,7 +278,7 @@ pub fn propose(
         predictor: plan.public_predictor.words(&plan.public),
     };
     Ok(Proposal {
-        method: *method,
+        method,
         problem,
         prepared,
         calibrated,

@@ -373,10 +373,10 @@ fn name_of(plan: &PlanDefinition, loaded: &[&Loaded]) -> Result<String> {
     // Only if there is one, so that the results of earlier programs keep their name.
     let paid = paid(plan).map(|asked| (asked, plan.target.epsilon));
     if plan.private_records.is_some() || paid.is_some() {
-        facts += &format!("{:?}", (plan.private_records, paid));
+        facts = format!("{facts}{:?}", (plan.private_records, paid));
     }
     if let Some(public) = plan.public_records {
-        facts += &format!("public {public}");
+        facts = format!("{facts}public {public}");
     }
     // Earlier programs let one record of each person play.
     if private.definition.unit.is_some() {

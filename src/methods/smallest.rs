@@ -23,6 +23,7 @@ static SPEC: Spec = Spec {
 
 pub const METHOD: &Method = &Method { spec: &SPEC, plan };
 
+#[allow(clippy::needless_pass_by_value)] // Methods that learn from its public data keep them.
 fn plan(settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
     let OneStepSettings { rate } = OneStepSettings::of(settings)?;
     let ProblemShape { dimension, private_records, bounds, .. } = problem.shape;

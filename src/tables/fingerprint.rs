@@ -457,7 +457,7 @@ mod tests {
 
     #[test]
     fn several_threads_agree_with_one() {
-        let cells = (0..(1 << 18) * 3 + 7).map(|row| (row % 1000) as f64).collect();
+        let cells = (0..(1 << 18) * 3 + 7).map(|row| f64::from(row % 1000)).collect();
         let (names, columns) = (names(&["x"]), [Column::Numbers(cells)]);
         let one = row_digests(&names, &columns).fold(InOrder::default(), InOrder::with_row);
         assert_eq!(InOrder::of(&names, &columns), one);

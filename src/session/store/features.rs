@@ -95,7 +95,9 @@ fn npy(features: &Vectors) -> Vec<u8> {
     bytes.extend((header.len() as u16).to_le_bytes());
     bytes.extend(header.bytes());
     features.each(|_, vector| {
-        vector.iter().for_each(|x| bytes.extend((*x as f32).to_le_bytes()));
+        for x in vector {
+            bytes.extend((*x as f32).to_le_bytes());
+        }
     });
     bytes
 }

@@ -282,7 +282,7 @@ impl Numbers {
 
     /// The row of the first infinite number.
     pub(super) fn first_infinite(&self) -> Option<usize> {
-        let in_rest = || first(&self.rest, |x| x.is_infinite()).map(|at| at + self.chunks.rows());
+        let in_rest = || first(&self.rest, f64::is_infinite).map(|at| at + self.chunks.rows());
         self.first_infinite.or_else(in_rest)
     }
 
@@ -291,7 +291,7 @@ impl Numbers {
         let mut room = Vec::new();
         (0..self.len()).step_by(AHEAD).find_map(|start| {
             let some = self.read(start..self.len().min(start + AHEAD), &mut room);
-            first(some, |x| x.is_nan()).map(|at| start + at)
+            first(some, f64::is_nan).map(|at| start + at)
         })
     }
 }

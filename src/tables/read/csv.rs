@@ -555,7 +555,9 @@ impl<'a> CsvFile<'_, 'a> {
         }
         for record in block.records().take(left) {
             if self.input.forgiving && self.is_unreadable(&record, width) {
-                late.iter_mut().for_each(|late| late.add(""));
+                for late in late.iter_mut() {
+                    late.add("");
+                }
                 continue;
             }
             for (cell, place) in self.cells(&record).zip(&place_of) {

@@ -121,7 +121,9 @@ impl Context {
             }
         }
         let names = changed.iter().map(|dataset| dataset.name.clone()).collect();
-        changed.into_iter().for_each(|dataset| self.load(dataset));
+        for dataset in changed {
+            self.load(dataset);
+        }
         names
     }
 

@@ -67,7 +67,7 @@ impl Context {
                 self.ask_preview();
             }
             WorkerReport::Inspected { definition, columns } => {
-                self.inspected(*definition, &columns)
+                self.inspected(*definition, &columns);
             }
             WorkerReport::Dividers { dataset, columns } => {
                 self.offer_split(&dataset, columns.as_ref());

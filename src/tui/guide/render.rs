@@ -116,7 +116,9 @@ impl Page {
                 self.table = Some(Vec::new());
             }
             Tag::TableHead | Tag::TableRow => {
-                self.table.iter_mut().for_each(|it| it.push(Vec::new()))
+                if let Some(table) = &mut self.table {
+                    table.push(Vec::new());
+                }
             }
             _ => {}
         }

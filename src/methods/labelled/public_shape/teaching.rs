@@ -13,7 +13,7 @@ use rand::seq::SliceRandom;
 
 use super::labels::{Labels, RIDGES};
 use crate::model::shape::{Predictor, shorten};
-use crate::model::trees::{Binned, Boosting, Forest, Growth};
+use crate::model::trees::{Binned, Boosting, Growth};
 use crate::numeric::principal::Principal;
 use crate::numeric::projection::{onto_simplex, shrink_factor};
 use crate::numeric::{Matrix, Vector, parallel};
@@ -171,7 +171,9 @@ pub fn teach_alone(features: &Matrix, labels: &Labels, trees: bool, of: &[u32]) 
         });
         let (mut forests, courses): (Vec<_>, Vec<_>) = grown.into_iter().unzip();
         let rounds = best_rounds(&courses.iter().collect::<Vec<_>>(), |_| 1);
-        forests.iter_mut().for_each(|forest: &mut Forest| forest.truncate(rounds));
+        for forest in &mut forests {
+            forest.truncate(rounds);
+        }
         let (forest, _) = grow(&everyone, Some(rounds), &[]);
         (Predictor::Forest(forest), forests.into_iter().map(Predictor::Forest).collect())
     } else {

@@ -94,7 +94,7 @@ fn width_of(shown: Shown, column: RunColumn, names: u16) -> u16 {
         RunColumn::PrivateBest => widest().max(14),
         RunColumn::PrivateLast | RunColumn::Steps => widest().max(9),
         RunColumn::NoPrivacy | RunColumn::Further(_) => widest().max(longest([column.title()])),
-        RunColumn::Tag => widest().max(4).min(14),
+        RunColumn::Tag => widest().clamp(4, 14),
         RunColumn::Run => 42,
     }
 }
@@ -224,7 +224,9 @@ fn chart(Shown { screen, context, runs, order }: Shown, canvas: &mut Canvas, are
         let (with_both, mut points): (Vec<&ArchivedRun>, Vec<_>) =
             in_order.filter_map(|run| Some((run, point(run)?))).unzip();
         if let Some(one) = one_epsilon(points.iter().map(|(_, point, _)| point[0].0)) {
-            points.iter_mut().for_each(|(_, point, _)| point[0].0 = one);
+            for (_, point, _) in &mut points {
+                point[0].0 = one;
+            }
         }
         let mut chart = chart
             .percent(quantity.is_share(with_both))

@@ -88,6 +88,7 @@ fn go_on(screen: &mut RunScreen, context: &mut Context) {
 /// A faster pace has no effect.
 const FASTEST: f64 = 512.0;
 
+#[allow(clippy::unnecessary_wraps)] // changes a pace as `faster` does
 fn slower(now: Option<f64>) -> Option<f64> {
     Some(now.map_or(FASTEST, |pace| (pace / 2.0).max(0.5)))
 }
