@@ -349,9 +349,9 @@ fn a_ranking_tells_nothing_of_a_record_that_cannot_be_used() {
         std::fs::write(directory.path().join("ours.csv"), bytes).unwrap();
         let session = session("file(\"ours.csv\")", "file(\"theirs.csv\")", "class");
         let loaded: Vec<_> = load(&session, directory.path()).into_iter().map(Arc::new).collect();
-        let (lineup, _) =
+        let (setup, _) =
             prepare(&session, &session.ranking, &loaded, &PreparedStore::default()).unwrap();
-        (loaded.iter().map(|it| it.rows).collect::<Vec<_>>(), lineup.remarks())
+        (loaded.iter().map(|it| it.rows).collect::<Vec<_>>(), setup.remarks())
     };
     assert_eq!(field(&damaged(&lines, &[b"x,y\n"], 1)[0]), field(&lines.concat()));
 }

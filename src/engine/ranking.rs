@@ -137,7 +137,7 @@ pub fn rank(job: &RankingJob, tell: &mut dyn FnMut(RankingProgress)) -> Result<R
     let publics = publics.filter_map(|name| named(&datasets, name).ok().map(Arc::as_ref));
     let publics: Vec<&Loaded> = publics.collect();
     overlap::refuse_private_rows(private, &publics, &job.workspace, &job.watch)?;
-    let (lineup, data) = prepare(&job.session, definition, &datasets, &job.prepared)?;
+    let (setup, data) = prepare(&job.session, definition, &datasets, &job.prepared)?;
     let repeats = definition.settings.repeats;
     let order = private.order.as_ref().map(|order| order.choices);
     let order = order.ok_or_else(|| Error::failed(format!("'{name}' is not private")))?;
@@ -146,22 +146,22 @@ pub fn rank(job: &RankingJob, tell: &mut dyn FnMut(RankingProgress)) -> Result<R
     // more places than others.
     let one_of_each = || data.map_unseen(Supply::one_of_each);
     let (work, target): (Box<dyn PrivateRanking + Send>, Target) = match job.manner {
-        Manner::Curator => return curator(job, private, lineup, one_of_each(), tell),
+        Manner::Curator => return curator(job, private, setup, one_of_each(), tell),
         Manner::Errors(target) => {
             let unit = private.definition.unit.as_ref();
             let most = unit.map_or(1, |_| private.definition.most_records());
             let (seed, sizes) = (definition.settings.seed, (private.rows, most));
-            (Box::new(PrivateErrors::new(lineup, seed, &data, sizes)?), target)
+            (Box::new(PrivateErrors::new(setup, seed, &data, sizes)?), target)
         }
         Manner::Winner(selector, target) => {
-            let work = PrivateSelection::new(selector, lineup, repeats, &one_of_each(), records);
+            let work = PrivateSelection::new(selector, setup, repeats, &one_of_each(), records);
             (Box::new(work), target)
         }
         Manner::Table(target) => {
-            (Box::new(PrivateTable::new(lineup, repeats, &one_of_each(), records)?), target)
+            (Box::new(PrivateTable::new(setup, repeats, &one_of_each(), records)?), target)
         }
         Manner::Direction(target) => {
-            (Box::new(PrivateDirection::new(lineup, &one_of_each(), records)?), target)
+            (Box::new(PrivateDirection::new(setup, &one_of_each(), records)?), target)
         }
     };
     privately(job, private, work, target, tell)

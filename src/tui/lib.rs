@@ -1,5 +1,5 @@
 //! The terminal interface: screens, keys, the guide. It contains no mathematics and no files: it asks
-//! the engine's desk for work and gets messages back.
+//! the engine's worker for work and gets messages back.
 //!
 //! | module | holds |
 //! |---|---|
