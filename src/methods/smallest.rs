@@ -25,7 +25,8 @@ pub const METHOD: &Method = &Method { spec: &SPEC, plan };
 
 fn plan(settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
     let OneStepSettings { rate } = OneStepSettings::of(settings)?;
-    let ProblemShape { dimension, private_records, bounds, .. } = problem.shape;
+    let shape = problem.shape;
+    let ProblemShape { dimension, private_records, bounds, .. } = shape;
     // The longest gradient of one record; records are clipped to these bounds before they come
     // here.
     let longest = bounds.label * bounds.feature_norm;

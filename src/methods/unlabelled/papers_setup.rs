@@ -280,7 +280,7 @@ fn impossible_settings_and_problems_are_refused() {
             assert!(spec.check(&given).is_err(), "{} {key} {bad}", spec.id);
         }
         let plan = |shape: &ProblemShape, public: &Dataset| {
-            example::plan_for(*method, &BTreeMap::new(), shape, public, target)
+            example::plan_for(method, &BTreeMap::new(), shape, public, target)
         };
         plan(&setup.shape, &setup.public).unwrap();
         let mut flat = setup.public.clone();

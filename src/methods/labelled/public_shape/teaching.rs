@@ -169,11 +169,14 @@ pub fn teach_alone(features: &Matrix, labels: &Labels, trees: bool, of: &[u32]) 
         let grown = shared_out(parts.iter().collect(), |part: &Part| {
             grow(&part.taught, None, &part.left_out)
         });
-        let (mut forests, courses): (Vec<_>, Vec<_>) = grown.into_iter().unzip();
+        let (forests, courses): (Vec<_>, Vec<_>) = grown.into_iter().unzip();
         let rounds = best_rounds(&courses.iter().collect::<Vec<_>>(), |_| 1);
-        forests.iter_mut().for_each(|forest: &mut Forest| forest.truncate(rounds));
+        let shortened = |mut forest: Forest| {
+            forest.truncate(rounds);
+            Predictor::Forest(forest)
+        };
         let (forest, _) = grow(&everyone, Some(rounds), &[]);
-        (Predictor::Forest(forest), forests.into_iter().map(Predictor::Forest).collect())
+        (Predictor::Forest(forest), forests.into_iter().map(shortened).collect())
     } else {
         let line = LinearFit::best(features, labels, &parts);
         let fit = |taught: &[u32]| line.fit(features, labels, taught);
