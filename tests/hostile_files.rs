@@ -7,6 +7,7 @@ use std::fs;
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use flate2::Compression;
@@ -30,6 +31,12 @@ static MEMORY: PeakAlloc = PeakAlloc;
 const MOST_MEMORY: usize = 200 << 20;
 /// Damaged copies of each file.
 const COPIES: u64 = 400;
+
+/// Lets one test run at a time, however many threads there are: memory is counted for all of them.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
@@ -139,6 +146,7 @@ fn cells(table: &Table, name: &str) -> Vec<String> {
 
 #[test]
 fn every_seed_reads_to_what_was_written() {
+    let _alone = alone();
     for (name, bytes) in seeds() {
         let table = table(name, &bytes);
         match name {
@@ -226,6 +234,7 @@ fn parquet_is_as_written(table: &Table) {
 
 #[test]
 fn damaged_files_give_a_table_or_an_error_and_little_memory() {
+    let _alone = alone();
     let seeds = seeds();
     let seed = Dice::of_the_seed("damaged files").next();
     let copies = if is_long() { 100_000 } else { COPIES };
@@ -278,6 +287,7 @@ fn damaged_files_give_a_table_or_an_error_and_little_memory() {
 
 #[test]
 fn hostile_headers_are_refused_before_room_is_made_for_them() {
+    let _alone = alone();
     MEMORY.reset_peak_usage();
     for (name, bytes) in [
         ("a.npy", npy("<f8", false, "4000000000, 4000000000", &doubles(2))),
@@ -301,6 +311,7 @@ fn hostile_headers_are_refused_before_room_is_made_for_them() {
 
 #[test]
 fn damage_is_named_with_place_and_cure() {
+    let _alone = alone();
     let whole_gzip = gzip(CSV.repeat(50).as_bytes());
     let pair = npz(CompressionMethod::Stored, &[("x", npy("<f8", false, "3,", &doubles(3)))]);
     let images = idx(8, &[3, 4], &[7; 12]);
@@ -392,6 +403,7 @@ fn npz_named(member: &str) -> Vec<u8> {
 
 #[test]
 fn a_hundred_thousand_columns_are_read() {
+    let _alone = alone();
     let names: Vec<String> = (0..100_000).map(|column| format!("c{column}")).collect();
     let row = vec!["1.5"; 100_000].join(",");
     let table = table("wide.csv", format!("{}\n{row}\n{row}\n", names.join(",")).as_bytes());
@@ -400,6 +412,7 @@ fn a_hundred_thousand_columns_are_read() {
 
 #[test]
 fn paths_that_are_no_files_say_so() {
+    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let refusal = |path: &Path| read::read_plainly(path).err().unwrap().to_string();
     assert!(refusal(folder.path()).contains("no file with records"));
@@ -421,6 +434,7 @@ fn paths_that_are_no_files_say_so() {
 
 #[test]
 fn progress_is_told_and_stops_the_reading() {
+    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("long.csv");
     let text = format!("a,b\n{}", "12.25,34.5\n".repeat(500_000));
