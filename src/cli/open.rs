@@ -8,8 +8,8 @@ use super::interface::{app, need_terminal};
 use crate::data::names::nearest;
 use crate::error::{Error, Result};
 use crate::session::follow::Place;
-use crate::session::trainer;
 use crate::session::{Session, Workspace, family};
+use crate::session::{sweep, trainer};
 use crate::tui;
 use crate::tui::tab::Tab;
 
@@ -86,7 +86,7 @@ pub fn watch(places: Vec<PathBuf>) -> Result<()> {
     };
     let mut app = app(Session::default(), None)?;
     // A sweep is shown as a table of its tasks; other runs have charts.
-    let is_sweep = !runs.is_empty() && runs.iter().all(|path| path.join("sweep.json").is_file());
+    let is_sweep = !runs.is_empty() && runs.iter().all(|path| path.join(sweep::FILE).is_file());
     app.context.tab = if is_sweep { Tab::Compare } else { Tab::Run };
     if is_sweep {
         app.screens.compare.become_a_board();

@@ -141,7 +141,6 @@ impl RunCommand {
         if let Some(pace) = self.pace
             && (pace.is_nan() || pace <= 0.0)
         {
-            self.plans_of(session)?;
             return Err(Error::usage(format!("the pace is {pace}"))
                 .cure("give a number of steps per second above 0"));
         }

@@ -29,6 +29,10 @@ pub fn run_for_pictures(
         return Err(Error::refused("only built-in data may be shown in pictures")
             .cure("run the plan: its noise is real and the ledger knows of it"));
     }
+    if job.plan.test.is_some() {
+        return Err(Error::refused("a score on rows of another file is charged to a ledger")
+            .cure("leave out `test`: no picture shows it"));
+    }
     let job = &job.in_known_order();
     let assembly = job.assemble()?;
     let purpose = Purpose::new(&job.plan.method, &assembly.proposal.calibrated);

@@ -270,10 +270,10 @@ impl Scoring {
         &self,
         holdout: &Private<HeldOut>,
         model: &Model,
-        scene: &ScoringNeeds,
+        needs: &ScoringNeeds,
         spender: &mut Spender,
     ) -> Result<Released<Scored>> {
-        let judges = Judges::new(self, model, scene)?;
+        let judges = Judges::new(self, model, needs)?;
         let query = |holdout: &HeldOut| self.tally.count(&judges.answers(holdout));
         let reach = Reach::between(0.0, self.tally.rows as f64, self.tally.numbers());
         let (released, scale) = if self.tally.laplace {
@@ -284,9 +284,9 @@ impl Scoring {
             (holdout.release_gaussian(spender, release, &reach, query)?, spender.scale(&release)?)
         };
         let known = (judges.threshold(), judges.largest_error());
-        let compared = scene.public_alone.is_some();
+        let compared = needs.public_alone.is_some();
         Ok(released.map(|released| {
-            let scored = Scored::of(&self.tally, &released, scale, scene.classes, known);
+            let scored = Scored::of(&self.tally, &released, scale, needs.classes, known);
             if compared { scored } else { scored.alone() }
         }))
     }
@@ -309,23 +309,23 @@ pub struct Judges<'a> {
 }
 
 impl<'a> Judges<'a> {
-    pub fn new(scoring: &Scoring, model: &'a Model, scene: &ScoringNeeds<'a>) -> Result<Self> {
+    pub fn new(scoring: &Scoring, model: &'a Model, needs: &ScoringNeeds<'a>) -> Result<Self> {
         let mut judges = Self {
             model,
-            public: scene.public_alone,
-            label: scene.label,
+            public: needs.public_alone,
+            label: needs.label,
             edges: Vec::new(),
             loss: None,
         };
         match scoring.tally.kind {
             Kind::Classes { binned: true, .. } => {
-                judges.edges = edges(model, scene.public_holdout);
+                judges.edges = edges(model, needs.public_holdout);
             }
             Kind::Classes { .. } => {}
             Kind::Numbers { loss } => {
                 let largest = match scoring.asked.largest_error {
                     Some(declared) => declared,
-                    None => judges.usual_largest(scene.public_holdout)?,
+                    None => judges.usual_largest(needs.public_holdout)?,
                 };
                 judges.loss = Some((loss, largest));
             }

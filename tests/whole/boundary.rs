@@ -171,6 +171,14 @@ fn runs_are_granted_and_get_their_spender_in_one_file() {
     let files: BTreeSet<&String> = found.values().flatten().collect();
     assert!(files.into_iter().eq(["src/engine/spend.rs"]), "{found:#?}");
     assert_eq!(found.len(), GRANTS.len(), "{found:#?}");
+    // A spender without a ledger is for public data alone: pictures, and measuring how long a run takes.
+    let of = |way: &str| {
+        let engine = all.iter().filter(|it| it.starts_with(root.join("src/engine")) && is_rust(it));
+        let used = engine.filter(|it| !tests.contains(*it) && code(it).contains(way));
+        used.map(|it| it.file_name().unwrap().to_owned()).collect::<BTreeSet<_>>()
+    };
+    assert_eq!(of("Spender::rehearsal("), ["spend.rs", "timing.rs"].map(Into::into).into());
+    assert_eq!(of("Spend::for_pictures("), ["seeded_run.rs"].map(Into::into).into());
 }
 
 /// Crates whose code may use the openings of the boundary. The interface and the commands are not

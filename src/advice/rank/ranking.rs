@@ -315,7 +315,7 @@ mod tests {
                 Ranking::new(&settings(), setup.unwrap(), Private::new(Supply::from(private)));
             let watch = Watch::open();
             while !ranking.step(&watch).unwrap().done {}
-            // The remarks of a public line-up must not depend on private records.
+            // The remarks of a public setup must not depend on private records.
             assert!(ranking.setup().remarks().iter().all(|remark| !remark.contains("private")));
             let comparison = ranking.comparison(&watch).unwrap();
             comparison.reveal(&watch).unwrap().remarks.join("; ")

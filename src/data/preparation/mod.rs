@@ -308,9 +308,11 @@ impl Preparation {
         asked: (&str, bool),
         scores: Option<&Matrix>,
     ) -> Result<PublicData> {
-        self.public(table, |rows, part| {
-            let scores = scores.map(|scores| scores.select_columns(rows));
-            self.apply_with(part, asked, scores.as_ref())
+        self.public(table, |rows, part| match scores {
+            Some(scores) if rows.len() < scores.ncols() => {
+                self.apply_with(part, asked, Some(&scores.select_columns(rows)))
+            }
+            all => self.apply_with(part, asked, all),
         })
     }
 

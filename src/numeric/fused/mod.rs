@@ -179,7 +179,6 @@ struct Block<'a, M> {
 impl<M: Slopes> WithSimd for Block<'_, M> {
     type Output = ();
 
-    #[allow(clippy::inline_always)]
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         self.slopes.slopes(self.first, self.scores);

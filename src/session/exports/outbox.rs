@@ -37,7 +37,11 @@ pub fn fill(directory: &Path, into: &Path) -> Result<Vec<PathBuf>> {
     let mut copy = certificate.for_others()?;
     let mut found = Vec::new();
     let paid = certificate.score.as_ref().and_then(|it| it.elsewhere.as_ref()?.account.clone());
-    for name in [model_file::TEXT, model_file::NUMBERS, report::FILE, EVENTS] {
+    for (name, _) in MAY_LEAVE {
+        // Both are made for the copy.
+        if [certificate::FILE, signature::FILE].contains(&name) {
+            continue;
+        }
         let path = directory.join(name);
         let bytes = std::fs::read(&path).if_there().doing("read", &path)?;
         let Some(mut bytes) = bytes else { continue };

@@ -13,7 +13,7 @@
 //! | [`fit`] | which methods fit a plan's data, in plain words |
 //! | [`standing`] | what a ledger knows of an account when a run is granted |
 //! | [`run_directory`] | the files that a run writes |
-//! | `origin` | by what a run checks that its program, session and data are still the same |
+//! | `origin` | what a resumed run compares: program, session and data |
 //! | [`resumption`] | the files by which a run can be resumed |
 //! | [`rows_of_run`] | the private rows of a run and their order |
 //! | [`steering`] | how a run is paused and stopped by another process |

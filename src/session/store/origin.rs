@@ -1,4 +1,4 @@
-//! By what a run that goes on checks that its program, session and data are still the same.
+//! What a resumed run compares, to be sure that program, session and data are still the same.
 //!
 //! `resume.json` lies in the run's directory, and `grant.json` in that of a sweep's task. They name
 //! fingerprints of private data, under the user's secret. So they are only for the curator, like

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::sweep::SweepDirectory;
+use super::sweep::{self, SweepDirectory};
 use super::workspace::Workspace;
 use crate::error::{Doing as _, Error, Result};
 use crate::privacy::ledger::RunId;
@@ -34,7 +34,7 @@ impl Place {
         }
         if path.is_dir() {
             let absolute = std::path::absolute(path).doing("find the directory", path)?;
-            if path.join("sweep.json").is_file() {
+            if path.join(sweep::FILE).is_file() {
                 return Ok(Self::Sweep(Box::new(SweepDirectory::open(path)?)));
             }
             if ["run.ron", "events.jsonl"].iter().any(|name| path.join(name).is_file()) {

@@ -29,7 +29,7 @@ use crate::privacy::Secret;
 use crate::privacy::ledger::{Book, RunId, RunOutcome, RunState, this_process};
 
 const VERSION: u32 = 1;
-/// The file that a directory of a sweep has.
+/// The file that makes a directory a sweep.
 pub const FILE: &str = "sweep.json";
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

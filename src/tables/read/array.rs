@@ -303,7 +303,7 @@ fn forget_infinite<T: Copy>(numbers: &mut [T], width: usize, infinite: fn(T) -> 
 }
 
 impl Array<'_, '_> {
-    /// Reads blocks of whole records, each with the number of elements before it.
+    /// Reads blocks of whole elements, each with the number of elements before it.
     fn blocks(
         self,
         reader: &mut dyn Read,
@@ -311,7 +311,9 @@ impl Array<'_, '_> {
         mut take: impl FnMut(&[u8], usize) -> Result<()>,
     ) -> Result<()> {
         let size = self.layout.element.size();
-        let unit = size * self.layout.width().max(1);
+        // Whole records only where an infinite number makes its whole record missing.
+        let by_record = self.input.forgiving && !self.layout.is_by_columns();
+        let unit = if by_record { size * self.layout.width().max(1) } else { size };
         self.input.check_memory(unit as u64)?;
         let most = ((BLOCK / unit).max(1) * unit) as u64;
         let (mut block, mut seen) = (Vec::new(), 0);
@@ -345,8 +347,8 @@ impl Array<'_, '_> {
                 self.forget_infinite(&mut values);
             }
             match values {
-                // A column of numbers takes the fewest bytes.
-                Values::F32(values) if width == 1 => {
+                // A column of numbers takes the fewest bytes, as does everything on the disk.
+                Values::F32(values) if width == 1 || space.is_some() => {
                     numbers.extend(values.into_iter().map(f64::from));
                     numbers.settle()
                 }
@@ -618,6 +620,24 @@ mod tests {
             let wanted = (0..width).map(|column| at(row, column) as f64);
             assert!(vectors.row(row).numbers().eq(wanted), "{row}");
         }
+    }
+
+    /// No number of another record decides whether a number is kept.
+    #[test]
+    fn whole_numbers_of_two_to_the_53_stay_beside_larger_ones() {
+        let folder = tempfile::tempdir().unwrap();
+        let whole = [1 << 53, (1 << 53) + 1, -(1_i64 << 53), i64::MIN, 7];
+        let cells: Vec<_> =
+            whole.repeat(5_000).iter().map(|x: &i64| x.to_le_bytes().to_vec()).collect();
+        let file = npy("<i8", false, &[cells.len()], &cells);
+        let table = same(&file, true, folder.path(), &whole);
+        let Column::Numbers(numbers) = &table.columns[0] else { panic!("no numbers") };
+        let kept = numbers.iter().map(|x| (!x.is_nan()).then_some(x as i64));
+        let wanted = [Some(whole[0]), None, Some(whole[2]), None, Some(7)];
+        assert!(kept.eq(wanted.repeat(5_000)));
+        let [memory, disk] = both(&file, false, folder.path()).map(|it| it.err().unwrap());
+        assert_eq!(memory.to_string(), disk.to_string());
+        assert!(memory.to_string().contains("row 2"), "{memory}");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::column::{Column, finite};
 use crate::error::{Error, Result};
 use crate::numbers::Numbers;
 use crate::table::Table;
-use crate::vectors::{Values, Vectors};
+use crate::vectors::Vectors;
 
 /// Dense, a table may be this many times as large as the file …
 const MOST_DENSER: u64 = 1024;
@@ -107,11 +107,7 @@ pub fn read(input: &Input, width: Option<usize>) -> Result<Table> {
             }
             start = end;
         }
-        numbers.join(&if single {
-            Values::F32(records.into_iter().map(|number| number as f32).collect()).into()
-        } else {
-            Values::F64(records).into()
-        })?;
+        numbers.append(&records)?;
     }
     let vectors = Vectors::of_numbers(width, numbers, single);
     let vectors = vectors.ok_or_else(|| input.error("rows of different lengths"))?;
