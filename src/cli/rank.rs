@@ -233,29 +233,39 @@ pub fn table(comparison: &Comparison) -> String {
         ),
         String::new(),
         format!(
-            "  {:>4} {:<22} {:>15} {:>15} {:>16} {:>13} {:>13} {:>13}  verdict",
+            "  {:>4} {:<22} {:>15} {:>15} {:>16} {:>15} {:>13} {:>13}  verdict",
             "rank",
             "dataset",
-            "energy ↑",
-            "distance ↓",
+            "GSD ↓",
+            "error ↓",
             "behind the best",
+            "energy ↑",
             "discrepancy ↓",
-            "with labels ↓",
-            "its model ↓"
+            "with labels ↓"
         ),
     ];
     let reference = |name: &str, summary: &MeanScores| {
         let (energy, distance) = (summary.energy.told(), summary.distance.told());
-        format!("  {:>4} {name:<22} {energy:>15} {distance:>15}", "")
+        format!("  {:>4} {name:<22} {distance:>15} {:>15} {:>16} {energy:>15}", "·", "", "")
     };
-    lines.push(reference("· more private data", &comparison.floor));
+    lines.push(reference("more private data", &comparison.floor));
     for (index, line) in comparison.lines.iter().enumerate() {
         lines.push(row(index + 1, line, comparison.order));
     }
-    lines.push(reference("· noise", &comparison.ceiling));
+    lines.push(reference("noise", &comparison.ceiling));
+    lines.extend(comparison.constant().map(|error| {
+        format!("  {:>4} {:<22} {:>15} {:>15}", "·", "constant answer", "", error.percent())
+    }));
     lines.push(String::new());
     lines.push(format!("  {}", comparison.verdict));
-    lines.push("  ↑ more is better, ↓ less is better; its model: the error of a model of this dataset alone on the private records".to_owned());
+    if let Some(second) = &comparison.other {
+        let names: Vec<&str> = second.lines.iter().map(|line| line.name.as_str()).collect();
+        lines.push(format!("  by {}: {}", second.order.words(), names.join(", ")));
+    }
+    lines.push(format!(
+        "  ↑ more is better, ↓ less is better; error: of a model of this dataset alone on the private records, in {}",
+        comparison.error_unit()
+    ));
     lines.extend(comparison.remarks.iter().map(|remark| format!("  note: {remark}")));
     lines.join("\n")
 }
@@ -265,6 +275,7 @@ fn row(rank: usize, line: &CandidateLine, order: CandidateOrder) -> String {
     let alongside = line.alongside.clone().unwrap_or_default();
     let energy = told(line.summary.as_ref().map(|summary| summary.energy));
     let distance = told(line.summary.as_ref().map(|summary| summary.distance));
+    let error = alongside.error().map_or_else(|| "–".to_owned(), |error| error.percent());
     let behind = match (line.place, &line.behind) {
         (CandidatePlace::Behind | CandidatePlace::Tied(_), Some(behind)) => {
             Mean { mean: behind.mean, deviation: behind.half_width }.told_by(order)
@@ -274,11 +285,10 @@ fn row(rank: usize, line: &CandidateLine, order: CandidateOrder) -> String {
     let rank =
         if line.place == CandidatePlace::Broken { "–".to_owned() } else { rank.to_string() };
     format!(
-        "  {rank:>4} {:<22} {energy:>15} {distance:>15} {behind:>16} {:>13} {:>13} {:>13}  {}",
+        "  {rank:>4} {:<22} {distance:>15} {error:>15} {behind:>16} {energy:>15} {:>13} {:>13}  {}",
         line.name,
         number(alongside.unlabelled),
         number(alongside.labelled),
-        alongside.error().map_or_else(|| "–".to_owned(), |error| percent(error.mean)),
         line.verdict
     )
     .trim_end()
@@ -293,7 +303,7 @@ fn told(mean: Option<Mean>) -> String {
 fn released_table(lines: &[ReleasedLine], of: &str) -> String {
     let mut text = vec![format!(
         "  {:>4} {:<22} {:>15} {:>15}   (released{of}; ± shows the noise)",
-        "rank", "dataset", "energy", "distance"
+        "rank", "dataset", "energy ↑", "GSD ↓"
     )];
     for (index, line) in lines.iter().enumerate() {
         let numbers = match line.energy {
@@ -377,7 +387,7 @@ fn comparison_json(comparison: &Comparison) -> Value {
         let alongside = line.alongside.clone().unwrap_or_default();
         json!({
             "name": line.name, "records": line.records,
-            "scores": line.summary,
+            "scores": line.summary.as_ref().map(scores_json),
             "behind": line.behind.map(|it| json!({ "mean": it.mean, "half_width": it.half_width })),
             "tied": matches!(line.place, CandidatePlace::Tied(_)),
             "more_repeats": match line.place { CandidatePlace::Tied(more) => more, _ => None },
@@ -388,10 +398,20 @@ fn comparison_json(comparison: &Comparison) -> Value {
             "verdict": line.verdict,
         })
     });
+    let by_gsd = comparison.by(CandidateOrder::Distance);
     json!({
         "order": comparison.order, "repeats": comparison.repeats, "batch": comparison.batch,
         "directions": comparison.directions, "datasets": lines.collect::<Vec<_>>(),
-        "floor": comparison.floor, "ceiling": comparison.ceiling,
+        "floor": scores_json(&comparison.floor), "ceiling": scores_json(&comparison.ceiling),
+        "constant_error": comparison.constant(),
+        "by_gsd": by_gsd.map(|it| it.lines.iter().map(|line| &line.name).collect::<Vec<_>>()),
         "verdict": comparison.verdict,
     })
+}
+
+/// GSD as d/√k, with d next to it.
+fn scores_json(scores: &MeanScores) -> Value {
+    let mut value = json!(scores);
+    value["projection_metric"] = json!(scores.projection_metric());
+    value
 }

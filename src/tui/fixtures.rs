@@ -20,7 +20,6 @@ use super::screen::compare::Quantity;
 use super::screen::data::ROWS;
 use super::screen::ledger::ENTRIES;
 use super::screen::plan::{QUEUE, presets};
-use super::screen::rank::RankColumn;
 use super::screen::run::LOG;
 use super::tab::Tab;
 use super::theme::{Glyphs, Theme};
@@ -52,7 +51,7 @@ use crate::rank::candidate_line::{
     Alongside, CandidateLine, CandidatePlace, Mean, MeanScores, Paired,
 };
 use crate::rank::comparison::Comparison;
-use crate::rank::{Disclosed, ReleasedError, ReleasedLine};
+use crate::rank::{CandidateOrder, Disclosed, ReleasedError, ReleasedLine};
 use crate::rehearsal::advice::Advice;
 use crate::rehearsal::{self, Player};
 use crate::session::dataset::ColumnKind;
@@ -428,7 +427,8 @@ pub fn comparison() -> Comparison {
         verdict: verdict.to_owned(),
         trouble: None,
     };
-    Comparison {
+    let table = |order| {
+        Comparison {
         lines: vec![
             line("autumn", CandidatePlace::Best, 0.52, "best"),
             line("spring", CandidatePlace::Tied(Some(12)), 0.516, "as good as the best; 12 more repeats would tell"),
@@ -437,13 +437,18 @@ pub fn comparison() -> Comparison {
         ],
         floor: scores(0.55, 0.42),
         ceiling: scores(0.12, 0.9),
-        order: crate::rank::CandidateOrder::Energy,
+        order,
+        other: None,
+        classes: false,
         repeats: 10,
         batch: 500,
         directions: 16,
         verdict: "use autumn; spring cannot be told apart from it (12 more repeats would); airline was left out".to_owned(),
         remarks: vec!["model: 37 inputs → linear 32 → relu → linear 1".to_owned()],
     }
+    };
+    let by_gsd = Some(Box::new(table(CandidateOrder::Distance)));
+    Comparison { other: by_gsd, ..table(CandidateOrder::Error) }
 }
 
 pub fn rank_summary() -> RankingSummary {
@@ -788,7 +793,10 @@ pub fn scenes() -> Vec<(&'static str, App)> {
         ("rank_working", ranking(loaded())),
         ("rank_streaming", ranking(ranked())),
         ("rank_exact", with(ranked(), &|app| app.screens.rank.selected = 2)),
-        ("rank_sorted", with(ranked(), &|app| app.screens.rank.sort = RankColumn::Distance)),
+        (
+            "rank_sorted",
+            with(ranked(), &|app| app.screens.rank.order = Some(CandidateOrder::Distance)),
+        ),
         ("rank_sealed", seal(ranked())),
         (
             "rank_winner",

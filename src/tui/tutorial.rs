@@ -120,7 +120,7 @@ fn rehearse(context: &Context) -> &'static str {
     if context.tab != Tab::Plan && rehearsal.work.is_some() {
         "The rehearsal goes on. Press 3 to see what it finds, and wait for its end."
     } else if context.tab != Tab::Plan {
-        "Energy near 1 is good. The two marks on the right show noise and more private data: a \
+        "GSD near 0 is good. The two lines in its bars show more private data and noise: a \
          hospital no better than noise does not help. When you have read the table, press 3."
     } else if rehearsal.work.is_some() {
         "Each public hospital plays the city's part in turn, and every method that fits is tried on \

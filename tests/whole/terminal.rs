@@ -60,8 +60,10 @@ fn a_newcomer_plays_the_whole_story_with_the_keys_on_screen() {
     screen.press("2");
     screen.wait_for("Which public dataset can stand in");
     screen.press("r");
-    // By energy until the models of all datasets have answered for the private records.
+    // The errors come first, so the order is theirs from the beginning.
     screen.wait_for("by error of its own model");
+    screen.wait_for("GSD ↓");
+    screen.wait_for("· 10 repeats");
     screen.wait_for("use spring");
     screen.press("6");
     screen.wait_for("Exact numbers were looked at once");

@@ -329,11 +329,10 @@ class Ranking:
         return table(rows, f"stand-ins for {self.private}") + self._picture() + remarks
 
     def _picture(self) -> str:
-        """Bars with whiskers, as in the report: what each dataset holds of the private gradients."""
+        """Bars with whiskers, as in the report: how near each dataset is to the private one."""
 
-        def bar(dataset: Mapping[str, Any], scores: Mapping[str, Any], mark: str) -> _pictures.Bar:
-            energy = scores["energy"]
-            return _pictures.Bar(str(dataset["name"]) + mark, energy["mean"], energy["deviation"])
+        def bar(dataset: Mapping[str, Any], score: Mapping[str, Any], mark: str) -> _pictures.Bar:
+            return _pictures.Bar(str(dataset["name"]) + mark, score["mean"], score["deviation"])
 
         drawn = ""
         if self.errors is not None:
@@ -341,18 +340,22 @@ class Ranking:
             rows = [_pictures.Bar(str(name), it["mean"], it["deviation"]) for name, it in known]
             drawn += _pictures.bars("error of its own model (less is better)", rows)
         if self.released is not None:
-            rows = [bar(dataset, dataset, "") for dataset in self.released]
+            rows = [bar(dataset, dataset["energy"], "") for dataset in self.released]
             drawn += _pictures.bars("captured energy (more is better)", rows)
         if self.direction is not None:
-            rows = [bar(dataset, dataset, "") for dataset in self.direction]
+            rows = [bar(dataset, dataset["energy"], "") for dataset in self.direction]
             drawn += _pictures.bars("share of the released direction (more is better)", rows)
         if self.curator_only is not None:
             exact = self.curator_only
-            rows = [bar(dataset, dataset["scores"], " ◆") for dataset in exact["datasets"]]
+            rows = [
+                bar(dataset, dataset["scores"]["distance"], " ◆")
+                for dataset in exact["datasets"]
+                if dataset["scores"] is not None
+            ]
             for name, words in (("floor", "more private data"), ("ceiling", "noise")):
                 if exact.get(name) is not None:
-                    rows.append(bar({"name": words}, exact[name], " ◆"))
-            drawn += _pictures.bars("captured energy ◆ (more is better)", rows)
+                    rows.append(bar({"name": words}, exact[name]["distance"], " ◆"))
+            drawn += _pictures.bars("GSD ◆ (less is better)", rows)
         return drawn
 
 

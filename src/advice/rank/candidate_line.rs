@@ -48,6 +48,7 @@ pub struct Paired {
 /// Means over the repeats of one dataset.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MeanScores {
+    /// GSD, the gradient subspace distance d/√k.
     pub distance: Mean,
     pub energy: Mean,
     /// Mean principal angles in radians, smallest first.
@@ -102,6 +103,12 @@ impl Mean {
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
         Self { mean, deviation: (squares / (count - 1.0).max(1.0)).sqrt() }
     }
+
+    /// The mean over records with its standard error.
+    pub fn with_standard_error(losses: &[f64]) -> Self {
+        let Self { mean, deviation } = Self::of(losses);
+        Self { mean, deviation: deviation / (losses.len() as f64).sqrt() }
+    }
 }
 
 impl Paired {
@@ -153,13 +160,19 @@ impl MeanScores {
     }
 }
 
+impl MeanScores {
+    /// The projection metric d of both spans, which is not divided by √k.
+    pub fn projection_metric(&self) -> Mean {
+        let root = (self.angles.len() as f64).sqrt();
+        Mean { mean: root * self.distance.mean, deviation: root * self.distance.deviation }
+    }
+}
+
 impl Alongside {
     /// The error of the candidate's own model: the mean over the private records, and its standard
     /// error.
     pub fn error(&self) -> Option<Mean> {
-        let (losses, _) = self.losses.as_ref()?;
-        let Mean { mean, deviation } = Mean::of(losses);
-        Some(Mean { mean, deviation: deviation / (losses.len() as f64).sqrt() })
+        self.losses.as_ref().map(|(losses, _)| Mean::with_standard_error(losses))
     }
 }
 

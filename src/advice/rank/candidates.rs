@@ -184,7 +184,7 @@ impl RankingSetup {
         let close = named(&|index| self.gaps[index] < SMALL_GAP);
         let warning = (!close.is_empty()).then(|| {
             format!(
-                "the directions next to number k = {} are about as strong ({}), so the order by distance may be chance there; the order by energy does not depend on it",
+                "the directions next to number k = {} are about as strong ({}), so the order by GSD may be chance there; energy does not depend on it",
                 self.directions,
                 listed(&close)
             )

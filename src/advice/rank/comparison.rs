@@ -22,8 +22,12 @@ pub struct Comparison {
     pub floor: MeanScores,
     /// Noise.
     pub ceiling: MeanScores,
-    /// The order; by energy if not all candidates have an error.
     pub order: CandidateOrder,
+    /// The table in the second order: by GSD where this one is by error, and by error where this
+    /// one is by GSD and all candidates have an error.
+    pub other: Option<Box<Comparison>>,
+    /// Whether an error is a share of wrong answers, and not of the range of labels.
+    pub classes: bool,
     pub repeats: usize,
     /// m
     pub batch: usize,
@@ -36,8 +40,8 @@ pub struct Comparison {
 /// The score, where larger is better.
 fn goodness(order: CandidateOrder, score: &SpanScore) -> f64 {
     match order {
-        CandidateOrder::Distance => -score.distance,
-        CandidateOrder::Energy | CandidateOrder::Error => score.energy,
+        CandidateOrder::Energy => score.energy,
+        CandidateOrder::Distance | CandidateOrder::Error => -score.distance,
     }
 }
 
@@ -53,8 +57,26 @@ fn negated(losses: &[f64]) -> Vec<f64> {
 }
 
 impl Comparison {
-    /// The comparison of at least two repeats.
+    /// The comparison of at least two repeats, in this order and in a second one.
     pub(super) fn of(
+        setup: &RankingSetup,
+        repeats: &[&Repeat],
+        alongside: &[Option<Alongside>],
+        order: CandidateOrder,
+    ) -> Self {
+        let mut first = Self::in_order(setup, repeats, alongside, order);
+        let second = match first.order {
+            CandidateOrder::Distance => CandidateOrder::Error,
+            CandidateOrder::Energy | CandidateOrder::Error => CandidateOrder::Distance,
+        };
+        let other = Self::in_order(setup, repeats, alongside, second);
+        let by_gsd = verdict::by_gsd(&first, &other);
+        first.remarks.extend(by_gsd);
+        first.other = (other.order == second).then(|| Box::new(other));
+        first
+    }
+
+    fn in_order(
         setup: &RankingSetup,
         repeats: &[&Repeat],
         alongside: &[Option<Alongside>],
@@ -82,7 +104,7 @@ impl Comparison {
             .flatten();
         let by_error = errors.is_some();
         let order = match order {
-            CandidateOrder::Error if !by_error => CandidateOrder::Energy,
+            CandidateOrder::Error if !by_error => CandidateOrder::Distance,
             order => order,
         };
         let all_goods = errors.unwrap_or_else(|| {
@@ -130,13 +152,14 @@ impl Comparison {
             line.verdict = verdict::of_line(&line, order);
             lines.push(line);
         }
-        let by_energy = if by_error { verdict::by_energy(&lines) } else { None };
         Self {
             verdict: verdict::of_all(&lines, order),
             lines,
             floor: MeanScores::of(&floor),
             ceiling: MeanScores::of(&ceiling),
             order,
+            other: None,
+            classes: setup.classes.is_some(),
             repeats: repeats.len(),
             batch: setup.batch,
             directions: setup.directions,
@@ -144,8 +167,23 @@ impl Comparison {
                 .remarks()
                 .into_iter()
                 .chain(verdict::of_private(repeats, setup.directions))
-                .chain(by_energy)
                 .collect(),
         }
+    }
+
+    /// The table in this order, if there is one.
+    pub fn by(&self, order: CandidateOrder) -> Option<&Self> {
+        [Some(self), self.other.as_deref()].into_iter().flatten().find(|it| it.order == order)
+    }
+
+    /// The error of the best answer that is the same for all private records.
+    pub fn constant(&self) -> Option<Mean> {
+        let losses = self.lines.iter().find_map(|it| it.alongside.as_ref()?.losses.as_ref());
+        losses.map(|(_, constant)| Mean::with_standard_error(constant))
+    }
+
+    /// The unit of an error, in words.
+    pub fn error_unit(&self) -> &'static str {
+        if self.classes { "% of answers wrong" } else { "% of the range of labels" }
     }
 }

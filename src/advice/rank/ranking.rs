@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::privacy::openings::{OpenCuratorOnly, OpenPrivate, OpenWatch};
 use crate::privacy::{CuratorOnly, Private, Watch};
 
-/// A ranking in progress: first repeats, then the differences that gradients cannot see.
+/// A ranking in progress: first the differences that gradients cannot see, then repeats.
 pub struct Ranking {
     setup: RankingSetup,
     settings: RankingSettings,
@@ -29,7 +29,7 @@ pub struct RankStep {
     /// Counts from 1.
     pub index: usize,
     pub total: usize,
-    /// `repeat 3 of 10`, or the current candidate.
+    /// `GSD, repeat 3 of 10`, or the current candidate.
     pub words: String,
     pub done: bool,
 }
@@ -56,7 +56,7 @@ impl Ranking {
         let watch = Watch::open();
         let mut ranking = Self::new(settings, setup, Private::new(data));
         for _ in 0..settings.repeats {
-            ranking.step(&watch)?;
+            ranking.repeat(&watch)?;
         }
         let table = ranking.comparison(&watch);
         Ok(table.and_then(|table| table.reveal(&watch).cloned()))
@@ -71,8 +71,8 @@ impl Ranking {
         self.settings.repeats + self.setup.candidates.len()
     }
 
-    /// One repeat, or the other columns of one candidate. Needs an open watch, because all numbers
-    /// here are exact.
+    /// The error of one candidate's own model, or one repeat. Errors come first, so the table is in
+    /// its order from the beginning. Needs an open watch, because all numbers here are exact.
     pub fn step(&mut self, watch: &Watch) -> Result<RankStep> {
         if watch.is_sealed() {
             return Err(Error::refused(
@@ -80,14 +80,8 @@ impl Ranking {
             )
             .cure("unseal it (v), or select privately (--private EPSILON)"));
         }
-        let words = if self.repeats.len() < self.settings.repeats {
-            let round = self.setup.round(self.repeats.len())?;
-            let repeat = self.private.try_map(|data| Repeat::of(&round, data, self.setup.batch))?;
-            self.repeats.extend(repeat.curator(watch, Clone::clone));
-            format!("repeat {} of {}", self.repeats.len(), self.settings.repeats)
-        } else {
-            let candidate = &self.setup.candidates[self.alongside.len()];
-            let words = format!("comparing {}", candidate.name);
+        let words = if let Some(candidate) = self.setup.candidates.get(self.alongside.len()) {
+            let words = format!("the error of {}'s own model", candidate.name);
             let side = match self.side.take() {
                 Some(known) => known,
                 None => self.private.try_map(PrivateSide::of)?,
@@ -96,10 +90,20 @@ impl Ranking {
             let found = blind_spots::of(candidate, &self.setup, &self.settings, side, watch)?;
             self.alongside.push(found);
             words
+        } else {
+            self.repeat(watch)?;
+            format!("GSD, repeat {} of {}", self.repeats.len(), self.settings.repeats)
         };
         let index = self.repeats.len() + self.alongside.len();
         let total = self.total();
         Ok(RankStep { index, total, words, done: index == total })
+    }
+
+    fn repeat(&mut self, watch: &Watch) -> Result<()> {
+        let round = self.setup.round(self.repeats.len())?;
+        let repeat = self.private.try_map(|data| Repeat::of(&round, data, self.setup.batch))?;
+        self.repeats.extend(repeat.curator(watch, Clone::clone));
+        Ok(())
     }
 
     /// The table of the repeats so far; `None` before the second repeat, or under a sealed watch.
@@ -358,6 +362,7 @@ mod tests {
         nothing.features.fill(f64::NAN);
         let mut ranking =
             Ranking::new(&settings(), setup.unwrap(), Private::new(Supply::from(nothing)));
+        ranking.step(&Watch::open()).unwrap();
         let error = ranking.step(&Watch::open()).unwrap_err().to_string();
         assert!(error.starts_with("private data: "), "{error}");
     }

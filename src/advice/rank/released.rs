@@ -46,8 +46,8 @@ pub(super) fn alone<K: ReleaseKind>(release: &Release<K>, what: &str) -> Planned
 }
 
 /// What the numbers of a released table do not say by themselves.
-pub const OF_TABLE: &str = "The distance knows only the directions of these public datasets, and \
-    noise makes it larger: compare it within this table, not with an exact one.";
+pub const OF_TABLE: &str = "GSD knows only the directions of these public datasets here, and noise \
+    makes it larger: compare it within this table, not with an exact one.";
 
 /// What the numbers of released errors do not say by themselves.
 pub const OF_ERRORS: &str = "Records on which the models err unusually count for less, so an error \

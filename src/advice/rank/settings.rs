@@ -39,14 +39,15 @@ pub enum ProbeModel {
     Table7a,
 }
 
-/// The score that orders the candidates.
+/// The score that orders the candidates. By GSD where errors are wanted and not all have labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CandidateOrder {
     Energy,
+    /// GSD, the gradient subspace distance.
     Distance,
     /// The error of each candidate's own model on the private records, which predicts the later
-    /// error best; by energy if not all have labels.
+    /// error best.
     #[default]
     Error,
 }
@@ -143,7 +144,7 @@ impl CandidateOrder {
     pub fn words(self) -> &'static str {
         match self {
             Self::Energy => "captured energy",
-            Self::Distance => "subspace distance",
+            Self::Distance => "GSD (gradient subspace distance)",
             Self::Error => "error of its own model",
         }
     }
@@ -163,7 +164,7 @@ pub fn directions(wish: usize, classes: Option<usize>, most: usize) -> (usize, O
     if fitting == 0 {
         let taken = wish.min(most);
         let why = format!(
-            "k = {taken} is less than C − 1 = {copies}: eigenvalues come in groups of that size, so the subspace distance is unreliable; a larger batch allows a larger k"
+            "k = {taken} is less than C − 1 = {copies}: eigenvalues come in groups of that size, so GSD is unreliable; a larger batch allows a larger k"
         );
         return (taken, Some(why));
     }

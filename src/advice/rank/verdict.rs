@@ -1,8 +1,7 @@
 //! The meaning of a table of scores, in words.
 
-use std::cmp::Ordering;
-
 use super::candidate_line::{CandidateLine, CandidatePlace, listed};
+use super::comparison::Comparison;
 use super::repeat::Repeat;
 use super::settings::CandidateOrder;
 
@@ -96,20 +95,30 @@ pub fn of_all(lines: &[CandidateLine], order: CandidateOrder) -> String {
     parts.join("; ")
 }
 
-/// For candidates in the order of their errors: the one that energy would put first, if it is
-/// another.
-pub(super) fn by_energy(lines: &[CandidateLine]) -> Option<String> {
-    let energy = |line: &&CandidateLine| line.summary.as_ref().map(|summary| summary.energy.mean);
-    let known = lines.iter().filter(|line| energy(line).is_some());
-    let most = known.max_by(|a, b| energy(a).partial_cmp(&energy(b)).unwrap_or(Ordering::Equal))?;
-    let first = lines.first()?;
-    (most.name != first.name).then(|| {
+/// Where errors and GSD put different candidates first: which of them to believe.
+pub(super) fn by_gsd(first: &Comparison, other: &Comparison) -> Option<String> {
+    let by = |order| [first, other].into_iter().find(|it| it.order == order)?.lines.first();
+    let (by_error, by_gsd) = (by(CandidateOrder::Error)?, by(CandidateOrder::Distance)?);
+    (by_error.name != by_gsd.name).then(|| {
         format!(
-            "energy, which does not look at labels, would put {} first; the error of a dataset's \
-             own model is the better guide to the error of a run",
-            most.name
+            "by error {} is first, by GSD {}: the error of a dataset's own model is the better \
+             guide to the error of a run; GSD looks at features alone, so it stays right where \
+             labels are shifted or coded in another way",
+            by_error.name, by_gsd.name
         )
     })
+}
+
+/// One or two words for a narrow column; [`of_line`] says it in full.
+pub fn in_short(line: &CandidateLine, order: CandidateOrder) -> &'static str {
+    match line.place {
+        CandidatePlace::Broken => "left out",
+        _ if line.as_noise && order == CandidateOrder::Error => "like constant",
+        _ if line.as_noise => "like noise",
+        CandidatePlace::Best => "best",
+        CandidatePlace::Tied(_) => "as good",
+        CandidatePlace::Behind => "behind",
+    }
 }
 
 fn repeats_words(more: usize) -> String {

@@ -334,8 +334,8 @@ fn a_ranking_streams_in_can_be_cancelled_and_gives_its_best_to_the_plan() {
 
     press(&mut app, "m");
     assert_eq!(app.context.session.ranking.settings.model, crate::rank::ProbeModel::Linear);
-    // Sorted by name, the third row is summer; it must be in the session to be taken.
-    press(&mut app, "s↓↓↓");
+    // A dataset must be in the session to be taken.
+    press(&mut app, "s↓↓");
     assert_eq!(app.screens.rank.chosen(&app.context).as_deref(), Some("summer"));
     app.context.session.datasets.retain(|it| it.name != "summer");
     press(&mut app, "\n");
@@ -636,7 +636,7 @@ fn a_key_without_effect_says_so() {
     press(&mut app, "4+");
     assert_eq!(said(&app), "+ (zoom) has no effect here now");
     press(&mut app, "2s");
-    assert_eq!(said(&app), "s (sort) has no effect here now");
+    assert_eq!(said(&app), "s (order) has no effect here now");
     // A key with an answer of its own keeps it.
     press(&mut app, "c");
     assert_eq!(said(&app), "no ranking is under way");

@@ -3,16 +3,15 @@
 mod update;
 mod view;
 
-use std::cmp::Ordering;
-
 use super::{Keys, Screen, explained, moved_in};
 use crate::canvas::{Canvas, Rect};
 use crate::context::{Change, Context};
 use crate::glossary::Explained;
 use crate::live_ranking::LiveRanking;
 use crate::privacy::Watch;
-use crate::rank::candidate_line::{CandidateLine, Mean};
-use crate::rank::{Disclosed, ReleasedError, ReleasedLine};
+use crate::rank::candidate_line::{CandidateLine, CandidatePlace, Mean};
+use crate::rank::comparison::Comparison;
+use crate::rank::{CandidateOrder, Disclosed, ReleasedError, ReleasedLine, verdict};
 use crate::tab::Pane;
 use crate::text_table::Sheet;
 
@@ -21,10 +20,10 @@ pub const CANDIDATES: Pane = Pane::list("candidates");
 
 #[derive(Debug, Default)]
 pub struct RankScreen {
-    /// Index in the sorted table.
+    /// Index in the table.
     pub selected: usize,
-    pub sort: RankColumn,
-    pub reverse: bool,
+    /// The order of the exact table; `None` for the first that it has.
+    pub order: Option<CandidateOrder>,
     /// Whether the released ranking is shown and not the exact one, if there are both.
     pub released_in_front: bool,
 }
@@ -41,7 +40,10 @@ pub struct CandidateRow {
     pub error: Option<Mean>,
     /// The error on the other public datasets.
     pub elsewhere: Option<f64>,
+    /// A few words for a narrow column.
     pub verdict: String,
+    /// The verdict as files have it.
+    pub in_full: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -49,12 +51,12 @@ pub enum RankColumn {
     #[default]
     Rank,
     Name,
-    Energy,
-    Distance,
-    Unlabelled,
-    Labelled,
+    Gsd,
     Error,
     Elsewhere,
+    Energy,
+    Unlabelled,
+    Labelled,
     Verdict,
     /// The bar of a score, after its column.
     Bar,
@@ -64,28 +66,28 @@ impl RankColumn {
     pub const ALL: [Self; 9] = [
         Self::Rank,
         Self::Name,
-        Self::Energy,
-        Self::Distance,
-        Self::Unlabelled,
-        Self::Labelled,
+        Self::Gsd,
         Self::Error,
         Self::Elsewhere,
+        Self::Energy,
+        Self::Unlabelled,
+        Self::Labelled,
         Self::Verdict,
     ];
 
-    /// The title, the word in the glossary, and the width if it is fixed.
-    fn facts(self) -> (&'static str, &'static str, Option<u16>) {
+    /// The title, and the width if it is fixed.
+    fn facts(self) -> (&'static str, Option<u16>) {
         match self {
-            Self::Rank => ("#", "ranking", Some(2)),
-            Self::Name => ("dataset", "ranking", None),
-            Self::Energy => ("energy ↑", "energy", Some(13)),
-            Self::Distance => ("distance ↓", "distance", Some(13)),
-            Self::Unlabelled => ("discrepancy ↓", "discrepancy", Some(14)),
-            Self::Labelled => ("with labels ↓", "labelled discrepancy", Some(14)),
-            Self::Error => ("error ↓", "public model's error", Some(13)),
-            Self::Elsewhere => ("elsewhere ↓", "error elsewhere", Some(12)),
-            Self::Verdict => ("verdict", "ranking", None),
-            Self::Bar => ("", "", None),
+            Self::Rank => ("#", Some(2)),
+            Self::Name => ("dataset", None),
+            Self::Gsd => ("GSD ↓", Some(13)),
+            Self::Error => ("error, % ↓", Some(11)),
+            Self::Elsewhere => ("elsewhere ↓", Some(12)),
+            Self::Energy => ("energy ↑", Some(13)),
+            Self::Unlabelled => ("discrepancy ↓", Some(14)),
+            Self::Labelled => ("with labels ↓", Some(14)),
+            Self::Verdict => ("verdict", None),
+            Self::Bar => ("", None),
         }
     }
 
@@ -93,16 +95,11 @@ impl RankColumn {
         self.facts().0
     }
 
-    pub fn next(self) -> Self {
-        let here = Self::ALL.iter().position(|column| *column == self).unwrap_or(0);
-        Self::ALL[(here + 1) % Self::ALL.len()]
-    }
-
     pub fn number(self, row: &CandidateRow) -> Option<f64> {
         match self {
             Self::Rank => Some(row.rank as f64),
             Self::Energy => row.energy.map(|energy| energy.mean),
-            Self::Distance => row.distance.map(|distance| distance.mean),
+            Self::Gsd => row.distance.map(|distance| distance.mean),
             Self::Unlabelled => row.unlabelled,
             Self::Labelled => row.labelled,
             Self::Error => row.error.map(|error| error.mean),
@@ -110,25 +107,10 @@ impl RankColumn {
             Self::Name | Self::Verdict | Self::Bar => None,
         }
     }
-
-    /// Missing numbers come last in either direction.
-    fn compare(self, a: &CandidateRow, b: &CandidateRow, reverse: bool) -> Ordering {
-        let turned = |order: Ordering| if reverse { order.reverse() } else { order };
-        match self {
-            Self::Name => turned(a.name.cmp(&b.name)),
-            Self::Verdict => turned(a.verdict.cmp(&b.verdict)),
-            _ => match (self.number(a), self.number(b)) {
-                (Some(a), Some(b)) => turned(a.total_cmp(&b)),
-                (Some(_), None) => Ordering::Less,
-                (None, Some(_)) => Ordering::Greater,
-                (None, None) => Ordering::Equal,
-            },
-        }
-    }
 }
 
-impl From<&CandidateLine> for CandidateRow {
-    fn from(line: &CandidateLine) -> Self {
+impl CandidateRow {
+    fn of(line: &CandidateLine, order: CandidateOrder) -> Self {
         let alongside = line.alongside.clone().unwrap_or_default();
         Self {
             rank: 0,
@@ -139,25 +121,40 @@ impl From<&CandidateLine> for CandidateRow {
             labelled: alongside.labelled,
             error: alongside.error(),
             elsewhere: None,
-            verdict: line.verdict.clone(),
+            verdict: verdict::in_short(line, order).to_owned(),
+            in_full: line.verdict.clone(),
         }
     }
 }
 
 impl RankScreen {
+    /// Whether the table in front can be shown by GSD and by error.
+    pub fn has_two_orders(&self, context: &Context) -> bool {
+        let table = context.ranking.exact(&context.watch);
+        self.shows_exact(&context.ranking, &context.watch)
+            && table.is_some_and(|table| table.other.is_some())
+    }
+
     /// Whether the exact table is in front.
     pub fn shows_exact(&self, ranking: &LiveRanking, watch: &Watch) -> bool {
         let in_front = !self.released_in_front || ranking.released.is_none();
         in_front && ranking.exact(watch).is_some()
     }
 
-    /// The table under this watch, sorted. Empty if nothing may be seen.
+    /// The exact table in the wanted order, if it may be seen.
+    pub fn exact<'a>(&self, ranking: &'a LiveRanking, watch: &Watch) -> Option<&'a Comparison> {
+        let table = ranking.exact(watch)?;
+        Some(self.order.and_then(|order| table.by(order)).unwrap_or(table))
+    }
+
+    /// The table under this watch. Empty if nothing may be seen.
     pub fn rows(&self, ranking: &LiveRanking, watch: &Watch) -> Vec<CandidateRow> {
         let of_line = |line: &ReleasedLine| CandidateRow {
             name: line.name.clone(),
             energy: line.energy,
             distance: line.distance,
             verdict: if line.energy.is_some() { "" } else { "left out" }.to_owned(),
+            in_full: if line.energy.is_some() { "" } else { "left out" }.to_owned(),
             ..CandidateRow::default()
         };
         let of_error = |line: &ReleasedError| CandidateRow {
@@ -165,13 +162,17 @@ impl RankScreen {
             error: line.error,
             elsewhere: line.elsewhere,
             verdict: line.words(),
+            in_full: line.words(),
             ..CandidateRow::default()
         };
         let released = ranking.released.as_ref().filter(|_| !self.shows_exact(ranking, watch));
         let mut rows: Vec<CandidateRow> = match released.map(|(found, _)| found) {
             None => {
-                let lines = ranking.exact(watch).map(|comparison| comparison.lines.as_slice());
-                lines.unwrap_or_default().iter().map(CandidateRow::from).collect()
+                let table = self.exact(ranking, watch).into_iter();
+                let rows = |it: &'_ Comparison| -> Vec<CandidateRow> {
+                    it.lines.iter().map(|line| CandidateRow::of(line, it.order)).collect()
+                };
+                table.flat_map(rows).collect()
             }
             Some(Disclosed::Table(lines) | Disclosed::Direction(lines)) => {
                 lines.get().iter().map(of_line).collect()
@@ -182,11 +183,25 @@ impl RankScreen {
         for (index, row) in rows.iter_mut().enumerate() {
             row.rank = index + 1;
         }
-        rows.sort_by(|a, b| self.sort.compare(a, b, self.reverse));
         rows
     }
 
-    /// The dataset that Enter selects.
+    /// The datasets that Enter takes into the plan: the selected one, or all that cannot be told
+    /// apart from the best if it is selected.
+    pub fn advised(&self, context: &Context) -> Vec<String> {
+        let chosen = self.chosen(context);
+        let exact = self.shows_exact(&context.ranking, &context.watch);
+        let table = self.exact(&context.ranking, &context.watch).filter(|_| exact);
+        let lines = table.map_or(&[][..], |table| &table.lines);
+        let best =
+            lines.first().filter(|best| Some(&best.name) == chosen.as_ref() && !best.as_noise);
+        let equal = lines.iter().filter(|line| {
+            best.is_some() && matches!(line.place, CandidatePlace::Tied(_)) && !line.as_noise
+        });
+        chosen.into_iter().chain(equal.map(|line| line.name.clone())).collect()
+    }
+
+    /// The selected dataset.
     pub fn chosen(&self, context: &Context) -> Option<String> {
         if let Some((Disclosed::Winner(name), _)) = &context.ranking.released
             && !self.shows_exact(&context.ranking, &context.watch)
@@ -221,32 +236,39 @@ impl Screen for RankScreen {
                 "r ranks by exact numbers, for your eyes; p privately, for some ε".to_owned(),
             );
         }
-        Some("Enter takes the selected dataset into the plan".to_owned())
+        Some(match &self.advised(context)[..] {
+            [] => return None,
+            [name] => format!("Enter takes {name} into the plan"),
+            [first @ .., last] => {
+                let first = first.join(", ");
+                format!("Enter takes {first} and {last} into the plan: none is clearly better")
+            }
+        })
     }
 
     fn is_of_use(&self, name: &str, context: &Context) -> bool {
         match name {
             "cancel" => context.ranking.work.is_some(),
-            "take" | "sort" | "reverse" => !context.ranking.is_empty(),
+            "take" => !context.ranking.is_empty(),
+            "order" => self.has_two_orders(context),
             "other result" => context.ranking.exact.is_some() && context.ranking.released.is_some(),
             _ => true,
         }
     }
 
     fn sort_by(&mut self, head: &str) {
-        let Some(column) = RankColumn::ALL.into_iter().find(|column| column.title() == head) else {
-            return;
+        self.order = match RankColumn::ALL.into_iter().find(|column| column.title() == head) {
+            Some(RankColumn::Gsd) => Some(CandidateOrder::Distance),
+            Some(RankColumn::Error) => Some(CandidateOrder::Error),
+            _ => self.order,
         };
-        self.reverse = self.sort == column && !self.reverse;
-        self.sort = column;
     }
 
     fn words(&self, _: &Context) -> Vec<Explained> {
-        let sort = self.sort.facts().1;
-        explained(&format!(
-            "{sort}; energy; distance; discrepancy; labelled discrepancy; public \
-             model's error; error elsewhere; principal angles; ranking; exact number; released"
-        ))
+        explained(
+            "GSD; public model's error; ranking; energy; discrepancy; labelled discrepancy; error \
+             elsewhere; principal angles; exact number; released",
+        )
     }
 
     fn view(&self, context: &Context, canvas: &mut Canvas, area: Rect) {
@@ -274,15 +296,15 @@ impl Screen for RankScreen {
             |it: Option<Mean>| [number(it.map(|it| it.mean)), number(it.map(|it| it.deviation))];
         let rows = self.rows(&context.ranking, watch).into_iter().map(|row| {
             let [energy, energy_sd] = mean(row.energy);
-            let [distance, distance_sd] = mean(row.distance);
+            let [gsd, gsd_sd] = mean(row.distance);
             let [error, error_sd] = mean(row.error);
             let [unlabelled, labelled] = [row.unlabelled, row.labelled].map(number);
-            let first = [row.rank.to_string(), row.name, energy, energy_sd, distance, distance_sd];
+            let first = [row.rank.to_string(), row.name, energy, energy_sd, gsd, gsd_sd];
             let others =
-                [unlabelled, labelled, error, error_sd, number(row.elsewhere), row.verdict];
+                [unlabelled, labelled, error, error_sd, number(row.elsewhere), row.in_full];
             first.into_iter().chain(others).collect()
         });
-        let header = "rank,dataset,energy,energy_sd,distance,distance_sd,unlabelled_discrepancy,labelled_discrepancy,error,error_sd,error_elsewhere,verdict";
+        let header = "rank,dataset,energy,energy_sd,gsd,gsd_sd,unlabelled_discrepancy,labelled_discrepancy,error,error_sd,error_elsewhere,verdict";
         Some(Sheet { header: header.split(',').map(str::to_owned).collect(), rows: rows.collect() })
     }
 }

@@ -19,11 +19,10 @@ pub const KEYS: Keys<RankScreen> = &[
     show(&["t"], "noisy table", "release every dataset's scores under differential privacy", release_table),
     also(&["d"], "direction", "release one leading direction of the private gradients under differential privacy", release_direction),
     show(&["c"], "cancel", "cancel the ranking; the table keeps the repeats so far", cancel),
-    show(&["enter"], "take", "take the selected dataset into the plan", take),
-    show(&["s"], "sort", "sort by the next column", sort),
+    show(&["enter"], "take", "take the selected dataset into the plan, or all that are as good as the best", take),
+    show(&["s"], "order", "order by GSD, or by the error of each dataset's own model", switch_order),
     also(&["m"], "like the plan", "rank with the model and the scaling of the plan", follow_plan),
     also(&["b"], "other result", "switch between the exact and the released ranking", |screen, _| screen.released_in_front = !screen.released_in_front),
-    also(&["S"], "reverse", "reverse the order", |screen, _| screen.reverse = !screen.reverse),
 ];
 
 fn rank(_: &mut RankScreen, context: &mut Context) {
@@ -103,8 +102,15 @@ fn cancel(_: &mut RankScreen, context: &mut Context) {
     context.inform(words);
 }
 
-fn sort(screen: &mut RankScreen, _: &mut Context) {
-    screen.sort = screen.sort.next();
+fn switch_order(screen: &mut RankScreen, context: &mut Context) {
+    if !screen.has_two_orders(context) {
+        return;
+    }
+    let shown = screen.exact(&context.ranking, &context.watch).map(|table| table.order);
+    let first = context.ranking.exact(&context.watch);
+    let [first, second] =
+        [first, first.and_then(|it| it.other.as_deref())].map(|it| it.map(|it| it.order));
+    screen.order = if shown == first { second } else { first };
     screen.selected = 0;
 }
 
@@ -126,20 +132,23 @@ fn follow_plan(_: &mut RankScreen, context: &mut Context) {
     }
 }
 
-/// Puts the selected dataset into the plan, instead of the earlier ones.
+/// Puts the advised datasets into the plan, instead of the earlier ones.
 fn take(screen: &mut RankScreen, context: &mut Context) {
-    let Some(name) = screen.chosen(context) else {
+    let names = screen.advised(context);
+    if names.is_empty() {
         return context.inform("rank first: r uses exact numbers, p is private");
-    };
-    if !context.names_with(Role::Public).contains(&name) {
-        return context.warn(format!("'{name}' is no longer in the session"));
+    }
+    let known = context.names_with(Role::Public);
+    if let Some(gone) = names.iter().find(|name| !known.contains(name)) {
+        return context.warn(format!("'{gone}' is no longer in the session"));
     }
     if let Err(error) = context.ensure_plan() {
         return context.complain(&error);
     }
     let index = context.plan.index.min(context.session.plans.len() - 1);
-    context.session.plans[index].public = vec![name.clone()];
+    let text = format!("the plan now uses {} as its public data", names.join(", "));
+    context.session.plans[index].public = names;
     context.changed();
     context.go_to(Tab::Plan);
-    context.say(Level::Good, format!("the plan now uses '{name}' as its public data"));
+    context.say(Level::Good, text);
 }

@@ -33,7 +33,7 @@ pub fn view(screen: &RankScreen, context: &Context, canvas: &mut Canvas, area: R
     let [state, body] = in_rows(area, [Length(u16::from(context.ranking.work.is_some())), Fill(1)]);
     progress(context, canvas, state);
     let ranking = &context.ranking;
-    let visible = ranking.exact(&context.watch);
+    let visible = screen.exact(ranking, &context.watch);
     if let Some(comparison) = visible.filter(|_| screen.shows_exact(ranking, &context.watch)) {
         let body = beside(canvas, body, ranking.released.as_ref().map(other_result));
         return exact(Shown { screen, context, comparison }, canvas, body);
@@ -82,7 +82,8 @@ pub fn view(screen: &RankScreen, context: &Context, canvas: &mut Canvas, area: R
             let rows = (rows as u16 + 3).clamp(5, (body.height * 2 / 3).max(5));
             let [above, below] = in_rows(body, [Length(rows), Fill(1)]);
             let inner = canvas.pane(above, &title, CANDIDATES);
-            candidates(screen, context, canvas, inner, (bar, [None, None]));
+            let bar = Bar { column: bar, marks: [None, None], order: bar };
+            candidates(screen, context, canvas, inner, (bar, Vec::new()));
             let about = about.into_iter().filter(|text| !text.is_empty());
             let about = about.map(|text| Line::styled(text, theme.muted));
             let notes = about.chain(notes(context, theme)).collect::<Vec<_>>();
@@ -176,8 +177,13 @@ fn progress(context: &Context, canvas: &mut Canvas, area: Rect) {
 fn nothing(context: &Context, canvas: &mut Canvas, area: Rect) {
     let inner = canvas.boxed(area, "Rank");
     if let Some(work) = &context.ranking.work {
-        let when = if work.privately { "at the end" } else { "after the second repeat" };
-        return canvas.empty(inner, &[&format!("The table appears {when}.")]);
+        let when = if work.privately {
+            "The table appears at the end."
+        } else {
+            "First each dataset's own model is taught, for its error. Then GSD is computed in \
+             several repeats; the table appears after the second one."
+        };
+        return canvas.empty(inner, &[when]);
     }
     let settings = &context.session.ranking.settings;
     let about = format!(
@@ -197,13 +203,14 @@ fn nothing(context: &Context, canvas: &mut Canvas, area: Rect) {
         "  p   privately: releases the name of the best dataset and nothing else"
     };
     let lines = [
-        "Which public dataset can stand in for the private one? Two numbers show it: how wrong a \
-         model of that dataset alone is on the private records (its error), and how much of what \
-         the private records would teach a model can be learned from it (its energy).",
+        "Which public dataset can stand in for the private one? Two numbers show it: its GSD \
+         (gradient subspace distance), how differently a small model would learn from it, and its \
+         error, how wrong a model of that dataset alone is on the private records. Less of either \
+         is better.",
         "",
         &exactly,
         privately,
-        "  t   privately: releases every dataset's energy and distance, with noise",
+        "  t   privately: releases every dataset's GSD and energy, with noise",
         "  d   privately: releases one direction of the private gradients",
         "",
         &about,
@@ -214,7 +221,7 @@ fn nothing(context: &Context, canvas: &mut Canvas, area: Rect) {
 fn exact(shown: Shown, canvas: &mut Canvas, area: Rect) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let Shown { screen, context, comparison } = shown;
-    let rows = comparison.lines.len() as u16 + 3;
+    let rows = comparison.lines.len() as u16 + 3 + references(comparison).len() as u16;
     let least = if area.height >= 28 { area.height / 2 } else { area.height * 3 / 5 };
     let mut verdict = vec![Line::styled(comparison.verdict.clone(), theme.curator)];
     verdict.extend(
@@ -231,8 +238,13 @@ fn exact(shown: Shown, canvas: &mut Canvas, area: Rect) {
             if alone { Length(0) } else { Fill(1) },
         ],
     );
+    let other = match comparison.order {
+        _ if !screen.has_two_orders(context) => "",
+        CandidateOrder::Distance => " · s: by error",
+        CandidateOrder::Error | CandidateOrder::Energy => " · s: by GSD",
+    };
     let title = format!(
-        "{} by {} · {} repeats, m {}, k {}",
+        "{} by {}{other} · {} repeats, m {}, k {}",
         glyphs.curator,
         comparison.order.words(),
         comparison.repeats,
@@ -240,14 +252,14 @@ fn exact(shown: Shown, canvas: &mut Canvas, area: Rect) {
         comparison.directions
     );
     let inner = canvas.pane(above, &title, CANDIDATES);
-    let (bar, marks) = match comparison.order {
-        CandidateOrder::Error => (RankColumn::Error, [None, None]),
-        CandidateOrder::Energy | CandidateOrder::Distance => (
-            RankColumn::Energy,
-            [comparison.floor.energy.mean, comparison.ceiling.energy.mean].map(Some),
-        ),
+    let marks = [&comparison.floor, &comparison.ceiling].map(|it| Some(it.distance.mean));
+    let order = match comparison.order {
+        CandidateOrder::Distance => RankColumn::Gsd,
+        CandidateOrder::Error => RankColumn::Error,
+        CandidateOrder::Energy => RankColumn::Energy,
     };
-    candidates(screen, context, canvas, inner, (bar, marks));
+    let bar = Bar { column: RankColumn::Gsd, marks, order };
+    candidates(screen, context, canvas, inner, (bar, references(comparison)));
     canvas.paragraph(verdict, true, inset(words));
     if alone {
         return;
@@ -265,17 +277,17 @@ fn inset(area: Rect) -> Rect {
 /// The width of a column; the bar and the verdict take the rest.
 fn width_of(column: RankColumn, rows: &[CandidateRow]) -> u16 {
     match column {
-        RankColumn::Name => longest(rows.iter().map(|row| &row.name)).clamp(8, 28),
-        column => column.facts().2.unwrap_or(0),
+        RankColumn::Name => longest(rows.iter().map(|row| &row.name)).clamp(8, 20),
+        column => column.facts().1.unwrap_or(0),
     }
 }
 
 /// The columns that fit beside a bar and a verdict, without empty ones.
 fn columns_that_fit(room: u16, first: RankColumn, rows: &[CandidateRow]) -> Vec<RankColumn> {
     let mut by_weight = vec![
-        RankColumn::Energy,
+        RankColumn::Gsd,
         RankColumn::Error,
-        RankColumn::Distance,
+        RankColumn::Energy,
         RankColumn::Elsewhere,
         RankColumn::Unlabelled,
         RankColumn::Labelled,
@@ -288,8 +300,8 @@ fn columns_that_fit(room: u16, first: RankColumn, rows: &[CandidateRow]) -> Vec<
     let verdict = longest(rows.iter().map(|row| &row.verdict));
     let first =
         [RankColumn::Rank, RankColumn::Name, first].map(|column| width_of(column, rows) + 1);
-    let most = room.saturating_sub(first.iter().sum::<u16>() + 16).max(20);
-    let taken = 16 + verdict.clamp(20, most);
+    let most = room.saturating_sub(first.iter().sum::<u16>() + LEAST_BAR + 2).max(verdict.min(20));
+    let taken = LEAST_BAR + 2 + verdict.min(most);
     let width = |column| width_of(column, rows);
     let mut columns = fitting(by_weight, width, room.saturating_sub(taken));
     columns.push(RankColumn::Verdict);
@@ -297,17 +309,47 @@ fn columns_that_fit(room: u16, first: RankColumn, rows: &[CandidateRow]) -> Vec<
     columns
 }
 
+/// The column that has bars, their marks, and the column that orders the table.
+struct Bar {
+    column: RankColumn,
+    marks: [Option<f64>; 2],
+    order: RankColumn,
+}
+
+const LEAST_BAR: u16 = 10;
+
+/// What the candidates of an exact table are compared with.
+fn references(comparison: &Comparison) -> Vec<CandidateRow> {
+    let of = |name: &str| CandidateRow { name: name.to_owned(), ..CandidateRow::default() };
+    let spans = [("more private data", &comparison.floor), ("noise", &comparison.ceiling)];
+    let spans = spans.map(|(name, scores)| CandidateRow {
+        energy: Some(scores.energy),
+        distance: Some(scores.distance),
+        ..of(name)
+    });
+    let constant = comparison.constant();
+    let constant =
+        constant.map(|error| CandidateRow { error: Some(error), ..of("constant answer") });
+    spans.into_iter().chain(constant).collect()
+}
+
 fn candidates(
     screen: &RankScreen,
     context: &Context,
     canvas: &mut Canvas,
     area: Rect,
-    (barred, marks): (RankColumn, [Option<f64>; 2]),
+    (bar, references): (Bar, Vec<CandidateRow>),
 ) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
-    let rows = screen.rows(&context.ranking, &context.watch);
-    let score =
-        |row: &CandidateRow| if barred == RankColumn::Error { row.error } else { row.energy };
+    let Bar { column: barred, marks, order } = bar;
+    let mut rows = screen.rows(&context.ranking, &context.watch);
+    let candidates = rows.len();
+    rows.extend(references);
+    let score = |row: &CandidateRow| match barred {
+        RankColumn::Error => row.error,
+        RankColumn::Energy => row.energy,
+        _ => row.distance,
+    };
     let full = rows
         .iter()
         .filter_map(|row| score(row).map(|score| score.mean + score.deviation))
@@ -317,11 +359,11 @@ fn candidates(
     if let Some(place) = columns.iter().position(|column| *column == barred) {
         columns.insert(place + 1, RankColumn::Bar);
     }
-    let bar = 14 + area.width.saturating_sub(120) / 6;
+    let bar = LEAST_BAR + area.width.saturating_sub(78) / 8;
     let is_exact = screen.shows_exact(&context.ranking, &context.watch);
     let style = if is_exact { theme.curator } else { theme.text };
     let head = |column: &RankColumn| {
-        let mark = sort_mark(*column == screen.sort, screen.reverse);
+        let mark = sort_mark(*column == order, false);
         Line::raw(format!("{}{mark}", column.title()))
     };
     let width = |column: &RankColumn| match column {
@@ -339,19 +381,23 @@ fn candidates(
                 return Line::from(whiskers.spans(bar, glyphs, [style, style, theme.warning]));
             }
             RankColumn::Name => return Line::styled(row.name.clone(), theme.text),
+            RankColumn::Rank if row.rank == 0 => "·".to_owned(),
+            column if row.rank == 0 && column.number(row).is_none() => String::new(),
             RankColumn::Rank => row.rank.to_string(),
             RankColumn::Energy => row.energy.map_or_else(none, |mean| mean.told()),
-            RankColumn::Distance => row.distance.map_or_else(none, |mean| mean.told()),
+            RankColumn::Gsd => row.distance.map_or_else(none, |mean| mean.told()),
             RankColumn::Unlabelled => row.unlabelled.map_or_else(none, compact),
             RankColumn::Labelled => row.labelled.map_or_else(none, compact),
-            RankColumn::Error => row.error.map_or_else(none, |error| error.percent()),
+            RankColumn::Error => row.error.map_or_else(none, |Mean { mean, deviation }| {
+                format!("{:.1} ± {:.1}", 100.0 * mean, 100.0 * deviation)
+            }),
             RankColumn::Elsewhere => row.elsewhere.map_or_else(none, percent),
             RankColumn::Verdict => row.verdict.clone(),
         };
         Line::styled(text, style)
     };
     let row = |place: usize| columns.iter().map(|column| cell(&rows[place], column)).collect();
-    let selected = screen.selected.min(rows.len().saturating_sub(1));
+    let selected = screen.selected.min(candidates.saturating_sub(1));
     let list = (CANDIDATES, rows.len(), Some(selected));
     canvas.list(area, (header, widths), list, row);
 }
@@ -393,19 +439,16 @@ fn spectrum(Shown { screen, context, comparison }: Shown, canvas: &mut Canvas, a
 }
 
 fn details(Shown { screen, context, comparison }: Shown, canvas: &mut Canvas, area: Rect) {
-    let theme = canvas.theme;
     let inner = canvas.boxed(area, "Selected dataset");
     let chosen = screen.chosen(context);
     let line = comparison.lines.iter().find(|line| Some(&line.name) == chosen.as_ref());
     let Some(line) = line else { return };
     let mut facts = vec![("dataset", line.name.clone()), ("records", line.records.to_string())];
     if let Some(summary) = &line.summary {
+        facts.push(("GSD, d/√k", summary.distance.told()));
+        facts.push(("  d", summary.projection_metric().told()));
         facts.push(("energy", summary.energy.told()));
     }
-    let (noise, private) = (comparison.ceiling.energy.mean, comparison.floor.energy.mean);
-    facts.push(("  of noise", format!("{noise:.3}")));
-    facts.push(("  of more private", format!("{private:.3}")));
-    facts.extend(line.summary.as_ref().map(|it| ("distance", it.distance.told())));
     if let Some(behind) = line.behind.filter(|behind| behind.mean > 0.0) {
         let Paired { mean, half_width, .. } = behind;
         let text = if comparison.order == CandidateOrder::Error {
@@ -416,15 +459,18 @@ fn details(Shown { screen, context, comparison }: Shown, canvas: &mut Canvas, ar
         facts.push(("behind the best", text));
     }
     let alongside = line.alongside.clone().unwrap_or_default();
-    facts.extend(alongside.error().map(|error| ("its model's error", error.percent())));
+    let unit = comparison.error_unit();
+    facts.extend(alongside.error().map(|error| {
+        let Mean { mean, deviation } = error;
+        ("error", format!("{:.1} ± {:.1} {unit}", 100.0 * mean, 100.0 * deviation))
+    }));
     for (name, number) in
         [("discrepancy", alongside.unlabelled), ("with labels", alongside.labelled)]
     {
         facts.extend(number.map(|number| (name, compact(number))));
     }
     facts.push(("verdict", line.verdict.clone()));
-    let mut lines = canvas.pairs(&facts, inner.width);
-    lines.push(Line::styled("Enter takes it into the plan.", theme.muted));
+    let lines = canvas.pairs(&facts, inner.width);
     canvas.paragraph(lines, false, inner);
 }
 
