@@ -151,6 +151,7 @@ mod tests {
             Series::StationarityGap,
             Series::ExactStationarityGap,
             Series::ModelGap,
+            Series::NoiseGap,
             Series::SelectionSignal,
             Series::MomentDiscrepancy,
             Series::ExactMomentDiscrepancy,

@@ -12,7 +12,7 @@
 //! | [`plan`] | the symbolic list of releases and their calibration |
 //! | [`problem`] | the input of a method |
 //! | `prelude` | what the file of a method needs |
-//! | `measure` | the measures of a step, and who may see them |
+//! | `measure`, `gap` | the measures of a step, and who may see them; the stationarity gap of each family |
 //! | [`sources`] | one weight for all records of a public dataset |
 //! | `mode` | noise from the accountant, or from a paper |
 //! | [`unlabelled`] | methods for private records without labels |
@@ -53,6 +53,7 @@ pub mod classes;
 mod contract;
 #[cfg(any(test, feature = "testing"))]
 pub mod example;
+mod gap;
 pub mod labelled;
 mod measure;
 mod mode;
@@ -70,6 +71,7 @@ pub mod unlabelled;
 
 pub use classes::separation::Separation;
 pub use contract::{Companion, MOST_FEATURES, Method, Prepared, Run, STEPS_VERSION, Start, Step};
+pub use gap::Gap;
 pub use measure::{Measure, MeasureStanding, Series};
 use measure::{effective_sample, effective_sample_of};
 pub use mode::Mode;

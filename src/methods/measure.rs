@@ -46,6 +46,8 @@ series! {
     PrivateError = "private error",
     /// Distance from a stationary point, as the method estimates it.
     StationarityGap = "stationarity gap",
+    /// The length that noise alone would give the estimate of a gap.
+    NoiseGap = "stationarity gap of noise alone",
     /// Distance from a stationary point, computed without noise.
     ExactStationarityGap = "exact stationarity gap",
     /// Distance of the model alone from a stationary point, at the current weights.

@@ -17,6 +17,6 @@ pub(crate) use crate::spec::{
     Setting, automatic, automatic_whole, choices, flag, real, settings, whole,
 };
 pub(crate) use crate::{
-    MOST_FEATURES, Measure, Method, Mode, Plan, Problem, ProblemShape, Run, Series, Settings, Spec,
-    Start, Step, effective_sample,
+    Gap, MOST_FEATURES, Measure, Method, Mode, Plan, Problem, ProblemShape, Run, Series, Settings,
+    Spec, Start, Step, effective_sample,
 };

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::gap::Gap;
 use super::sources::SourceWeights;
 use crate::data::Task;
 use crate::data::names::hint_or_all;
@@ -85,6 +86,8 @@ pub struct Spec {
     pub clips_persons: bool,
     /// Whether steps are on samples of the private records even if no setting asks for it.
     pub always_samples: bool,
+    /// The stationarity gap of its steps.
+    pub gap: Gap,
 }
 
 /// One hyperparameter.
@@ -275,6 +278,7 @@ impl Spec {
         softmax_of_several: false,
         clips_persons: false,
         always_samples: false,
+        gap: Gap::GRADIENT,
     };
 
     /// The page of the guide that proves how far a record moves the releases, below `proofs`.

@@ -24,6 +24,7 @@ static REGRESSION: Spec = Spec {
     has_own_predictor: true,
     covers_scores: false,
     proof: Some("public_only"),
+    gap: Gap::NONE,
     ..Spec::DEFAULT
 };
 

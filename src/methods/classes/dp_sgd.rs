@@ -30,6 +30,7 @@ static SPEC: Spec = Spec {
     place: 7,
     covers_scores: false,
     always_samples: true,
+    gap: Gap::SAMPLE,
     ..Spec::DEFAULT
 };
 

@@ -51,6 +51,7 @@ static SPEC: Spec = Spec {
     ),
     covers_scores: false,
     always_samples: true,
+    gap: Gap::SAMPLE,
     ..Spec::DEFAULT
 };
 

@@ -50,6 +50,7 @@ static SPEC: Spec = Spec {
     starts_from_a_model: true,
     covers_scores: false,
     always_samples: true,
+    gap: Gap::SAMPLE,
     ..Spec::DEFAULT
 };
 

@@ -43,6 +43,7 @@ static SPEC: Spec = Spec {
     releases_each_record: true,
     most_features: Some(MOST_FEATURES),
     variants: &[("released penalty", "penalty_from", "released")],
+    gap: Gap::GRADIENT_MAPPING,
     ..Spec::DEFAULT
 };
 

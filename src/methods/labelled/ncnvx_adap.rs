@@ -55,6 +55,7 @@ static SPEC: Spec = Spec {
     releases_each_record: true,
     most_features: Some(MOST_FEATURES),
     softmax_of_several: true,
+    gap: Gap::GRADIENT_MAPPING,
     ..Spec::DEFAULT
 };
 

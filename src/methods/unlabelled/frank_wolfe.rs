@@ -73,6 +73,7 @@ static SPEC: Spec = Spec {
     most_features: Some(MOST_FEATURES),
     proof: Some("frank_wolfe"),
     variants: &[("best", "returned", "best")],
+    gap: Gap::FRANK_WOLFE,
     ..Spec::DEFAULT
 };
 

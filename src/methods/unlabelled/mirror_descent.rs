@@ -64,6 +64,7 @@ static SPEC: Spec = Spec {
     covers_scores: false,
     most_features: Some(MOST_FEATURES),
     variants: &[("as printed", "mode", "as_printed")],
+    gap: Gap::FRANK_WOLFE,
     ..Spec::DEFAULT
 };
 

@@ -59,6 +59,7 @@ static SPEC: Spec = Spec {
     may_end_early: true,
     most_features: Some(MOST_FEATURES),
     variants: &[("joint", "goal", "joint"), ("kernel", "form", "kernel")],
+    gap: Gap::FRANK_WOLFE_OF_RELEASE,
     ..Spec::DEFAULT
 };
 

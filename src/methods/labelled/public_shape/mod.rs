@@ -64,6 +64,7 @@ static REGRESSION: Spec = Spec {
     proof: Some("public_shape"),
     variants: &[("zero-out", "neighbours", "zero_out")],
     clips_persons: true,
+    gap: Gap::SLOPE_LEFT,
     ..Spec::DEFAULT
 };
 

@@ -164,6 +164,13 @@ impl Rounds {
         self.ground.shape.with_correction(&self.flat())
     }
 
+    /// The length of the slope that the last round released, and the length that noise alone would
+    /// give it.
+    pub fn gap(&self) -> Option<[f64; 2]> {
+        let Round { slope, noise, .. } = self.asked.last()?;
+        Some([slope.norm(), noise * (slope.len() as f64).sqrt()])
+    }
+
     /// How far each kind of correction moves the answer for a typical record.
     pub fn sizes(&self) -> Vec<(Series, f64)> {
         let mut sizes: Vec<(Series, f64)> = Vec::new();

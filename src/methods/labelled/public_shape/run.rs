@@ -68,6 +68,9 @@ impl Adaptation {
         let mut measures = vec![Measure::released(Series::PublicLoss, released.and(public_loss))];
         let told = |(series, size)| Measure::released(series, released.and(size));
         measures.extend(state.rounds.sizes().into_iter().map(told));
+        if let Some([gap, noise]) = state.rounds.gap() {
+            measures.extend([(Series::StationarityGap, gap), (Series::NoiseGap, noise)].map(told));
+        }
         let exact = |private: &Asked| private.labels.mean_loss(&shape.corrected(&private.seen));
         if let Some(exact) = state.private.curator(watch, exact) {
             measures.push(Measure::curator(Series::PrivateLoss, exact));
@@ -151,6 +154,30 @@ mod tests {
             let labels = super::Labels::of(private).unwrap();
             let public = labels.mean_loss(&plain.answers(&private.features));
             assert!(loss(&exact) < 0.9 * public, "{} {public}", loss(&exact));
+        }
+    }
+
+    #[test]
+    fn the_gap_falls_where_there_is_signal_and_is_that_of_noise_where_there_is_none() {
+        let (_, public, private) = example::shifted(6, 1500, 3000, 2);
+        let (_, open, closed) = example::two_classes(6, 1500, 3000, 2);
+        for (public, private) in [(&public, &private), (&open, &closed)] {
+            let gaps = |epsilon| {
+                let noise = RehearsalNoise::For(Target { epsilon, delta: 1e-6 });
+                let rehearsed = rehearse(public, private, noise, "replace_one");
+                let [gap, noise] = [Series::StationarityGap, Series::NoiseGap]
+                    .map(|series| rehearsed.series(series).iter().map(|it| it.1).collect());
+                let (gap, noise): (Vec<f64>, Vec<f64>) = (gap, noise);
+                assert_eq!((gap.len(), noise.len()), (ROUNDS, ROUNDS));
+                (gap, noise)
+            };
+            let (gap, noise) = gaps(100.0);
+            assert!(gap[0] > 20.0 * noise[0], "{gap:?} {noise:?}");
+            assert!(gap[ROUNDS - 1] < 0.3 * gap[0], "{gap:?}");
+            let (gap, noise) = gaps(0.02);
+            for (gap, noise) in gap.iter().zip(&noise) {
+                assert!((gap / noise - 1.0).abs() < 0.5, "{gap} {noise}");
+            }
         }
     }
 
