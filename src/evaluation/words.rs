@@ -9,7 +9,8 @@ use crate::privacy::accountant::round_up;
 /// The explanation beside every score.
 pub const RELEASED: &str = "In brackets: a range that contains the true value in 95 of 100 \
                             releases. It allows for the noise and for which records happened to be \
-                            held out.";
+                            held out. Where errors are capped, the true value is that of the capped \
+                            errors.";
 
 /// Enough decimals to show two digits of the uncertainty.
 fn decimals(score: &Score) -> usize {
@@ -29,9 +30,18 @@ fn percent(share: &Score) -> String {
 }
 
 impl Scored {
-    /// The kind of error, as a heading.
-    pub fn error_name(&self) -> &'static str {
-        self.loss.map_or("wrong answers", |loss| loss.words())
+    /// The kind of error, as a heading, with its cap.
+    pub fn error_name(&self) -> String {
+        let name = self.loss.map_or("wrong answers", |loss| loss.words());
+        let cap = self.cap().map(|cap| format!(", capped at {cap}"));
+        name.to_owned() + &cap.unwrap_or_default()
+    }
+
+    /// The limit of errors, in three digits.
+    fn cap(&self) -> Option<String> {
+        let largest = self.largest_error?;
+        let digits = (2.0 - largest.log10().floor()).clamp(0.0, 6.0) as usize;
+        Some(format!("{largest:.digits$}"))
     }
 
     /// An error of the same kind.
@@ -44,13 +54,14 @@ impl Scored {
         self.told_error(&self.error)
     }
 
-    /// The error of the model in a few letters: `22.5 % (17–28)`.
+    /// The error of the model in a few letters: `22.5 % (17–28)`, or `12.3 (11–14, cap 77.3)`.
     pub fn brief(&self) -> String {
         let (factor, unit) = if self.loss.is_some() { (1.0, "") } else { (100.0, " %") };
         let Score { value, low, high } = self.error.map(|it| factor * it);
         let fine = decimals(&Score { value, low, high }).min(if unit.is_empty() { 6 } else { 1 });
         let coarse = fine.saturating_sub(1);
-        format!("{value:.fine$}{unit} ({low:.coarse$}–{high:.coarse$})")
+        let cap = self.cap().map_or_else(String::new, |cap| format!(", cap {cap}"));
+        format!("{value:.fine$}{unit} ({low:.coarse$}–{high:.coarse$}{cap})")
     }
 
     /// Whether the range leaves nearly everything open.
@@ -61,7 +72,8 @@ impl Scored {
 
     /// The most important facts, in a sentence.
     pub fn sentence(&self) -> String {
-        let mut text = format!("{} {}", self.error_name(), self.short());
+        let colon = if self.cap().is_some() { ":" } else { "" };
+        let mut text = format!("{}{colon} {}", self.error_name(), self.short());
         if let Some(public) = &self.public_alone {
             let _ = write!(text, ", public data alone {}", self.told_error(public));
         }
@@ -155,9 +167,8 @@ impl Scored {
         if let Some(usable) = self.usable {
             let _ = write!(note, "; noisy count of those that could be used: {usable:.0}");
         }
-        if let Some(largest) = self.largest_error {
-            let digits = (2.0 - largest.log10().floor()).clamp(0.0, 6.0) as usize;
-            let _ = write!(note, "; errors above {largest:.digits$} count as {largest:.digits$}");
+        if let (Some(largest), Some(cap)) = (self.largest_error, self.cap()) {
+            let _ = write!(note, "; errors above {cap} count as {cap}");
             if self.error.low > 0.8 * largest {
                 note += ", as most of them do: a larger `largest_error` would show more";
             }
@@ -168,7 +179,7 @@ impl Scored {
     /// All scores, one per line.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = vec![format!("released score, may be shared: {}", self.note())];
-        lines.extend(self.rows().into_iter().map(|(name, value)| format!("  {name:<44} {value}")));
+        lines.extend(self.rows().into_iter().map(|(name, value)| format!("  {name:<48} {value}")));
         lines.extend(self.verdict().map(|verdict| format!("  The model is {verdict}.")));
         lines.push(format!("  {RELEASED}"));
         lines
@@ -205,17 +216,18 @@ mod tests {
         let lines = classes().lines().join("\n");
         for wanted in [
             "400 private records that training did not see",
-            "wrong answers, this model                    22.5 % (17.1 to 28.4)",
-            "public data alone                            31.0 % (25.0 to 38.0)",
+            "wrong answers, this model                        22.5 % (17.1 to 28.4)",
+            "public data alone                                31.0 % (25.0 to 38.0)",
             "The model is better: 8.5 percentage points (3.0 to 14.0) fewer wrong answers than public",
-            "wrong among 'yes' (noisy count: 31)          too few to tell",
-            "balanced accuracy                            too few of a class to tell",
+            "wrong among 'yes' (noisy count: 31)              too few to tell",
+            "balanced accuracy                                too few of a class to tell",
             "0.812 (0.740 to 0.871)",
         ] {
             assert!(lines.contains(wanted), "{wanted}\n{lines}");
         }
         let told = Scored { balanced_accuracy: Some(score(0.7312, 0.66, 0.8)), ..classes() };
-        let row = "balanced accuracy                            73.1 % (66.0 to 80.0)".to_owned();
+        let row =
+            "balanced accuracy                                73.1 % (66.0 to 80.0)".to_owned();
         assert!(told.lines().join("\n").contains(&row));
         let worse = Scored { difference: Some(score(0.1, 0.02, 0.2)), ..classes() };
         let verdict = worse.verdict().unwrap();
@@ -246,10 +258,14 @@ mod tests {
         let lines = scored.lines().join("\n");
         for wanted in [
             "could be used: 392; errors above 61.2 count as 61.2",
-            "mean absolute error, this model              12.3 (10.9 to 13.7)",
+            "mean absolute error, capped at 61.2, this model  12.3 (10.9 to 13.7)",
             "better: 38.5 % (30.0 to 45.0) less error than public data alone",
         ] {
             assert!(lines.contains(wanted), "{wanted}\n{lines}");
         }
+        // The cap is wherever the error is.
+        let brief = "12.3 (11–14, cap 61.2)";
+        assert_eq!(scored.brief(), brief);
+        assert!(scored.sentence().starts_with("mean absolute error, capped at 61.2: 12.3 (10.9"));
     }
 }
