@@ -176,6 +176,11 @@ impl Comparison {
         [Some(self), self.other.as_deref()].into_iter().flatten().find(|it| it.order == order)
     }
 
+    /// What the table says against a plan that uses these datasets.
+    pub fn against(&self, used: &[String]) -> Option<String> {
+        verdict::against(&self.lines, self.order, used)
+    }
+
     /// The error of the best answer that is the same for all private records.
     pub fn constant(&self) -> Option<Mean> {
         let losses = self.lines.iter().find_map(|it| it.alongside.as_ref()?.losses.as_ref());

@@ -109,6 +109,31 @@ pub(super) fn by_gsd(first: &Comparison, other: &Comparison) -> Option<String> {
     })
 }
 
+/// About the datasets of a plan: those that are no better than nothing, and those behind another
+/// with which they are pooled.
+pub(super) fn against(
+    lines: &[CandidateLine],
+    order: CandidateOrder,
+    used: &[String],
+) -> Option<String> {
+    let named = |keep: &dyn Fn(&CandidateLine) -> bool| -> Vec<&str> {
+        let lines = lines.iter().filter(|line| used.contains(&line.name) && keep(line));
+        lines.map(|line| line.name.as_str()).collect()
+    };
+    let useless = named(&|line| line.place != CandidatePlace::Broken && line.as_noise);
+    if !useless.is_empty() {
+        let nothing = nothing(order);
+        let (names, are) = (listed(&useless), are(useless.len()));
+        return Some(format!("by the ranking, {names} {are} no better than {nothing}"));
+    }
+    let behind = named(&|line| line.place == CandidatePlace::Behind);
+    let best = &lines.first()?.name;
+    (!behind.is_empty() && used.contains(best)).then(|| {
+        let (names, are) = (listed(&behind), are(behind.len()));
+        format!("by the ranking, {names} {are} behind {best}, with which this plan pools them")
+    })
+}
+
 /// One or two words for a narrow column; [`of_line`] says it in full.
 pub fn in_short(line: &CandidateLine, order: CandidateOrder) -> &'static str {
     match line.place {
@@ -199,6 +224,26 @@ mod tests {
             of_all(&[line("a", CandidatePlace::Broken, false)], CandidateOrder::Energy),
             "no dataset could be ranked"
         );
+    }
+
+    #[test]
+    fn a_plan_is_told_what_the_ranking_says_against_it() {
+        let lines = [
+            line("hospital_b", CandidatePlace::Best, false),
+            line("clinic", CandidatePlace::Behind, false),
+            line("cifar", CandidatePlace::Behind, true),
+        ];
+        let said = |used: &[&str]| {
+            let used: Vec<String> = used.iter().map(|name| (*name).to_owned()).collect();
+            against(&lines, CandidateOrder::Distance, &used).unwrap_or_default()
+        };
+        assert_eq!(said(&["hospital_b", "cifar"]), "by the ranking, cifar is no better than noise");
+        let pooled = said(&["hospital_b", "clinic"]);
+        assert!(pooled.starts_with("by the ranking, clinic is behind hospital_b"), "{pooled}");
+        // One of the second rank may be what somebody wants to try.
+        assert_eq!(said(&["clinic"]), "");
+        assert_eq!(said(&["hospital_b"]), "");
+        assert_eq!(said(&["unranked"]), "");
     }
 
     #[test]

@@ -334,6 +334,10 @@ fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16)
     for warning in &preview.warnings {
         lines.push(Line::styled(format!("note: {warning}"), theme.warning));
     }
+    let ranked = context.ranking.exact(&context.watch);
+    lines.extend(ranked.and_then(|table| table.against(&plan.public)).map(|text| {
+        Line::styled(format!("{} note: {text}", canvas.glyphs.curator), theme.curator)
+    }));
     let at = preview.budget.map_or(guarantee.delta, |budget| budget.delta);
     let budget_words = preview.budget.map_or("none yet".to_owned(), |budget| {
         let large = if budget.allow_large_delta { " (large δ allowed)" } else { "" };
