@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::data::{DatasetDefinition, Role, Source};
-use crate::error::{Error, Result};
+use crate::error::{Doing, Error, Result};
 use crate::privacy::Watch;
 use crate::privacy::ledger::{AccountId, Book, DatasetRecord, RunId, elsewhere};
 use crate::privacy::openings::OpenWatch;
@@ -114,8 +114,7 @@ impl<'a> Look<'a> {
 
     /// Adds the accounts of a file that may be private.
     pub fn at_file(&mut self, path: &Path, source: impl FnOnce(String) -> Source) -> Result<()> {
-        let path =
-            std::path::absolute(path).map_err(|error| Error::io("find the file", path, &error))?;
+        let path = std::path::absolute(path).doing("find the file", path)?;
         self.ask(Workspace::of_session(&path)?, true)?;
         let source = source(path.display().to_string());
         let definition = DatasetDefinition::new("file", Role::Private, source);

@@ -11,7 +11,7 @@ use super::execution::{self, RunContext};
 use super::job::{Job, RunProgress, Summary};
 use super::spend::{Spend, copied_session};
 use super::{choice, count, score};
-use crate::error::{Error, Result};
+use crate::error::{Doing, Error, Result};
 use crate::privacy::ledger::{RunId, RunOutcome, RunRecord, RunState};
 use crate::privacy::{Transcript, Watch};
 use crate::session::resumption::{self, Origin, TRANSCRIPT};
@@ -31,8 +31,7 @@ pub struct Resumable {
 
 impl Resumable {
     pub fn read(directory: &Path) -> Result<Self> {
-        let directory = std::path::absolute(directory)
-            .map_err(|error| Error::io("find the run", directory, &error))?;
+        let directory = std::path::absolute(directory).doing("find the run", directory)?;
         let here = |error: Error| Err(error.at(directory.display().to_string()));
         let workspace = Workspace::of(&directory)?;
         let run = RunId(directory.file_name().unwrap_or_default().to_string_lossy().into_owned());

@@ -10,7 +10,7 @@ use super::public_alone::{is_comparable, public_alone};
 use super::spend::{Paid, Purpose, copied_session};
 use crate::data::persons::share_a_person;
 use crate::data::{DatasetDefinition, HeldOut, Preparation, Role, Source, Table};
-use crate::error::{Error, Result};
+use crate::error::{Doing, Error, Result};
 use crate::evaluation::score::Elsewhere;
 use crate::evaluation::scoring::{Scoring, ScoringNeeds};
 use crate::evaluation::{Evaluation, Pay, Scored};
@@ -58,7 +58,7 @@ pub struct ScoredRecords<'a> {
 pub fn with_file(directory: &Path, file: &Path) -> Result<(Session, String)> {
     let mut session = Session::open(&directory.join("run.ron"))?;
     let theirs = session.plans.first().map(|plan| plan.private.clone()).unwrap_or_default();
-    let path = std::path::absolute(file).map_err(|error| Error::io("find", file, &error))?;
+    let path = std::path::absolute(file).doing("find", file)?;
     if !path.exists() {
         return Err(Error::usage("there is no such file")
             .at(file.display().to_string())

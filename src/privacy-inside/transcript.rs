@@ -41,7 +41,7 @@ use std::time::{Duration, Instant};
 use sha2::{Digest, Sha256};
 
 use super::ledger::RunId;
-use crate::error::{Error, Result};
+use crate::error::{Doing, Error, Result};
 use crate::files::{private, step};
 
 pub(super) const MAGIC: &[u8] = b"halflight transcript 1\n";
@@ -264,7 +264,7 @@ fn continued(chain: &Chain, frame: &[u8]) -> Chain {
 /// Without it, two programs would mix their frames.
 fn lock(file: &File, path: &Path) -> Result<()> {
     let taken = step::before_lock().and_then(|()| super::ledger::take(file));
-    if taken.map_err(|error| Error::io("lock the transcript", path, &error))? {
+    if taken.doing("lock the transcript", path)? {
         return Ok(());
     }
     Err(Error::refused("the run is being carried out by another program")

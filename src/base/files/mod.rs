@@ -18,16 +18,16 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result};
+use crate::error::{Doing, Result};
 
 /// Writes `bytes` to `path`: a temporary file beside it, synced, then renamed.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    replace(path, bytes, OpenOptions::new()).map_err(|error| Error::io("save", path, &error))
+    replace(path, bytes, OpenOptions::new()).doing("save", path)
 }
 
 /// Like [`write()`]; only the owner can read the file.
 pub fn write_private(path: &Path, bytes: &[u8]) -> Result<()> {
-    replace(path, bytes, private()).map_err(|error| Error::io("save", path, &error))
+    replace(path, bytes, private()).doing("save", path)
 }
 
 /// Like [`write_private`], for contents that are made while they are written.
@@ -39,7 +39,7 @@ pub fn write_private_by(
         let mut out = BufWriter::with_capacity(BLOCK, StepByStep(file));
         write(&mut out).and_then(|()| out.flush())
     })
-    .map_err(|error| Error::io("save", path, &error))
+    .doing("save", path)
 }
 
 /// What is written at once.
@@ -67,7 +67,7 @@ pub fn previous(path: &Path) -> PathBuf {
 pub fn write_keeping_previous(path: &Path, bytes: &[u8]) -> Result<()> {
     if path.exists() {
         let previous = previous(path);
-        let old = fs::read(path).map_err(|error| Error::io("read", path, &error))?;
+        let old = fs::read(path).doing("read", path)?;
         if old == bytes {
             return Ok(());
         }

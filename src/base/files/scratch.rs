@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::create_private_folder;
-use crate::error::{Error, Result};
+use crate::error::{Doing, Error, Result};
 
 /// What fails if the disk does.
 const KEEP: &str = "keep data that do not fit into memory";
@@ -33,7 +33,7 @@ impl Scratch {
     pub fn create_in(folder: &Path) -> Result<Arc<Self>> {
         let created = create_private_folder(folder).and_then(|()| tempfile::tempfile_in(folder));
         let created = created.and_then(|file| owner_only(&file).map(|()| file));
-        let file = created.map_err(|error| Error::io(KEEP, folder, &error))?;
+        let file = created.doing(KEEP, folder)?;
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let (folder, end) = (folder.to_path_buf(), AtomicU64::new(0));
         Ok(Arc::new(Self { number, file, folder, end }))

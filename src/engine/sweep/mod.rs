@@ -24,7 +24,7 @@ use super::prepared::PreparedStore;
 use super::preview::account_of;
 use super::spend::{OpenAccount, Purpose, Spend, new_run_id};
 use super::{look, overlap};
-use crate::error::{Error, Result};
+use crate::error::{Doing, Error, Result};
 use crate::numeric::parallel;
 use crate::privacy::ledger::{RunId, RunOutcome, RunState};
 use crate::privacy::{Calibrated, NoiseSource};
@@ -336,8 +336,7 @@ pub fn collect(sweep: &SweepDirectory, give_up: bool) -> Result<Vec<TaskState>> 
     let mut ledger = Workspace::with_folder(folder, folder).existing_ledger()?;
     let book = ledger.book()?;
     let runs = sweep.manifest.workspace.join("runs");
-    crate::files::create_private_folder(&runs)
-        .map_err(|error| Error::io("create the directory of runs", &runs, &error))?;
+    crate::files::create_private_folder(&runs).doing("create the directory of runs", &runs)?;
     leftovers::remove_halves(sweep.path());
     let mut states = Vec::new();
     for (index, entry) in sweep.manifest.tasks.iter().enumerate() {

@@ -35,7 +35,7 @@ use super::timing::stopwatch;
 use super::{look, overlap, predict};
 use crate::data::inspect::Inspection;
 use crate::data::{self, DatasetDefinition, Role, Source};
-use crate::error::{Error, Result};
+use crate::error::{Doing, Error, Result};
 use crate::files;
 use crate::privacy::Watch;
 use crate::privacy::ledger::{Book, RunId, RunRecord};
@@ -509,8 +509,7 @@ impl WorkerThread {
     fn export(&self, path: &Path, text: &str) -> Result<()> {
         let path = self.workspace.base().join(path);
         if let Some(parent) = path.parent() {
-            files::create_folder(parent)
-                .map_err(|error| Error::io("create the directory", parent, &error))?;
+            files::create_folder(parent).doing("create the directory", parent)?;
         }
         files::write_private(&path, text.as_bytes())?;
         self.reports.put(WorkerReport::Wrote(path));

@@ -10,7 +10,7 @@ use super::chain::{ChainReading, ChainTail, Confirmed, GENESIS, Link};
 use super::entry::{LedgerLine, RunId};
 use super::lock::{self, Exclusive, Shared};
 use super::shared_disk;
-use crate::error::{Error, Result};
+use crate::error::{Doing, Error, Result};
 use crate::files::{self, private, step};
 
 /// Identifies the current start of this machine; `None` where the system does not provide it.
@@ -37,8 +37,7 @@ pub(super) struct Disk {
 
 impl Disk {
     pub fn new(directory: &Path) -> Result<Self> {
-        let kind = fs::metadata(directory)
-            .map_err(|e| Error::io("open the directory of the ledger", directory, &e))?;
+        let kind = fs::metadata(directory).doing("open the directory of the ledger", directory)?;
         if !kind.is_dir() {
             return Err(Error::usage("the ledger belongs in a directory, and this is not one")
                 .at(directory.display().to_string()));
@@ -66,12 +65,12 @@ impl Disk {
             let _ = self.locks.set(shared_disk::check(&self.directory)?);
         }
         let path = self.directory.join("ledger.lock");
-        lock::exclusive(&path).map_err(|e| Error::io("lock the ledger", &path, &e))
+        lock::exclusive(&path).doing("lock the ledger", &path)
     }
 
     pub fn lock_shared(&self) -> Result<Shared> {
         let path = self.directory.join("ledger.lock");
-        lock::shared(&path).map_err(|e| Error::io("lock the ledger", &path, &e))
+        lock::shared(&path).doing("lock the ledger", &path)
     }
 
     /// Takes the shared lock if it is free soon; otherwise returns its holder.
@@ -80,7 +79,7 @@ impl Disk {
         patience: Duration,
     ) -> Result<std::result::Result<Shared, String>> {
         let path = self.directory.join("ledger.lock");
-        lock::shared_soon(&path, patience).map_err(|e| Error::io("lock the ledger", &path, &e))
+        lock::shared_soon(&path, patience).doing("lock the ledger", &path)
     }
 
     pub fn confirmed(&self) -> Result<Confirmed> {
@@ -108,7 +107,7 @@ impl Disk {
             file.read_to_end(&mut bytes)?;
             Ok(bytes)
         };
-        let bytes = read().map_err(|e| Error::io("read the ledger", &self.ledger, &e))?;
+        let bytes = read().doing("read the ledger", &self.ledger)?;
         Ok(bytes.strip_prefix(ending.as_bytes()).map(<[u8]>::to_vec))
     }
 
@@ -155,7 +154,7 @@ impl Disk {
         bytes.truncate(reading.length() as usize);
         bytes.extend_from_slice(link.text.as_bytes());
         files::replace(&self.ledger, &bytes, private())
-            .map_err(|e| Error::io("replace the damaged ledger", &self.ledger, &e))?;
+            .doing("replace the damaged ledger", &self.ledger)?;
         self.confirm(&link.head)?;
         Ok(aside)
     }
@@ -263,7 +262,7 @@ impl Disk {
     fn confirm(&self, head: &LedgerLine) -> Result<()> {
         let path = self.head();
         files::replace(&path, head.text().as_bytes(), private())
-            .map_err(|e| Error::io("write the head of the ledger", &path, &e))
+            .doing("write the head of the ledger", &path)
     }
 
     fn set_torn_aside(&self, reading: &ChainReading) -> Result<()> {
@@ -271,7 +270,7 @@ impl Disk {
         self.set_aside("ledger.torn-", "", &torn)?;
         step::open(OpenOptions::new().write(true), &self.ledger)
             .and_then(|file| step::cut(&file, reading.length()).and_then(|()| step::sync(&file)))
-            .map_err(|e| Error::io("cut an unfinished line off the ledger", &self.ledger, &e))
+            .doing("cut an unfinished line off the ledger", &self.ledger)
     }
 
     /// Writes these bytes to a new file, named by the time.

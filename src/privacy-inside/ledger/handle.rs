@@ -21,7 +21,7 @@ use super::lock::Exclusive;
 use super::traces;
 use super::witness::{Held, Note, Witness};
 use crate::accountant::Event;
-use crate::error::{Action, Error, Result};
+use crate::error::{Action, Doing, Error, Result};
 use crate::files::words::harmless;
 use crate::secret::Secret;
 
@@ -417,8 +417,7 @@ impl Ledger {
         if let Some(outside) = &mark.outside {
             let _ = Disk::tally(outside, drawn);
         }
-        Disk::tally(&mark.here, drawn)
-            .map_err(|error| Error::io("note a draw", self.disk.ledger(), &error))
+        Disk::tally(&mark.here, drawn).doing("note a draw", self.disk.ledger())
     }
 
     /// Takes over an open run whose program is gone.

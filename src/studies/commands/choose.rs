@@ -26,7 +26,7 @@ use crate::engine::job::Job;
 use crate::engine::launch;
 use crate::engine::prepared::PreparedStore;
 use crate::engine::rehearse::{self, RehearsalJob};
-use crate::error::{Error, Result};
+use crate::error::{Doing, Error, Result};
 use crate::evaluation::Evaluation;
 use crate::files;
 use crate::labelled::{CASES, Case, FURTHER, HEART, LabelledProblem};
@@ -511,8 +511,7 @@ impl TemporaryFolder {
         let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let name = format!("halflight-choose-{}-{number}", std::process::id());
         let path = std::env::temp_dir().join(name);
-        files::create_private_folder(&path)
-            .map_err(|error| Error::io("create the folder", &path, &error))?;
+        files::create_private_folder(&path).doing("create the folder", &path)?;
         Ok(Self(path))
     }
 }

@@ -15,7 +15,7 @@ use crate::correction;
 use crate::data;
 use crate::data::read::{Reading, Unwatched};
 use crate::discrepancy::{self, Convergence, DiscrepancyStudy};
-use crate::error::{Error, Result};
+use crate::error::{Doing, Error, Result};
 use crate::files;
 use crate::labelled::{self, CASES, Case, FURTHER, HEART, LabelledProblem, REVIEW_SCORES, REVIEWS};
 use crate::model::Activation;
@@ -184,8 +184,7 @@ impl StudyFindings {
     }
 
     fn write(&self, directory: &Path) -> Result<()> {
-        files::create_folder(directory)
-            .map_err(|error| Error::io("create the directory", directory, &error))?;
+        files::create_folder(directory).doing("create the directory", directory)?;
         let json = serde_json::to_string_pretty(&self.json())
             .map_err(|error| Error::failed(format!("cannot write JSON: {error}")))?;
         let texts = [("md", self.markdown()), ("json", json)];

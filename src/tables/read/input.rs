@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use flate2::read::MultiGzDecoder;
 
 use crate::column::Column;
-use crate::error::{Error, Result};
+use crate::error::{Doing, Error, Result};
 use crate::files::scratch::{Scratch, read_at};
 use crate::memory;
 
@@ -112,7 +112,7 @@ const START: u64 = 1 << 16;
 impl<'a> Input<'a> {
     pub fn open(path: &Path, progress: &'a mut dyn ReadingProgress) -> Result<Self> {
         let origin = path.display().to_string();
-        let about = fs::metadata(path).map_err(|error| Error::io("read the file", path, &error))?;
+        let about = fs::metadata(path).doing("read the file", path)?;
         if about.is_dir() {
             return Err(Error::failed("this is a directory, not a file")
                 .at(origin)
@@ -123,7 +123,7 @@ impl<'a> Input<'a> {
                 .at(origin)
                 .cure("save its contents to a file and name that"));
         }
-        let file = File::open(path).map_err(|error| Error::io("read the file", path, &error))?;
+        let file = File::open(path).doing("read the file", path)?;
         Self::new(origin, ByteSource::File(file), about.len(), progress)
     }
 
