@@ -88,7 +88,7 @@ pub fn error_cell(task: Option<Task>, error: f64) -> String {
 
 impl Errors {
     /// The text of an error: `22.5 % (9 of 40)`, or a number in label units.
-    pub fn told(&self, error: f64) -> String {
+    pub fn text(&self, error: f64) -> String {
         match (self.task, self.records) {
             (Task::Regression, _) => compact(error),
             (Task::Classification, Some(records)) => {
@@ -328,7 +328,7 @@ mod tests {
             persons: None,
             further: None,
         };
-        assert_eq!(few.told(few.model), "22.5 % (9 of 40)");
+        assert_eq!(few.text(few.model), "22.5 % (9 of 40)");
         // A table shows a rate in the same way as the verdict.
         assert_eq!(error_cell(Some(few.task), few.model), "22.5 %");
         assert_eq!(error_cell(Some(Task::Regression), 17_391_870.9), "17.39M");

@@ -233,7 +233,7 @@ fn as_text(chosen: &Chosen) -> String {
         lines.push("  errors that decided the choice, with noise (they may be shared):".to_owned());
         for (index, placed) in chosen.placed.iter().enumerate() {
             let mark = if index == winner { "→" } else { " " };
-            lines.push(format!("  {mark} {:<42} {}", placed.name, score.told_error(&placed.error)));
+            lines.push(format!("  {mark} {:<42} {}", placed.name, score.error_text(&placed.error)));
         }
         lines.extend(score.lines().into_iter().map(|line| format!("  {line}")));
     }

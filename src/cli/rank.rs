@@ -245,7 +245,7 @@ pub fn table(comparison: &Comparison) -> String {
         ),
     ];
     let reference = |name: &str, summary: &MeanScores| {
-        let (energy, distance) = (summary.energy.told(), summary.distance.told());
+        let (energy, distance) = (summary.energy.text(), summary.distance.text());
         format!("  {:>4} {name:<22} {distance:>15} {:>15} {:>16} {energy:>15}", "·", "", "")
     };
     lines.push(reference("more private data", &comparison.floor));
@@ -278,7 +278,7 @@ fn row(rank: usize, line: &CandidateLine, order: CandidateOrder) -> String {
     let error = alongside.error().map_or_else(|| "–".to_owned(), |error| error.percent());
     let behind = match (line.place, &line.behind) {
         (CandidatePlace::Behind | CandidatePlace::Tied(_), Some(behind)) => {
-            Mean { mean: behind.mean, deviation: behind.half_width }.told_by(order)
+            Mean { mean: behind.mean, deviation: behind.half_width }.text_by(order)
         }
         _ => String::new(),
     };
@@ -297,7 +297,7 @@ fn row(rank: usize, line: &CandidateLine, order: CandidateOrder) -> String {
 
 /// A mean with its deviation, if there is one.
 fn told(mean: Option<Mean>) -> String {
-    mean.map_or_else(|| "–".to_owned(), |mean| mean.told())
+    mean.map_or_else(|| "–".to_owned(), |mean| mean.text())
 }
 
 fn released_table(lines: &[ReleasedLine], of: &str) -> String {
@@ -307,7 +307,7 @@ fn released_table(lines: &[ReleasedLine], of: &str) -> String {
     )];
     for (index, line) in lines.iter().enumerate() {
         let numbers = match line.energy {
-            Some(energy) => format!("{:>15} {:>15}", energy.told(), told(line.distance)),
+            Some(energy) => format!("{:>15} {:>15}", energy.text(), told(line.distance)),
             None => "left out".to_owned(),
         };
         text.push(format!("  {:>4} {:<22} {numbers}", index + 1, line.name));

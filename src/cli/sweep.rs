@@ -311,7 +311,7 @@ fn say_how_to_collect(sweep: &Path) {
 fn result_of(directory: &Path, watch: &Watch) -> String {
     let run = archive::read_run(directory);
     let spent = run.guarantee.map(|spent| format!("ε {}", round_up(spent.epsilon, 4)));
-    let score = run.told.as_ref().map(|told| format!("score {}", told.brief()));
+    let score = run.score.as_ref().map(|told| format!("score {}", told.brief()));
     let public = std::iter::once(Series::PublicError).chain(Series::BESIDE_PUBLIC);
     let private = std::iter::once(Series::PrivateError).chain(Series::BESIDE_PRIVATE);
     let errors = public.map(|series| (series, "")).chain(private.map(|series| (series, " ◆")));

@@ -176,7 +176,7 @@ impl<'a> Drawn<'a> {
             lineage: proposal.lineage,
             taken_as_public: proposal.taken_as_public,
             rehearsed: job.expected(),
-            told: released,
+            score: released,
             source_weights,
             ..context.spend.facts(&ending, problem.shape.private_records)
         };
@@ -193,7 +193,7 @@ impl<'a> Drawn<'a> {
             guarantee: ending.guarantee.clone(),
             with_start: None,
             scores,
-            score: facts.told.clone(),
+            score: facts.score.clone(),
             source_weights: facts.source_weights.clone(),
             steps: taken,
             worked,
@@ -217,7 +217,7 @@ impl<'a> Drawn<'a> {
                 let beside = Beside {
                     preparation: &self.preparation,
                     rename: &rename,
-                    score: facts.told.as_ref(),
+                    score: facts.score.as_ref(),
                     noise: facts.noise,
                 };
                 model_file::keep(directory, model, &beside)

@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::control::Control;
-use crate::session::steering::{Inbox, Wish};
+use crate::session::steering::{Inbox, SteeringRequest};
 
 /// The time between two looks, each of which reads one file.
 const CHECK_INTERVAL: Duration = Duration::from_millis(200);
@@ -24,8 +24,8 @@ impl RemoteControl {
         let (mut inbox, control) = (Inbox::of(directory), control.clone());
         let thread = std::thread::spawn(move || {
             while ended.recv_timeout(CHECK_INTERVAL) == Err(RecvTimeoutError::Timeout) {
-                for command in inbox.look() {
-                    obey(command, &control);
+                for request in inbox.look() {
+                    obey(request, &control);
                 }
                 inbox.tell(control.is_paused());
             }
@@ -35,12 +35,12 @@ impl RemoteControl {
     }
 }
 
-fn obey(command: Wish, control: &Control) {
-    match command {
-        Wish::Pause => control.pause(),
-        Wish::GoOn => control.resume(),
-        Wish::Stop => control.stop(),
-        Wish::Pace(pace) => control.set_pace(pace),
+fn obey(request: SteeringRequest, control: &Control) {
+    match request {
+        SteeringRequest::Pause => control.pause(),
+        SteeringRequest::GoOn => control.resume(),
+        SteeringRequest::Stop => control.stop(),
+        SteeringRequest::Pace(pace) => control.set_pace(pace),
     }
 }
 
@@ -60,7 +60,7 @@ mod tests {
     use crate::session::steering;
 
     #[test]
-    fn a_run_does_what_another_process_wishes_and_says_that_it_waits() {
+    fn a_run_does_what_another_process_asks_and_says_that_it_waits() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path();
         std::fs::write(path.join("process"), Process::this().to_string()).unwrap();
@@ -75,11 +75,11 @@ mod tests {
             }
             panic!("waited in vain");
         };
-        steering::ask(path, Wish::Pause).unwrap();
+        steering::ask(path, SteeringRequest::Pause).unwrap();
         wait(&|| control.is_paused() && steering::is_paused(path));
-        steering::ask(path, Wish::GoOn).unwrap();
+        steering::ask(path, SteeringRequest::GoOn).unwrap();
         wait(&|| !control.is_paused() && !steering::is_paused(path));
-        steering::ask(path, Wish::Stop).unwrap();
+        steering::ask(path, SteeringRequest::Stop).unwrap();
         wait(&|| control.is_stopped());
         drop(remote_control);
         assert_eq!(std::fs::read_dir(path).unwrap().count(), 1, "only the process is left");

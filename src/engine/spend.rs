@@ -245,7 +245,7 @@ impl Spend {
             taken_as_public: TakenAsPublic::default(),
             standing: self.standing.clone(),
             rehearsed: None,
-            told: None,
+            score: None,
             source_weights: Vec::new(),
             chosen: None,
             model: None,

@@ -19,14 +19,14 @@ fn decimals(score: &Score) -> usize {
 }
 
 /// A score in words, such as `22.5 % (17.1 to 28.4)`.
-fn told(score: &Score, unit: &str) -> String {
+fn score_text(score: &Score, unit: &str) -> String {
     let digits = decimals(score).min(if unit.is_empty() { 6 } else { 1 });
     let Score { value, low, high } = score;
     format!("{value:.digits$}{unit} ({low:.digits$} to {high:.digits$})").replace('-', "−")
 }
 
 fn percent(share: &Score) -> String {
-    told(&share.map(|it| 100.0 * it), " %")
+    score_text(&share.map(|it| 100.0 * it), " %")
 }
 
 impl Scored {
@@ -45,13 +45,13 @@ impl Scored {
     }
 
     /// An error of the same kind.
-    pub fn told_error(&self, score: &Score) -> String {
-        if self.loss.is_some() { told(score, "") } else { percent(score) }
+    pub fn error_text(&self, score: &Score) -> String {
+        if self.loss.is_some() { score_text(score, "") } else { percent(score) }
     }
 
     /// The error of the model, for a column of a table.
     pub fn short(&self) -> String {
-        self.told_error(&self.error)
+        self.error_text(&self.error)
     }
 
     /// The error of the model in a few letters: `22.5 % (17–28)`, or `12.3 (11–14, cap 77.3)`.
@@ -75,7 +75,7 @@ impl Scored {
         let colon = if self.cap().is_some() { ":" } else { "" };
         let mut text = format!("{}{colon} {}", self.error_name(), self.short());
         if let Some(public) = &self.public_alone {
-            let _ = write!(text, ", public data alone {}", self.told_error(public));
+            let _ = write!(text, ", public data alone {}", self.error_text(public));
         }
         if let Some(verdict) = self.verdict() {
             let _ = write!(text, "; {verdict}");
@@ -87,7 +87,7 @@ impl Scored {
     pub fn rows(&self) -> Vec<(String, String)> {
         let mut rows = vec![(format!("{}, this model", self.error_name()), self.short())];
         if let Some(public) = &self.public_alone {
-            rows.push(("public data alone".to_owned(), self.told_error(public)));
+            rows.push(("public data alone".to_owned(), self.error_text(public)));
         }
         for class in &self.classes {
             let name = format!("wrong among '{}' (noisy count: {:.0})", class.class, class.records);
@@ -100,7 +100,7 @@ impl Scored {
             rows.push((measured::BALANCED.to_owned(), told));
         }
         if let Some(auc) = &self.auc {
-            rows.push((measured::AUC.to_owned(), told(auc, "")));
+            rows.push((measured::AUC.to_owned(), score_text(auc, "")));
         }
         rows
     }
@@ -139,14 +139,14 @@ impl Scored {
             |more_word: &'static str, less: &'static str| if more { more_word } else { less };
         let (size, what) = match self.loss {
             None => {
-                let points = told(&gap.map(|it| 100.0 * it), " percentage points");
+                let points = score_text(&gap.map(|it| 100.0 * it), " percentage points");
                 return format!("{points} {} wrong answers", word("more", "fewer"));
             }
             Some(Loss::Absolute) => (public.value, "error"),
             Some(Loss::Squared) => (public.value * public.value, "squared error"),
         };
         if size <= 0.0 {
-            return format!("{} {} {what}", told(&gap, ""), word("more", "less"));
+            return format!("{} {} {what}", score_text(&gap, ""), word("more", "less"));
         }
         let mut share = gap.map(|it| 100.0 / size * it);
         if !more {
@@ -154,7 +154,7 @@ impl Scored {
             share.value = share.value.min(100.0);
             share.high = share.high.min(100.0);
         }
-        format!("{} {} {what}", told(&share, " %"), word("more", "less"))
+        format!("{} {} {what}", score_text(&share, " %"), word("more", "less"))
     }
 
     /// An explanation of its numbers.

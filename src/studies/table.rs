@@ -206,9 +206,9 @@ impl StudyTable {
     }
 
     fn lines(&self) -> Vec<Vec<String>> {
-        let wishes = |row: &TableRow| row.cells.iter().any(|cell| cell.wanted.is_some());
+        let has_goals = |row: &TableRow| row.cells.iter().any(|cell| cell.wanted.is_some());
         // If any number has a mark after it, all leave room for one.
-        let judged = self.rows.iter().any(wishes);
+        let judged = self.rows.iter().any(has_goals);
         let with_mark = |words: &str, met: Option<bool>| match (judged, met) {
             (false, _) => words.to_owned(),
             (true, None) => format!("{words}  "),
@@ -223,7 +223,7 @@ impl StudyTable {
                 row.cells.iter().map(|cell| with_mark(&cell.words(self.content), cell.is_met()));
             let line = std::iter::once(row.label.clone()).chain(cells).chain([row.verdict()]);
             lines.push(line.collect());
-            if wishes(row) {
+            if has_goals(row) {
                 let words = row.cells.iter().map(|cell| cell.wanted.map(ExpectedMean::words));
                 let cells = words.map(|words| with_mark(&words.unwrap_or_default(), None));
                 lines.push(std::iter::once("  wanted".to_owned()).chain(cells).collect());

@@ -358,7 +358,8 @@ impl Texts {
         }
     }
 
-    /// The texts of all parts, one after another. Full chunks are not copied.
+    /// The texts of all parts, one after another. Full chunks are not copied. A part that begins
+    /// with a chunk needs the last rows of the one before to be a chunk, too.
     pub(super) fn concat(parts: &[&Self]) -> Result<Self> {
         let mut all = Self::in_space(parts.iter().find_map(|part| part.space()));
         for part in parts {

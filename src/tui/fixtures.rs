@@ -576,7 +576,7 @@ pub fn archived(number: u32, epsilon: f64, errors: &[f64]) -> ArchivedRun {
         epsilon: points(0.0),
         exact: Private::new(exact).curator(&Watch::open(), Clone::clone),
         errors: None,
-        told: (number % 2 == 1).then(|| told(28.0 + f64::from(number))),
+        score: (number % 2 == 1).then(|| told(28.0 + f64::from(number))),
         source_weights: Vec::new(),
         trouble: None,
     }

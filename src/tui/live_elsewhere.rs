@@ -137,7 +137,7 @@ impl LiveRun {
             spent: archive::epsilon(run).filter(|_| run.is_settled()),
             seen: None,
         });
-        if let Some(told) = run.told.as_ref().filter(|_| self.ended.is_none()) {
+        if let Some(told) = run.score.as_ref().filter(|_| self.ended.is_none()) {
             self.say(format!("released score, may be shared: {}", told.sentence()));
         }
         if let Some(words) = source_words(&run.source_weights).filter(|_| self.ended.is_none()) {

@@ -177,7 +177,7 @@ impl RunColumn {
             Self::Delta => {
                 number(run.guarantee.or(plan.map(|plan| plan.target)).map(|target| target.delta))
             }
-            Self::Score => number(run.told.as_ref().map(|told| told.error.value)),
+            Self::Score => number(run.score.as_ref().map(|told| told.error.value)),
             Self::PublicLast => number(last(run, Series::PublicError, watch)),
             Self::PublicBest => number(best(run, Series::PublicError, watch)),
             Self::PrivateLast => number(last(run, Series::PrivateError, watch)),
@@ -199,7 +199,7 @@ impl RunColumn {
     pub fn text(self, run: &ArchivedRun, watch: &Watch) -> String {
         match (self, self.value(run, watch)) {
             (_, SortValue::Missing) => "–".to_owned(),
-            (Self::Score, _) => run.told.as_ref().map_or_else(String::new, Scored::brief),
+            (Self::Score, _) => run.score.as_ref().map_or_else(String::new, Scored::brief),
             (Self::Epsilon, SortValue::Number(x)) => compact_up(x),
             (Self::Delta, SortValue::Number(x)) => format!("{x:e}"),
             (Self::Steps, SortValue::Number(x)) => match run.of {

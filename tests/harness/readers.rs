@@ -12,7 +12,7 @@ use halflight::data::read::{self, Reading};
 use halflight::privacy::ledger::{Ledger, RunId};
 use halflight::privacy::{Transcript, Watch};
 use halflight::session::resumption::Recorded;
-use halflight::session::sweep::SweepDirectory;
+use halflight::session::sweep::{CarriedGrant, SweepDirectory};
 use halflight::session::{
     Certificate, Report, SavedModel, Session, Workspace, archive, ranking_record,
 };
@@ -88,7 +88,7 @@ fn sweep(path: &Path) {
     for index in 0..sweep.manifest.tasks.len().min(3) {
         drop_it(sweep.state(index));
         if let Ok(Some(found)) = halflight::session::secret::find_existing(&folder) {
-            drop_it(sweep.task(index).grant(&found.secret));
+            drop_it(CarriedGrant::read(sweep.task(index).path(), &found.secret));
         }
     }
 }

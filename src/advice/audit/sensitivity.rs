@@ -68,7 +68,7 @@ pub(super) fn measure(subject: &Subject, findings: &mut Vec<String>) -> Result<V
     let of_each = (0..events.len()).any(|event| subject.is_of_each_record(event));
     let in_another_order = (!of_each).then_some(&turned);
     for run in played.iter().chain([&blank, &other]).chain(in_another_order) {
-        if run.told != first.told {
+        if run.reported != first.reported {
             findings.push("what is told besides the releases follows the private data".to_owned());
             break;
         }

@@ -68,7 +68,7 @@ impl End {
 pub(super) struct Played {
     pub draws: Vec<Draw>,
     /// Everything reported except the releases: measures and model.
-    pub told: Vec<String>,
+    pub reported: Vec<String>,
     /// Whether the rehearsal would have drawn more often than planned.
     pub exceeds: bool,
 }
@@ -147,17 +147,17 @@ impl Subject {
             None => (private, None),
         };
         let mut run = prepared.start(Private::new(training), &self.calibrated)?;
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         run.drive(&mut spender, &Watch::sealed(), |_, _, step| {
             let open = |measure: &methods::Measure| {
                 Some(format!("{} {:?}", measure.series.words(), measure.value.open()?))
             };
-            told.extend(step.measures.iter().filter_map(open));
+            reported.extend(step.measures.iter().filter_map(open));
             Ok(())
         })?;
-        told.extend(run.weights().map(|weights| format!("{:?}", weights.get())));
+        reported.extend(run.weights().map(|weights| format!("{:?}", weights.get())));
         let model = run.finish()?;
-        told.push(format!("{:?}", model.get()));
+        reported.push(format!("{:?}", model.get()));
         if let Some((scoring, holdout)) = score {
             let alone = public_model(&self.problem).ok();
             let needs = ScoringNeeds {
@@ -168,10 +168,10 @@ impl Subject {
             };
             let holdout = Private::new(holdout.in_singles());
             let scored = scoring.draw(&holdout, model.get(), &needs, &mut spender)?;
-            told.push(format!("{:?}", scored.get()));
+            reported.push(format!("{:?}", scored.get()));
         }
         let exceeds = spender.exceeds_its_plan();
-        Ok(Played { draws: spender.into_draws(), told, exceeds })
+        Ok(Played { draws: spender.into_draws(), reported, exceeds })
     }
 
     /// Whether this event releases a number for each private record (or person).

@@ -20,7 +20,7 @@ pub struct Mean {
 
 impl Mean {
     /// The text for a table: `0.784 ± 0.036`.
-    pub fn told(&self) -> String {
+    pub fn text(&self) -> String {
         format!("{:.3} ± {:.3}", self.mean, self.deviation)
     }
 
@@ -31,8 +31,8 @@ impl Mean {
 
     /// The text for the score of this order: an error is a share, of wrong answers or of the range
     /// of labels.
-    pub fn told_by(&self, order: CandidateOrder) -> String {
-        if order == CandidateOrder::Error { self.percent() } else { self.told() }
+    pub fn text_by(&self, order: CandidateOrder) -> String {
+        if order == CandidateOrder::Error { self.percent() } else { self.text() }
     }
 }
 
@@ -46,7 +46,7 @@ pub struct Paired {
 }
 
 /// Means over the repeats of one dataset.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct MeanScores {
     /// GSD, the gradient subspace distance d/√k.
     pub distance: Mean,

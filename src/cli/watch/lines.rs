@@ -262,7 +262,7 @@ impl Lines<'_> {
             value["task"] = json!(task);
             value["settings"] = Value::Object(values.collect());
         }
-        if let Some(told) = &run.told {
+        if let Some(told) = &run.score {
             value["score"] = json!(told);
         }
         if !run.source_weights.is_empty() {
@@ -337,7 +337,7 @@ impl Lines<'_> {
 }
 
 fn score(run: &ArchivedRun) -> Option<String> {
-    if let Some(told) = &run.told {
+    if let Some(told) = &run.score {
         return Some(format!("score {}", told.brief()));
     }
     let watch = Watch::sealed();

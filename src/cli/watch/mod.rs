@@ -18,7 +18,7 @@ use super::{open, print_line};
 use crate::error::{Error, Result};
 use crate::session::archive::{MISSING, NOT_BEGUN, UNSEEN, state_words};
 use crate::session::follow::{Follower, Place};
-use crate::session::steering::{self, Wish};
+use crate::session::steering::{self, SteeringRequest};
 use crate::session::trainer;
 
 /// Watch runs that other processes carry out: here, in a sweep, on another machine.
@@ -77,8 +77,8 @@ pub struct WatchCommand {
 
 impl WatchCommand {
     pub fn execute(&self) -> Result<()> {
-        if let Some(wish) = self.wish() {
-            self.steer(wish)?;
+        if let Some(request) = self.request() {
+            self.steer(request)?;
             if !(self.plain || self.json || self.once) {
                 return Ok(());
             }
@@ -124,14 +124,14 @@ impl WatchCommand {
         self.named().iter().map(|path| Place::of(path)).collect()
     }
 
-    fn wish(&self) -> Option<Wish> {
-        let pace = self.pace.map(|pace| Wish::Pace((pace != 0.0).then_some(pace)));
-        pace.or(self.stop.then_some(Wish::Stop))
-            .or(self.pause.then_some(Wish::Pause))
-            .or(self.go_on.then_some(Wish::GoOn))
+    fn request(&self) -> Option<SteeringRequest> {
+        let pace = self.pace.map(|pace| SteeringRequest::Pace((pace != 0.0).then_some(pace)));
+        pace.or(self.stop.then_some(SteeringRequest::Stop))
+            .or(self.pause.then_some(SteeringRequest::Pause))
+            .or(self.go_on.then_some(SteeringRequest::GoOn))
     }
 
-    fn steer(&self, wish: Wish) -> Result<()> {
+    fn steer(&self, request: SteeringRequest) -> Result<()> {
         let places = self.places()?;
         if self.places.is_empty() || places.iter().any(|it| matches!(it, Place::Workspace(_))) {
             return Err(Error::usage("which run is meant?").cure(
@@ -148,12 +148,12 @@ impl WatchCommand {
                 .cure("`halflight watch --once` shows the state of every run"));
         }
         for run in at_work {
-            let process = steering::ask(&run.directory, wish)?;
-            let what = match wish {
-                Wish::Pause => "to wait",
-                Wish::GoOn => "to go on",
-                Wish::Stop => "to stop; it settles what it drew",
-                Wish::Pace(_) => "to change its pace",
+            let process = steering::ask(&run.directory, request)?;
+            let what = match request {
+                SteeringRequest::Pause => "to wait",
+                SteeringRequest::GoOn => "to go on",
+                SteeringRequest::Stop => "to stop; it settles what it drew",
+                SteeringRequest::Pace(_) => "to change its pace",
             };
             print_line(&format!("asked {process} {what}: {}", lines::name(&run)))?;
         }

@@ -13,6 +13,7 @@ mod onnx;
 
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -233,7 +234,13 @@ impl Extraction {
                 Ok(part.0 < batches)
             },
             |part| {
-                part.1 = batch(part.0)?;
+                let crash = || {
+                    Error::failed("the network crashed")
+                        .at(self.network.clone())
+                        .cure("give another network, or report this one")
+                };
+                part.1 = catch_unwind(AssertUnwindSafe(|| batch(part.0)))
+                    .unwrap_or_else(|_| Err(crash()))?;
                 Ok(())
             },
             |part| {
@@ -353,6 +360,20 @@ mod tests {
         let mut stop = |_: u64, _: u64| ControlFlow::Break(());
         let error = plain().run(&Slow, vectors, &mut stop).err().unwrap();
         assert_eq!(error.kind(), crate::error::ErrorKind::Interrupted);
+    }
+
+    #[test]
+    fn a_network_that_crashes_is_an_error() {
+        struct Broken;
+        impl RunnableNetwork for Broken {
+            fn run(&self, _: Vec<f32>) -> Result<Vec<f32>> {
+                panic!("a test crashes here")
+            }
+        }
+        let (table, extraction) = (table(1, vec![1.0; 5 * BATCH]), plain());
+        let (_, vectors) = extraction.column_of(&table).unwrap();
+        let error = extraction.run(&Broken, vectors, &mut Unwatched).err().unwrap().to_string();
+        assert!(error.starts_with("network.onnx: the network crashed\n"), "{error}");
     }
 
     #[test]

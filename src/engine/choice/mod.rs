@@ -447,7 +447,7 @@ impl ChoiceJob {
             taken_as_public: TakenAsPublic::of_all(
                 kept.iter().map(|it| it.taken_as_public.clone()),
             ),
-            told: decision.as_ref().filter(|_| secret).map(|it| it.score.clone()),
+            score: decision.as_ref().filter(|_| secret).map(|it| it.score.clone()),
             // Whatever the result, all candidates were meant to draw.
             chosen: Some(Choice {
                 chosen: chosen(winner, &all_names, &how),

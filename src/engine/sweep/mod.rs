@@ -102,7 +102,7 @@ fn lay_down(base: &Job, planned: &[Planned], sweep: &SweepDirectory) -> Result<(
     let account = OpenAccount::open(base.private()?, workspace, session)?;
     let reserved = account.reserve(&purposes(&sweep.manifest.tasks, planned))?;
     for (index, ((grant, standing), origin)) in reserved.into_iter().zip(origins).enumerate() {
-        sweep.task(index).write_grant(&CarriedGrant { grant, origin, standing })?;
+        CarriedGrant { grant, origin, standing }.write(sweep.task(index).path())?;
     }
     Ok(())
 }
@@ -210,7 +210,7 @@ pub fn carry_out(
     prepared: PreparedStore,
     tell: &mut dyn FnMut(RunProgress),
 ) -> Result<Summary> {
-    let carried = task.grant(&task.workspace()?.secret()?.secret)?;
+    let carried = CarriedGrant::read(task.path(), &task.workspace()?.secret()?.secret)?;
     let CarriedGrant { grant, origin, standing } = carried;
     refuse_used(task, &grant.run)?;
     let session = Session::open(&task.session_file())?;

@@ -19,7 +19,7 @@ use crate::rehearse::RehearsalProgress;
 use crate::session::dataset::{ColumnKind, Loaded};
 use crate::session::family::Divider;
 use crate::session::follow::RunNews as FollowedNews;
-use crate::session::steering::Wish;
+use crate::session::steering::SteeringRequest;
 use crate::session::{ArchivedRun, PlanDefinition, ProgramState, Session};
 use crate::sweep::TaskTally;
 use crate::timing::RunTime;
@@ -75,7 +75,7 @@ pub enum Request {
     /// Ask the process of the run in this directory to do something.
     Steer {
         directory: PathBuf,
-        wish: Wish,
+        request: SteeringRequest,
     },
     TagRun {
         run: RunId,

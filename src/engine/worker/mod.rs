@@ -42,7 +42,7 @@ use crate::privacy::ledger::{Book, RunId, RunRecord};
 use crate::privacy::openings::OpenPrivate;
 use crate::session::dataset::{self, Loaded, LoadedRecords};
 use crate::session::preferences::UserDirectories;
-use crate::session::steering::{self, Wish};
+use crate::session::steering::{self, SteeringRequest};
 use crate::session::sweep::SweepDirectory;
 use crate::session::{self, PlanDefinition, Session, Workspace, archive, changes, family};
 
@@ -275,9 +275,9 @@ impl WorkerThread {
                 self.following.watch(places);
                 self.send_archive();
             }
-            Request::Steer { directory, wish } => {
-                let process = steering::ask(&directory, wish)?;
-                if wish == Wish::Stop {
+            Request::Steer { directory, request } => {
+                let process = steering::ask(&directory, request)?;
+                if request == SteeringRequest::Stop {
                     self.remark(format!("asked {process} to stop; it settles what it drew"));
                 }
             }

@@ -11,20 +11,20 @@ impl Account {
     /// The account as a session with this budget uses it. The smaller of both budgets holds: the
     /// session's replaces a larger one of the ledger, and is a second limit where neither is
     /// smaller in ε and in δ. A larger one of the session changes nothing.
-    pub fn held_to(mut self, wish: Option<&Budget>) -> Self {
-        let Some(wish) = wish else { return self };
+    pub fn held_to(mut self, wanted: Option<&Budget>) -> Self {
+        let Some(wanted) = wanted else { return self };
         match self.budget {
-            None => self.budget = Some(*wish),
-            Some(known) if wish.is_within(&known) && !known.is_within(wish) => {
+            None => self.budget = Some(*wanted),
+            Some(known) if wanted.is_within(&known) && !known.is_within(wanted) => {
                 self.replaced = self.replaced.or(Some(known));
                 // Lowering a budget allows no large δ that was refused, and refuses none that was
                 // allowed.
                 let allow_large_delta = known.allow_large_delta;
-                self.budget = Some(Budget { allow_large_delta, ..*wish });
+                self.budget = Some(Budget { allow_large_delta, ..*wanted });
             }
             Some(_) => {}
         }
-        self.of_session.push(*wish);
+        self.of_session.push(*wanted);
         self
     }
 
@@ -39,9 +39,9 @@ impl Account {
                 replaced.words()
             ));
         }
-        let wish = self.of_session.iter().find(|wish| !wish.is_within(&budget))?;
-        let there = wish.words();
-        Some(if budget.is_within(wish) {
+        let wanted = self.of_session.iter().find(|wanted| !wanted.is_within(&budget))?;
+        let there = wanted.words();
+        Some(if budget.is_within(wanted) {
             format!(
                 "the budget in the ledger holds, {here}, not that of the session, {there}: only a \
                  change of the ledger raises it"
@@ -57,7 +57,7 @@ impl Account {
     /// Every budget that holds: that of the ledger, and those of the session that say more.
     pub fn limits(&self) -> Vec<Budget> {
         let Some(budget) = self.budget else { return Vec::new() };
-        let further = self.of_session.iter().filter(|wish| !budget.is_within(wish));
+        let further = self.of_session.iter().filter(|wanted| !budget.is_within(wanted));
         std::iter::once(budget).chain(further.copied()).collect()
     }
 
@@ -108,7 +108,7 @@ impl Account {
     }
 
     fn in_session(&self, limit: &Budget) -> bool {
-        self.of_session.iter().any(|wish| wish.is_within(limit) && limit.is_within(wish))
+        self.of_session.iter().any(|wanted| wanted.is_within(limit) && limit.is_within(wanted))
     }
 
     /// Would these further events stay within the budget, and within that of the session? The
@@ -468,7 +468,7 @@ mod tests {
     fn of_two_budgets_the_smaller_holds_and_both_hold_if_neither_is_smaller() {
         let account = one_account(2.0, 1e-5).accounts.remove(0);
         let held = |epsilon, delta| account.clone().held_to(Some(&Budget::new(epsilon, delta)));
-        for (wish, holds) in [
+        for (wanted, holds) in [
             ((1.0, 1e-5), vec![(1.0, 1e-5)]),
             ((1.0, 1e-7), vec![(1.0, 1e-7)]),
             ((2.0, 1e-5), vec![(2.0, 1e-5)]),
@@ -476,10 +476,10 @@ mod tests {
             ((3.0, 1e-7), vec![(2.0, 1e-5), (3.0, 1e-7)]),
             ((1.0, 1e-4), vec![(2.0, 1e-5), (1.0, 1e-4)]),
         ] {
-            let account = held(wish.0, wish.1);
+            let account = held(wanted.0, wanted.1);
             let limits: Vec<_> = account.limits().iter().map(|it| (it.epsilon, it.delta)).collect();
             assert_eq!(limits, holds);
-            assert_eq!(account.other_budget().is_some(), wish != (2.0, 1e-5), "{wish:?}");
+            assert_eq!(account.other_budget().is_some(), wanted != (2.0, 1e-5), "{wanted:?}");
         }
         assert_eq!(account.clone().held_to(None), account);
         // A run of ε 1.5 at δ 1e-5 fits into each of these, or into one of them only.

@@ -220,22 +220,22 @@ impl Ledger {
     /// Holds an account to the budget of a session. It becomes the budget of an account without one,
     /// and replaces a larger one. From here on this handle grants nothing that does not fit into it.
     /// Returns what to say if the ledger had another budget.
-    pub fn hold_to(&mut self, account: &AccountId, wish: Budget) -> Result<Option<String>> {
+    pub fn hold_to(&mut self, account: &AccountId, wanted: Budget) -> Result<Option<String>> {
         self.look()?;
         let known = self.reading.book().known(account)?;
-        let (before, held) = (known.budget, known.clone().held_to(Some(&wish)));
+        let (before, held) = (known.budget, known.clone().held_to(Some(&wanted)));
         if held.budget != before {
             let mut turn = self.begin()?;
             // Another process may have set one meanwhile.
             let known = self.reading.book().known(account)?;
             let (before, id) = (known.budget, known.id.clone());
-            let held = known.clone().held_to(Some(&wish));
+            let held = known.clone().held_to(Some(&wanted));
             if let Some(budget) = held.budget.filter(|_| held.budget != before) {
                 known.check_budget(&budget)?;
                 self.write(&mut turn, &Entry::Budget { account: id, budget })?;
             }
         }
-        self.limits.push((account.clone(), wish));
+        self.limits.push((account.clone(), wanted));
         Ok(held.other_budget())
     }
 
@@ -244,7 +244,7 @@ impl Ledger {
         let known = self.reading.book().known(account)?;
         let is_it = |id: &AccountId| *id == known.id || known.former.contains(id);
         let limits = self.limits.iter().filter(|(id, _)| is_it(id));
-        Ok(limits.fold(known.clone(), |held, (_, wish)| held.held_to(Some(wish))))
+        Ok(limits.fold(known.clone(), |held, (_, wanted)| held.held_to(Some(wanted))))
     }
 
     /// Whether there is room for such a run now. Nothing is reserved, so the room may be gone when

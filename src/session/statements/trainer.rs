@@ -480,7 +480,7 @@ fn events(counts: &Counts, neighbours: NoiseRelation) -> Vec<Event> {
 fn not_a_head(line: &[u8]) -> String {
     match FormatLine::of(line) {
         Some(format) if format.halflight != FORMAT => format!(
-            "the file has the format '{}', and this build reads 'steps 1': a newer halflight may \
+            "the file has the format '{}', and this build reads '{FORMAT}': a newer halflight may \
              read it",
             harmless(&format.halflight, LONGEST)
         ),
@@ -488,9 +488,10 @@ fn not_a_head(line: &[u8]) -> String {
             Err(error) => format!("the first line cannot be read: {}", flaw(&error)),
             Ok(_) => "the first line needs a `delta` between 0 and 1".to_owned(),
         },
-        None => "the first line is not that of a file of steps: it names no format, as in \
-                 {\"halflight\": \"steps 1\", …}"
-            .to_owned(),
+        None => format!(
+            "the first line is not that of a file of steps: it names no format, as in \
+             {{\"halflight\": \"{FORMAT}\", …}}"
+        ),
     }
 }
 

@@ -69,7 +69,7 @@ pub struct ArchivedRun {
     /// The guarantee of its noise, from the certificate.
     pub guarantee: Option<Target>,
     /// The released score of its model on held-out private records.
-    pub told: Option<Scored>,
+    pub score: Option<Scored>,
     /// What the records of several public datasets weigh in its model.
     pub source_weights: Vec<SourceWeight>,
     pub peeked: bool,
@@ -117,12 +117,12 @@ pub fn tally<'a>(runs: impl IntoIterator<Item = &'a ArchivedRun>) -> String {
 pub fn best_of_all<'a>(
     runs: impl IntoIterator<Item = &'a ArchivedRun>,
 ) -> Option<(&'a ArchivedRun, &'static str, f64)> {
-    let told = |run: &'a ArchivedRun| match &run.told {
-        Some(told) => Some((run, "released error", told.error.value)),
+    let error = |run: &'a ArchivedRun| match &run.score {
+        Some(score) => Some((run, "released error", score.error.value)),
         None => best(run, Series::PublicError, &Watch::sealed())
             .map(|error| (run, "public error", error)),
     };
-    runs.into_iter().filter_map(told).min_by(|a, b| a.2.total_cmp(&b.2))
+    runs.into_iter().filter_map(error).min_by(|a, b| a.2.total_cmp(&b.2))
 }
 
 /// The curve of a run, if the watch allows it.
@@ -255,7 +255,7 @@ impl ArchivedRun {
             epsilon: Vec::new(),
             exact: None,
             errors: None,
-            told: None,
+            score: None,
             source_weights: Vec::new(),
             trouble: None,
         }
@@ -409,7 +409,7 @@ pub(super) fn read_end(run: &mut ArchivedRun) -> bool {
         run.outcome = harmless(outcome, 20);
     }
     run.peeked = gist.peeked.as_bool().unwrap_or(true);
-    run.told = serde_json::from_value(gist.score).ok();
+    run.score = serde_json::from_value(gist.score).ok();
     run.source_weights = serde_json::from_value(gist.source_weights).unwrap_or_default();
     let numbers = gist.guarantee["epsilon"].as_f64().zip(gist.guarantee["delta"].as_f64());
     run.guarantee = numbers.map(|(epsilon, delta)| Target { epsilon, delta });

@@ -146,6 +146,7 @@ pub struct CarriedGrant {
 }
 
 impl CarriedGrant {
+    /// Gives a task its grant, once this is in the ledger.
     pub fn write(&self, task: &Path) -> Result<()> {
         json::write(&task.join(GRANT), self)
     }

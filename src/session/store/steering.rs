@@ -30,7 +30,7 @@ const LONGEST: u64 = 4096;
 /// A request to a run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Wish {
+pub enum SteeringRequest {
     Pause,
     GoOn,
     /// End after this step; draws are settled and the model so far is kept.
@@ -39,8 +39,8 @@ pub enum Wish {
     Pace(Option<f64>),
 }
 
-impl Wish {
-    /// Whether the wish replaces the other one.
+impl SteeringRequest {
+    /// Whether the request replaces the other one.
     fn is_like(self, other: Self) -> bool {
         match self {
             Self::Pause | Self::GoOn => matches!(other, Self::Pause | Self::GoOn),
@@ -55,18 +55,19 @@ impl Wish {
 struct ControlFile {
     /// The process that the request is for.
     to: String,
-    wish: Wish,
+    #[serde(rename = "wish")]
+    request: SteeringRequest,
     /// Earlier requests that may not have been seen yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    also: Vec<Wish>,
+    also: Vec<SteeringRequest>,
     /// The user who makes the request.
     by: String,
 }
 
 impl ControlFile {
     /// The requests, the earlier ones first.
-    fn all(mut self) -> Vec<Wish> {
-        self.also.push(self.wish);
+    fn all(mut self) -> Vec<SteeringRequest> {
+        self.also.push(self.request);
         self.also
     }
 }
@@ -77,7 +78,7 @@ pub fn is_paused(directory: &Path) -> bool {
 }
 
 /// Asks the program that executes the run in `directory` to do something.
-pub fn ask(directory: &Path, wish: Wish) -> Result<Process> {
+pub fn ask(directory: &Path, request: SteeringRequest) -> Result<Process> {
     let here = || directory.display().to_string();
     if directory.join(CERTIFICATE).exists() {
         return Err(Error::refused("this run has ended").at(here()));
@@ -87,7 +88,7 @@ pub fn ask(directory: &Path, wish: Wish) -> Result<Process> {
             .at(here())
             .cure("name the directory of a run, such as .halflight/runs/RUN")
     })?;
-    if let Wish::Pace(Some(pace)) = wish
+    if let SteeringRequest::Pace(Some(pace)) = request
         && !is_pace(pace)
     {
         return Err(Error::usage(format!("the pace is {pace}"))
@@ -99,14 +100,14 @@ pub fn ask(directory: &Path, wish: Wish) -> Result<Process> {
             .cure("only its owner can pause or stop it"));
     }
     let to = process.to_string();
-    let also = unheard(directory, &to).into_iter().filter(|it| !wish.is_like(*it)).collect();
-    let control = ControlFile { to, wish, also, by: Process::this().to_string() };
+    let also = unheard(directory, &to).into_iter().filter(|it| !request.is_like(*it)).collect();
+    let control = ControlFile { to, request, also, by: Process::this().to_string() };
     json::write_line(&directory.join(CONTROL), &control)?;
     Ok(process)
 }
 
 /// Requests to this process that are so recent that it may not have seen them.
-fn unheard(directory: &Path, to: &str) -> Vec<Wish> {
+fn unheard(directory: &Path, to: &str) -> Vec<SteeringRequest> {
     let Ok(about) = fs::symlink_metadata(directory.join(CONTROL)) else { return Vec::new() };
     let is_late = about.modified().is_ok_and(|at| at.elapsed().map_or(true, |age| age < HEARD));
     let control = read_control(directory, &about).filter(|it| is_late && it.to == to);
@@ -150,11 +151,13 @@ impl Inbox {
     }
 
     /// New requests, the earlier ones first.
-    pub fn look(&mut self) -> Vec<Wish> {
+    pub fn look(&mut self) -> Vec<SteeringRequest> {
         let control = self.control().filter(|control| control.to == self.this);
-        let mut wishes = control.map_or_else(Vec::new, ControlFile::all);
-        wishes.retain(|wish| !matches!(wish, Wish::Pace(Some(pace)) if !is_pace(*pace)));
-        wishes
+        let mut requests = control.map_or_else(Vec::new, ControlFile::all);
+        requests.retain(
+            |request| !matches!(request, SteeringRequest::Pace(Some(pace)) if !is_pace(*pace)),
+        );
+        requests
     }
 
     /// The file, if it has changed.
@@ -245,13 +248,19 @@ mod tests {
     }
 
     #[test]
-    fn a_wish_is_heard_once_and_is_gone_with_the_run() {
+    fn a_request_is_heard_once_and_is_gone_with_the_run() {
         let run = directory();
         let mut inbox = Inbox::of(run.path());
         assert_eq!(inbox.look(), []);
-        for wish in [Wish::Pause, Wish::GoOn, Wish::Pace(Some(2.5)), Wish::Pace(None), Wish::Stop] {
-            ask(run.path(), wish).unwrap();
-            assert_eq!(inbox.look().last(), Some(&wish));
+        for request in [
+            SteeringRequest::Pause,
+            SteeringRequest::GoOn,
+            SteeringRequest::Pace(Some(2.5)),
+            SteeringRequest::Pace(None),
+            SteeringRequest::Stop,
+        ] {
+            ask(run.path(), request).unwrap();
+            assert_eq!(inbox.look().last(), Some(&request));
             assert_eq!(inbox.look(), []);
         }
         inbox.tell(true);
@@ -261,31 +270,36 @@ mod tests {
     }
 
     #[test]
-    fn a_wish_that_comes_before_the_one_before_was_heard_replaces_only_its_like() {
+    fn a_request_that_comes_before_the_one_before_was_heard_replaces_only_its_like() {
         let run = directory();
         let mut inbox = Inbox::of(run.path());
-        for wish in [Wish::Pause, Wish::Pace(Some(4.0)), Wish::GoOn, Wish::Pace(Some(2.0))] {
-            ask(run.path(), wish).unwrap();
+        for request in [
+            SteeringRequest::Pause,
+            SteeringRequest::Pace(Some(4.0)),
+            SteeringRequest::GoOn,
+            SteeringRequest::Pace(Some(2.0)),
+        ] {
+            ask(run.path(), request).unwrap();
         }
-        assert_eq!(inbox.look(), [Wish::GoOn, Wish::Pace(Some(2.0))]);
-        ask(run.path(), Wish::Stop).unwrap();
-        ask(run.path(), Wish::Pause).unwrap();
-        assert!(inbox.look().contains(&Wish::Stop), "a stop is not forgotten");
+        assert_eq!(inbox.look(), [SteeringRequest::GoOn, SteeringRequest::Pace(Some(2.0))]);
+        ask(run.path(), SteeringRequest::Stop).unwrap();
+        ask(run.path(), SteeringRequest::Pause).unwrap();
+        assert!(inbox.look().contains(&SteeringRequest::Stop), "a stop is not forgotten");
         // An old request that was seen is not repeated.
         let long_ago = SystemTime::now() - Duration::from_mins(1);
         let control = fs::File::options().write(true).open(run.path().join(CONTROL)).unwrap();
         control.set_modified(long_ago).unwrap();
-        ask(run.path(), Wish::GoOn).unwrap();
-        assert_eq!(inbox.look(), [Wish::GoOn]);
+        ask(run.path(), SteeringRequest::GoOn).unwrap();
+        assert_eq!(inbox.look(), [SteeringRequest::GoOn]);
     }
 
     #[test]
-    fn what_is_wished_of_another_process_or_by_others_is_not_heard() {
+    fn what_is_asked_of_another_process_or_by_others_is_not_heard() {
         let run = directory();
         let mut inbox = Inbox::of(run.path());
         let path = run.path().join(CONTROL);
         fs::write(run.path().join("process"), "1 on elsewhere\n").unwrap();
-        ask(run.path(), Wish::Stop).unwrap();
+        ask(run.path(), SteeringRequest::Stop).unwrap();
         assert_eq!(inbox.look(), [], "of a process that died");
         for text in ["", "{", "\u{1b}[2J", &"x".repeat(5000)] {
             files::write_private(&path, text.as_bytes()).unwrap();
@@ -313,11 +327,15 @@ mod tests {
     fn a_run_that_has_ended_and_a_pace_that_is_none_are_refused() {
         let run = directory();
         for pace in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            assert!(ask(run.path(), Wish::Pace(Some(pace))).is_err());
+            assert!(ask(run.path(), SteeringRequest::Pace(Some(pace))).is_err());
         }
         fs::write(run.path().join(CERTIFICATE), "{}").unwrap();
-        assert!(ask(run.path(), Wish::Stop).unwrap_err().to_string().contains("has ended"));
+        assert!(
+            ask(run.path(), SteeringRequest::Stop).unwrap_err().to_string().contains("has ended")
+        );
         let none = tempfile::tempdir().unwrap();
-        assert!(ask(none.path(), Wish::Stop).unwrap_err().to_string().contains("no run"));
+        assert!(
+            ask(none.path(), SteeringRequest::Stop).unwrap_err().to_string().contains("no run")
+        );
     }
 }

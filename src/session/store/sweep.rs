@@ -229,16 +229,6 @@ impl TaskDirectory {
         Ok(session)
     }
 
-    /// Gives the task its grant, once this is in the ledger.
-    pub fn write_grant(&self, grant: &CarriedGrant) -> Result<()> {
-        grant.write(&self.path)
-    }
-
-    /// Grant of the task; plain fingerprints of an earlier version are replaced.
-    pub fn grant(&self, secret: &Secret) -> Result<CarriedGrant> {
-        CarriedGrant::read(&self.path, secret)
-    }
-
     /// The workspace of its run: the sweep.
     pub fn workspace(&self) -> Result<Workspace> {
         let sweep = self.path.parent().and_then(Path::parent);

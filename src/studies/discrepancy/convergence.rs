@@ -158,13 +158,13 @@ impl Convergence {
             Course::iterations,
         );
         for Searcher { entry, discrepancy_at_most, iterations_at_most, .. } in SEARCHERS {
-            let wish = |column: usize, wanted: Option<f64>| {
+            let goal = |column: usize, wanted: Option<f64>| {
                 wanted
                     .filter(|_| self.dimensions[column] <= MOST_FEATURES)
                     .map(ExpectedMean::AtMost)
             };
-            ends.want(entry.title, |column| wish(column, *discrepancy_at_most));
-            speeds.want(entry.title, |column| wish(column, *iterations_at_most));
+            ends.want(entry.title, |column| goal(column, *discrepancy_at_most));
+            speeds.want(entry.title, |column| goal(column, *iterations_at_most));
         }
         vec![ends, speeds]
     }

@@ -236,21 +236,21 @@ impl DiscrepancyRow {
         given.map(|(key, setting)| ((*key).to_owned(), value(*setting))).collect()
     }
 
-    pub fn wish(
+    pub fn goal(
         &self,
         measure: RowMeasure,
         dimension: usize,
         size: usize,
         epsilon: f64,
     ) -> Option<ExpectedMean> {
-        let wish = self
+        let goal = self
             .wanted
             .iter()
-            .find(|wish| wish.measure == measure && wish.dimension == dimension)?;
+            .find(|goal| goal.measure == measure && goal.dimension == dimension)?;
         let block = SIZES.iter().position(|known| *known == size)?;
         let place = EPSILONS.iter().position(|known| *known == epsilon)?;
-        let number = wish.numbers[block * EPSILONS.len() + place];
-        let wanted = if wish.bound {
+        let number = goal.numbers[block * EPSILONS.len() + place];
+        let wanted = if goal.bound {
             ExpectedMean::AtMost(number)
         } else {
             ExpectedMean::About(number, ALIKE)
@@ -281,15 +281,15 @@ mod tests {
     }
 
     #[test]
-    fn a_wish_belongs_to_its_column_and_dimension() {
+    fn a_goal_belongs_to_its_column_and_dimension() {
         let release = ENTRIES.iter().find(|e| e.title == "moment release, two-stage").unwrap();
-        let wish =
-            |dimension, n, epsilon| release.wish(RowMeasure::Discrepancy, dimension, n, epsilon);
-        assert_eq!(wish(10, 1000, 16.0), Some(ExpectedMean::AtMost(0.0027)));
-        assert_eq!(wish(10, 8000, 1.0), Some(ExpectedMean::AtMost(0.0028)));
-        assert_eq!(wish(50, 8000, 16.0), Some(ExpectedMean::AtMost(0.0025)));
-        assert_eq!(wish(50, 8000, 4.0), None);
-        assert_eq!(wish(10, 8000, 2.0), None);
-        assert_eq!(wish(11, 8000, 1.0), None);
+        let goal =
+            |dimension, n, epsilon| release.goal(RowMeasure::Discrepancy, dimension, n, epsilon);
+        assert_eq!(goal(10, 1000, 16.0), Some(ExpectedMean::AtMost(0.0027)));
+        assert_eq!(goal(10, 8000, 1.0), Some(ExpectedMean::AtMost(0.0028)));
+        assert_eq!(goal(50, 8000, 16.0), Some(ExpectedMean::AtMost(0.0025)));
+        assert_eq!(goal(50, 8000, 4.0), None);
+        assert_eq!(goal(10, 8000, 2.0), None);
+        assert_eq!(goal(11, 8000, 1.0), None);
     }
 }

@@ -152,8 +152,8 @@ impl DiscrepancyStudy {
             |measured| measured.epsilon,
         );
         let mut tables = vec![
-            self.with_wishes(discrepancy, RowMeasure::Discrepancy),
-            self.with_wishes(error, RowMeasure::Error),
+            self.with_goals(discrepancy, RowMeasure::Discrepancy),
+            self.with_goals(error, RowMeasure::Error),
             self.on_every_epsilon(absolute),
             StudyTable { content: TableContent::Privacy, ..epsilon },
         ];
@@ -197,15 +197,15 @@ impl DiscrepancyStudy {
     }
 
     /// The same with the goals.
-    fn with_wishes(&self, table: StudyTable, measure: RowMeasure) -> StudyTable {
+    fn with_goals(&self, table: StudyTable, measure: RowMeasure) -> StudyTable {
         let mut table = self.on_every_epsilon(table);
         let problems = self.problems();
         for entry in ENTRIES {
-            let wish = |column: usize| {
+            let goal = |column: usize| {
                 let (size, epsilon) = problems[column];
-                entry.wish(measure, self.dimension, size, epsilon)
+                entry.goal(measure, self.dimension, size, epsilon)
             };
-            table.want(entry.title, wish);
+            table.want(entry.title, goal);
         }
         table
     }

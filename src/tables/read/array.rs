@@ -454,6 +454,7 @@ impl Array<'_, '_> {
                 doubles(elements(bytes, big).map(u64::from_le_bytes).map(unsigned)),
                 before,
             )?,
+            // Arrays of texts go another way: see `texts`.
             Element::F64 | Element::Utf32(_) | Element::Text(_) => {
                 doubles(elements(bytes, big).map(f64::from_le_bytes))
             }

@@ -24,7 +24,7 @@ use crate::privacy::{Released, Watch};
 use crate::rank::{Disclosed, RankStep};
 use crate::screen::run::LOG;
 use crate::session::Session;
-use crate::session::steering::Wish;
+use crate::session::steering::SteeringRequest;
 use crate::tab::Tab;
 use crate::view::view;
 use halflight_privacy_inside::openings::{OpenReleased, OpenWatch};
@@ -1032,7 +1032,7 @@ fn keys_steer_a_run_of_another_process_by_its_file_and_leave_another_trainer_alo
         let effects = press(app, key);
         effects.into_iter().find_map(|effect| match effect {
             Effect::Ask(request) => match *request {
-                Request::Steer { wish, .. } => Some(wish),
+                Request::Steer { request, .. } => Some(request),
                 _ => None,
             },
             _ => None,
@@ -1040,10 +1040,10 @@ fn keys_steer_a_run_of_another_process_by_its_file_and_leave_another_trainer_alo
     };
     let mut app = fixtures::elsewhere();
     app.context.popup = None;
-    assert_eq!(steered(&mut app, "p"), Some(Wish::GoOn), "it waits");
-    assert_eq!(steered(&mut app, "<"), Some(Wish::Pace(Some(512.0))));
+    assert_eq!(steered(&mut app, "p"), Some(SteeringRequest::GoOn), "it waits");
+    assert_eq!(steered(&mut app, "<"), Some(SteeringRequest::Pace(Some(512.0))));
     assert_eq!(steered(&mut app, "s"), None, "it asks first");
-    assert_eq!(steered(&mut app, "y"), Some(Wish::Stop));
+    assert_eq!(steered(&mut app, "y"), Some(SteeringRequest::Stop));
     assert!(app.context.runs.iter().all(|run| !run.control.is_stopped()));
     assert_eq!(app.context.working(), 0, "nothing of our own is under way");
     let mut app = fixtures::training();

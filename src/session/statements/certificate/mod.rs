@@ -61,7 +61,7 @@ pub struct Facts {
     /// The result that rehearsals on public data predicted.
     pub rehearsed: Option<String>,
     /// The released score of the model on held-out private records.
-    pub told: Option<Scored>,
+    pub score: Option<Scored>,
     /// What the records of several public datasets weigh in the model.
     pub source_weights: Vec<SourceWeight>,
     /// The candidates among which the model was chosen, and how.
@@ -256,7 +256,7 @@ impl Certificate {
 
     pub fn of(facts: Facts) -> Result<Self> {
         let Scope { guarantee, runs, anywhere, also } = Scope::of(&facts)?;
-        let scored = facts.told.as_ref().is_some_and(|told| told.elsewhere.is_none());
+        let scored = facts.score.as_ref().is_some_and(|score| score.elsewhere.is_none());
         let covered = COVERED.into_iter().chain(scored.then_some(SCORE_COVERED));
         let (assumption, proofs) = of_methods(&facts)?;
         let (own, noise) = (facts.guarantee.clone(), facts.noise);
@@ -273,7 +273,7 @@ impl Certificate {
             assumption,
             registry: registry::entry(&facts, &guarantee),
             rehearsed: facts.rehearsed,
-            score: facts.told,
+            score: facts.score,
             source_weights: facts.source_weights,
             chosen: facts.chosen.map(|it| it.chosen),
             unit: if facts.unit.is_some() { "person".into() } else { unit() },
@@ -333,7 +333,7 @@ fn of_methods(facts: &Facts) -> Result<(Option<Cow<'static, str>>, Vec<String>)>
         pages.extend(Some(spec.proof()).filter(|it| !pages.contains(it)));
     }
     pages.extend(facts.chosen.as_ref().map(|_| "choices"));
-    pages.extend(facts.told.as_ref().map(|_| "scores"));
+    pages.extend(facts.score.as_ref().map(|_| "scores"));
     pages.push("accountant");
     let pages = pages.into_iter().map(|page| format!("halflight guide proofs/{page}"));
     Ok(((!said.is_empty()).then(|| said.join(" ").into()), pages.collect()))
@@ -465,7 +465,7 @@ pub(crate) mod tests {
             standing: AccountStanding::default(),
             rehearsed: None,
             model: None,
-            told: None,
+            score: None,
             source_weights: Vec::new(),
             chosen: None,
         }

@@ -91,7 +91,7 @@ fn shown(found: &RecordedTable, standing: &str) -> Markup {
     orders.retain(|order| found.lines.iter().any(|line| score_of(*order)(line).is_some()));
     let rows = found.lines.iter().enumerate().map(|(index, line)| {
         let scores = orders.iter().map(|order| {
-            score_of(*order)(line).map_or_else(|| NONE.to_owned(), |mean| mean.told_by(*order))
+            score_of(*order)(line).map_or_else(|| NONE.to_owned(), |mean| mean.text_by(*order))
         });
         let place = [(index + 1).to_string(), line.name.clone()];
         place.into_iter().chain(scores).chain([line.verdict.clone()]).collect()

@@ -76,7 +76,7 @@ fn run(place: &Path, number: u32, epsilon: f64) -> PathBuf {
         standing: AccountStanding::default(),
         rehearsed: None,
         model: None,
-        told: None,
+        score: None,
         source_weights: Vec::new(),
         chosen: None,
     })

@@ -222,7 +222,7 @@ impl CompareScreen {
     fn has(&self, quantity: Quantity, runs: &[ArchivedRun], watch: &Watch) -> bool {
         match quantity {
             Quantity::Epsilon => true,
-            Quantity::Score => self.pinned(runs).iter().any(|(_, run)| run.told.is_some()),
+            Quantity::Score => self.pinned(runs).iter().any(|(_, run)| run.score.is_some()),
             Quantity::Series(series) => {
                 self.pinned(runs).iter().any(|(_, run)| curve(run, series, watch).is_some())
             }
@@ -479,7 +479,7 @@ mod tests {
     fn the_chart_begins_with_the_private_error_or_else_with_what_was_released_of_it() {
         let (mut screen, runs) = (CompareScreen::default(), runs());
         let (open, sealed) = (Watch::open(), Watch::sealed());
-        assert!(runs[0].told.is_some() && runs[1].told.is_none());
+        assert!(runs[0].score.is_some() && runs[1].score.is_none());
         let private = Quantity::Series(Series::PrivateError);
         assert_eq!(screen.shown_quantity(&runs, &open), private);
         assert_eq!(screen.shown_quantity(&runs, &sealed), Quantity::Score);

@@ -113,7 +113,7 @@ fn columns_that_fit(shown: Shown, room: u16) -> (Vec<RunColumn>, Vec<u16>) {
     let Shown { runs, context, .. } = shown;
     let visible = RunColumn::shown(!context.watch.is_sealed());
     let has = |column: RunColumn| match column {
-        RunColumn::Score => runs.iter().any(|run| run.told.is_some()),
+        RunColumn::Score => runs.iter().any(|run| run.score.is_some()),
         RunColumn::Tag => runs.iter().any(|run| !run.tag.is_empty()),
         other => other.has_any(runs, &context.watch),
     };
@@ -216,7 +216,7 @@ fn chart(Shown { screen, context, runs, order }: Shown, canvas: &mut Canvas, are
                     let exact = curve(run, series, &context.watch)?.1;
                     (best(run, series, &context.watch)?, exact)
                 }
-                _ => (run.told.as_ref()?.error.value, false),
+                _ => (run.score.as_ref()?.error.value, false),
             };
             Some((screen.slot(&run.id), [(epsilon(run)?, value)], exact))
         };
@@ -303,7 +303,7 @@ fn selected<'a>(shown: Shown, canvas: &Canvas, room: u16) -> Vec<Line<'a>> {
     let watch = &shown.context.watch;
     let Some(run) = shown.screen.run(shown.runs) else { return Vec::new() };
     let mut facts = vec![("run", run.id.0.clone()), ("tag", run.tag.clone())];
-    if let Some(told) = &run.told {
+    if let Some(told) = &run.score {
         facts.push(("released score", told.sentence()));
     }
     facts.extend(source_words(&run.source_weights).map(|words| ("released", words)));

@@ -384,8 +384,8 @@ fn candidates(
             RankColumn::Rank if row.rank == 0 => "·".to_owned(),
             column if row.rank == 0 && column.number(row).is_none() => String::new(),
             RankColumn::Rank => row.rank.to_string(),
-            RankColumn::Energy => row.energy.map_or_else(none, |mean| mean.told()),
-            RankColumn::Gsd => row.distance.map_or_else(none, |mean| mean.told()),
+            RankColumn::Energy => row.energy.map_or_else(none, |mean| mean.text()),
+            RankColumn::Gsd => row.distance.map_or_else(none, |mean| mean.text()),
             RankColumn::Unlabelled => row.unlabelled.map_or_else(none, compact),
             RankColumn::Labelled => row.labelled.map_or_else(none, compact),
             RankColumn::Error => row.error.map_or_else(none, |Mean { mean, deviation }| {
@@ -445,9 +445,9 @@ fn details(Shown { screen, context, comparison }: Shown, canvas: &mut Canvas, ar
     let Some(line) = line else { return };
     let mut facts = vec![("dataset", line.name.clone()), ("records", line.records.to_string())];
     if let Some(summary) = &line.summary {
-        facts.push(("GSD, d/√k", summary.distance.told()));
-        facts.push(("  d", summary.projection_metric().told()));
-        facts.push(("energy", summary.energy.told()));
+        facts.push(("GSD, d/√k", summary.distance.text()));
+        facts.push(("  d", summary.projection_metric().text()));
+        facts.push(("energy", summary.energy.text()));
     }
     if let Some(behind) = line.behind.filter(|behind| behind.mean > 0.0) {
         let Paired { mean, half_width, .. } = behind;

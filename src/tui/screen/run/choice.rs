@@ -35,7 +35,7 @@ pub fn candidates(canvas: &mut Canvas, area: Rect, run: &LiveRun, choice: &LiveC
         let wins = placed.is_some() && winner.is_some_and(|winner| winner.name == *name);
         let style = if wins { bold(theme.good) } else { theme.text };
         let told = chosen.and_then(|it| it.score.as_ref()).zip(placed);
-        let error = told.map(|(told, placed)| told.told_error(&placed.error));
+        let error = told.map(|(told, placed)| told.error_text(&placed.error));
         vec![
             Line::styled(if wins { glyphs.pointer } else { " " }, style),
             Line::styled(name.clone(), style),

@@ -7,7 +7,7 @@ use crate::keys::{also, show};
 use crate::live_elsewhere::RunElsewhere;
 use crate::screen::{Keys, Screen, charts};
 use crate::session::archive::PAUSED;
-use crate::session::steering::Wish;
+use crate::session::steering::SteeringRequest;
 
 #[rustfmt::skip] // a table reads best as one
 pub const KEYS: Keys<RunScreen> = &[
@@ -40,9 +40,13 @@ fn pause(screen: &mut RunScreen, context: &mut Context) {
     } else if run.trained.is_some() {
         context.inform(NOT_OURS);
     } else if let Some(elsewhere) = &run.elsewhere {
-        let wish = if elsewhere.outcome == PAUSED { Wish::GoOn } else { Wish::Pause };
+        let request = if elsewhere.outcome == PAUSED {
+            SteeringRequest::GoOn
+        } else {
+            SteeringRequest::Pause
+        };
         let directory = elsewhere.directory.clone();
-        context.ask(Request::Steer { directory, wish });
+        context.ask(Request::Steer { directory, request });
     } else if run.control.is_paused() {
         run.control.resume();
     } else {
@@ -66,7 +70,7 @@ fn stop(screen: &mut RunScreen, context: &mut Context) {
             elsewhere.process.as_ref().map_or("its process".to_owned(), ToString::to_string)
         );
         return context.confirm(text, "stop", move |context| {
-            context.ask(Request::Steer { directory, wish: Wish::Stop });
+            context.ask(Request::Steer { directory, request: SteeringRequest::Stop });
         });
     }
     let control = run.control.clone();
@@ -115,7 +119,7 @@ fn set_pace(screen: &RunScreen, context: &mut Context, change: fn(Option<f64>) -
     if let Some(elsewhere) = run.elsewhere.as_mut().filter(|_| !is_over) {
         elsewhere.forget_speed();
         let directory = elsewhere.directory.clone();
-        context.ask(Request::Steer { directory, wish: Wish::Pace(next) });
+        context.ask(Request::Steer { directory, request: SteeringRequest::Pace(next) });
     } else {
         context.pace = next;
     }

@@ -529,7 +529,7 @@ fn outcome(context: &Context, canvas: &mut Canvas, area: Rect, summary: &Summary
         lines.push(Line::styled(format!(" {}", one_line(trouble)), theme.error));
     }
     let private = |score: Option<f64>| match (score, &errors) {
-        (Some(score), Some(errors)) => format!("{} ◆", errors.told(score)),
+        (Some(score), Some(errors)) => format!("{} ◆", errors.text(score)),
         _ => none(),
     };
     let public = |score: Option<Measured>| match (scores.task, score.map(|it| it.error)) {
