@@ -1,8 +1,17 @@
 //! Every decision about the ledger, taken under its lock.
+//!
+//! | module | holds |
+//! |---|---|
+//! | this | datasets, budgets, runs; what every change has in common |
+//! | `claims` | what other trainers claim to have drawn |
+//! | `repair` | lost lines, lost secrets, and plain records of earlier versions |
+
+mod claims;
+mod repair;
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -12,21 +21,14 @@ use super::book::{Book, no_run};
 use super::chain::{ChainReading, ChainTail, Confirmed, Link};
 use super::disk::Disk;
 use super::elsewhere::{self, Cards};
-use super::entry::{
-    AccountId, Budget, Claim, Correction, DatasetRecord, Entry, Grant, LedgerLine, RunId,
-    RunOutcome,
-};
+use super::entry::{AccountId, Budget, DatasetRecord, Entry, Grant, LedgerLine, RunId, RunOutcome};
 use super::flaw::Flaw;
 use super::lock::Exclusive;
 use super::traces;
 use super::witness::{Held, Note, Witness};
 use crate::accountant::Event;
-use crate::error::{Action, Doing, Error, Result};
-use crate::files::words::harmless;
+use crate::error::{Doing, Error, Result};
 use crate::secret::Secret;
-
-/// Longer reasons are cut.
-const LONGEST_REASON: usize = 300;
 
 /// What the ledger knows about a run that is taken over.
 #[derive(Debug, Clone, PartialEq)]
@@ -297,101 +299,6 @@ impl Ledger {
         self.write_all(&mut turn, &entries)
     }
 
-    /// Charges the draws that another trainer claims in the lines of `file`. False if they are
-    /// charged already. No budget is asked, because it is already spent.
-    pub fn claim(&mut self, claim: Claim, file: &[u8]) -> Result<bool> {
-        let (mut turn, claim, known) = self.begin_claim(claim)?;
-        if let Some(known) = known.filter(|known| !known.charged_events().is_empty()) {
-            let read = known.claim.as_ref().map(|known| &known.file);
-            if read.is_some_and(|read| !read.begins(file)) {
-                return Err(Error::refused(
-                    "a training of this id is charged already, and these lines do not continue \
-                     those that were",
-                )
-                .cure(
-                    "bring back the lines that were charged; give another training an id of its \
-                     own; or say that the file was mended",
-                )
-                .asking(Action::MendClaim));
-            }
-            if read == Some(&claim.file) {
-                return Ok(false);
-            }
-            let events = known.raised_to(claim.events.clone());
-            self.write_claim(&mut turn, Claim { events, ..claim })?;
-        } else {
-            self.write_claim(&mut turn, claim)?;
-        }
-        Ok(true)
-    }
-
-    /// Charges a corrected file of a training that is charged already: for each kind of draw, the
-    /// larger number of both files. It never lowers what counts.
-    pub fn raise(&mut self, claim: Claim) -> Result<bool> {
-        let (mut turn, claim, known) = self.begin_claim(claim)?;
-        let known = known.ok_or_else(no_such_claim)?;
-        let is_read = known.claim.as_ref().is_some_and(|known| known.file == claim.file);
-        let events = known.raised_to(claim.events.clone());
-        if is_read && events == known.charged_events() {
-            return Ok(false);
-        }
-        self.write_claim(&mut turn, Claim { events, ..claim })?;
-        Ok(true)
-    }
-
-    /// Counts these draws instead of those charged for the training, even if they are fewer,
-    /// because the curator says so. False if they are charged already.
-    pub fn correct(&mut self, claim: Claim, why: &str) -> Result<bool> {
-        let (mut turn, claim, known) = self.begin_claim(claim)?;
-        let known = known.ok_or_else(no_such_claim)?;
-        if known.charged_events() == claim.events {
-            return Ok(false);
-        }
-        self.reading.book().known(&claim.account)?.with_events(&claim.events, 1)?;
-        let correction = Correction { claim, why: reason(why)? };
-        self.write(&mut turn, &Entry::Corrected(correction))?;
-        Ok(true)
-    }
-
-    /// Counts nothing for a training of another trainer, because the curator says so.
-    pub fn withdraw(&mut self, run: &RunId, why: &str) -> Result<()> {
-        self.reading = ChainReading::default(); // as for a launch
-        let mut turn = self.begin()?;
-        let known = self.reading.book().run(run);
-        let Some(claim) = known.and_then(|known| known.claim.as_ref()) else {
-            let words = match known {
-                Some(_) => format!("'{}' was drawn here: what was drawn stays drawn", run.0),
-                None => format!("the ledger has no claim '{}'", run.0),
-            };
-            return Err(Error::usage(words).asking(Action::ListAccounts));
-        };
-        if claim.events.is_empty() {
-            return Err(Error::refused(format!("'{}' is withdrawn already", run.0)));
-        }
-        // Accounts that were tied have one name now.
-        let account = self.reading.book().known(&claim.account)?.id.clone();
-        let claim = Claim { account, ..claim.withdrawn() };
-        let correction = Correction { claim, why: reason(why)? };
-        self.write(&mut turn, &Entry::Corrected(correction))
-    }
-
-    /// The account of a claim by its current name, and the charge for its training.
-    fn begin_claim(&mut self, claim: Claim) -> Result<(Turn, Claim, Option<RunRecord>)> {
-        self.reading = ChainReading::default(); // as for a launch
-        let turn = self.begin()?;
-        let account = self.reading.book().known(&claim.account)?;
-        account.check_unit(claim.unit.as_deref())?;
-        let account = account.id.clone();
-        let known = self.reading.book().run(&claim.run).cloned();
-        Ok((turn, Claim { account, ..claim }, known))
-    }
-
-    fn write_claim(&mut self, turn: &mut Turn, claim: Claim) -> Result<()> {
-        // If the sum cannot be computed, the account would have none.
-        self.reading.book().known(&claim.account)?.with_events(&claim.events, 1)?;
-        self.write(turn, &Entry::Claimed(claim))
-    }
-
     /// The line that granted a run, as far as this handle has read.
     pub fn granted(&self, run: &RunId) -> Option<LedgerLine> {
         self.reading.book().run(run).map(|record| record.granted.clone())
@@ -499,56 +406,6 @@ impl Ledger {
         Ok(format!("{} is settled: {words}", run.0))
     }
 
-    /// The curator accepts that an account has no total, and continues.
-    pub fn accept(&mut self, account: &AccountId, why: &str) -> Result<()> {
-        let mut turn = self.begin_without_traces()?;
-        let account = self.present_id(account)?;
-        self.write(&mut turn, &Entry::Accept { account, why: why.to_owned() })
-    }
-
-    /// The curator continues without a lost secret: see [`Entry::SecretLost`].
-    pub fn accept_lost_secret(&mut self, key: &str, why: &str) -> Result<()> {
-        if self.secret.as_ref().is_some_and(|secret| secret.id() == key) {
-            return Err(Error::usage(format!("{key} is not lost: it is this user's secret")));
-        }
-        let mut turn = self.begin_without_traces()?;
-        self.write(&mut turn, &Entry::SecretLost { key: key.to_owned(), why: why.to_owned() })
-    }
-
-    /// Sets a damaged ledger aside and continues with its good prefix. The new ledger says for ever
-    /// that lines are missing, and charges the draws that certificates of lost runs prove.
-    pub fn repair(&mut self) -> Result<PathBuf> {
-        let lock = self.disk.lock()?;
-        self.reading = ChainReading::default();
-        self.catch_up()?;
-        let mut note = self.note();
-        let Some(flaw) = self.flaw_or_traces(note.as_ref(), true)? else {
-            return Err(Error::usage("the ledger is not damaged: there is nothing to repair")
-                .at(self.path().display().to_string()));
-        };
-        let (mut ahead, mut text, time) = (self.reading.good_prefix(), String::new(), now());
-        ahead.put(time.clone(), &flaw.entry(), &mut text)?;
-        for trace in &flaw.traces {
-            for entry in trace.entries(ahead.book()) {
-                ahead.put(time.clone(), &entry, &mut text)?;
-            }
-        }
-        // Before the repair: a program that dies in between leaves a ledger that still needs one.
-        if self.reading.first().is_none()
-            && let Some(witness) = &mut self.witness
-        {
-            witness.retire(&self.disk.remains()?, &ahead.head());
-        }
-        let aside = self.disk.replace(&lock, &self.reading, &Link { text, head: ahead.head() })?;
-        self.catch_up()?;
-        self.remember(note.as_mut(), true);
-        self.tell_of_all();
-        drop((lock, note));
-        // The file set aside is as plain as the ledger was.
-        self.renew()?;
-        Ok(aside)
-    }
-
     /// Reads without changing anything.
     fn look(&mut self) -> Result<()> {
         let _lock = self.disk.lock_shared()?;
@@ -570,48 +427,6 @@ impl Ledger {
             self.rewrite(&mut turn, &secret)?;
         }
         Ok(turn)
-    }
-
-    /// Rewrites the whole ledger with keyed fingerprints instead of plain ones, after a first line
-    /// that says so. One rename replaces the old file, and no copy of it stays. A program killed in
-    /// between leaves either the old chain or the new one.
-    fn rewrite(&mut self, turn: &mut Turn, secret: &Secret) -> Result<()> {
-        let old = self.reading.head();
-        let entry = Entry::Rewritten {
-            lines: old.seq,
-            head: old.hash.clone(),
-            key: secret.id(),
-            why: "fingerprints of private data are kept under the user's secret now".to_owned(),
-        };
-        let change = |entry: Entry| match entry {
-            Entry::Dataset { account, dataset } => {
-                Entry::Dataset { account, dataset: dataset.under(secret) }
-            }
-            // There is one more line before it.
-            Entry::Damage { lost_after, lost_until, why, traces } => {
-                let lost_until = lost_until.map(|line| line + 1);
-                Entry::Damage { lost_after: lost_after + 1, lost_until, why, traces }
-            }
-            other => other,
-        };
-        let bytes = self.disk.good(&self.reading)?;
-        let (reading, text) = self.reading.rewritten(&bytes, (now(), &entry), change)?;
-        let cover = |text: &str| secret.covered(text).into_owned();
-        self.disk.rewrite(&turn.lock, &old, &text, &reading.head(), &cover)?;
-        if let (Some(witness), Some(first)) = (&self.witness, self.reading.first()) {
-            elsewhere::forget(witness.directory(), first);
-        }
-        self.reading = reading;
-        self.tell_of_all();
-        // It has another first line, so another note. The old note now asks for a line that no copy
-        // of the old ledger has, so no copy can be continued.
-        let head = self.reading.head();
-        if let (Some(witness), Some(note)) = (&mut self.witness, &mut turn.note) {
-            witness.write(note, &head, true);
-        }
-        turn.note = self.note();
-        self.remember(turn.note.as_mut(), true);
-        Ok(())
     }
 
     /// Begins a change, and checks that no run directory shows lost lines.
@@ -769,21 +584,6 @@ impl RunMark {
             && drawn.iter().zip(reserved).all(|(drawn, reserved)| drawn <= reserved);
         announced.then_some(drawn)
     }
-}
-
-fn no_such_claim() -> Error {
-    Error::usage("no training of this id is charged: there is nothing to mend")
-        .cure("charge it as it is, or name the training by the id that it was charged under")
-}
-
-/// A reason, checked not to be empty.
-fn reason(why: &str) -> Result<String> {
-    let why = harmless(why.trim(), LONGEST_REASON);
-    if why.is_empty() {
-        return Err(Error::usage("a claim is changed with a reason that the ledger keeps")
-            .cure("say in a few words why it was wrong"));
-    }
-    Ok(why)
 }
 
 fn still_carried_out(run: &RunId, cure: &str) -> Error {

@@ -1,0 +1,153 @@
+use super::*;
+
+const PLAYERS: [&str; 2] = ["public_shape", "target_only"];
+
+/// Losses of public data alone, no privacy and two methods: one list for each case, each
+/// with a loss for either ε.
+fn results(cases: &[[[f64; 2]; 4]]) -> Results {
+    let methods = PLAYERS.map(Player::method);
+    let players = [vec![Player::PublicOnly, Player::NoPrivacy], methods.to_vec()].concat();
+    let known = Advice {
+        epsilons: vec![0.5, 2.0],
+        cases: (0..cases.len()).map(|case| format!("case {case}")).collect(),
+        grown: 1.0,
+        ..Advice::default()
+    };
+    let mut results = Results {
+        known,
+        losses: BTreeMap::new(),
+        failed: BTreeMap::new(),
+        variants: players.len(),
+        players,
+        trust: Trust::equal(cases.len()),
+        left_out: Vec::new(),
+    };
+    for (case, losses) in cases.iter().enumerate() {
+        for (player, losses) in losses.iter().enumerate() {
+            for (epsilon, loss) in [0.5, 2.0].iter().zip(losses) {
+                let epsilon = (player > 1).then_some(*epsilon);
+                results.add(TrialResult { case, player, repetition: 0, epsilon }, *loss);
+            }
+        }
+    }
+    results
+}
+
+#[test]
+fn ratios_count_and_not_how_large_the_errors_of_a_case_are() {
+    // In the large case the second method is 10 % better, in the small one only half as good.
+    let found = results(&[
+        [[1000.0; 2], [500.0; 2], [900.0, 700.0], [810.0, 700.0]],
+        [[1.0; 2], [0.5; 2], [0.9, 0.7], [1.8, 0.7]],
+    ]);
+    let advice = found.advice(0.5);
+    assert_eq!((advice.at, advice.choice[0]), (0, Some(2)));
+    let (player, standing) = advice.chosen(0).unwrap();
+    assert_eq!(player.id(), "public_shape");
+    assert!((standing.ratio - 0.9).abs() < 1e-12);
+    assert_eq!((standing.best_in, standing.cases), (1, 2));
+    let said = advice.sentences().join(" ");
+    assert!(said.contains("use 'public model, corrected': best in 1 of 2"), "{said}");
+    assert!(said.contains("10 % (10 to 10) less error"), "{said}");
+    assert!(said.contains("still had 29 % less error than it at ε 2"), "{said}");
+}
+
+#[test]
+fn public_data_alone_are_advised_where_every_method_loses_to_them() {
+    let case = [[1.0; 2], [0.5; 2], [1.2, 0.8], [3.0, 0.9]];
+    let advice = results(&[case, case]).advice(0.5);
+    assert_eq!(advice.choice, [Some(0), Some(2)]);
+    let said = advice.sentences().join(" ");
+    assert!(said.contains("use public data alone and spend nothing"), "{said}");
+    assert!(said.contains("'public model, corrected', had 20 % (20 to 20) more error"), "{said}");
+    assert!(said.contains("Up to ε 0.5 public data alone is as good"), "{said}");
+}
+
+#[test]
+fn rehearsals_that_disagree_say_so_and_no_privacy_is_never_advised() {
+    let advice = results(&[
+        [[1.0; 2], [0.1; 2], [0.5; 2], [9.0; 2]],
+        [[1.0; 2], [0.1; 2], [1.3; 2], [9.0; 2]],
+    ])
+    .advice(2.0);
+    assert_eq!(advice.choice, [Some(2), Some(2)]);
+    let said = advice.sentences().join(" ");
+    assert!(said.contains("disagree"), "{said}");
+}
+
+#[test]
+fn who_has_played_in_fewer_cases_is_not_chosen_before_the_others() {
+    let case = [[1.0; 2], [0.5; 2], [0.9; 2], [0.95; 2]];
+    let mut found = results(&[case, case]);
+    found.losses.remove(&(1, 2, 0));
+    assert_eq!(found.advice(0.5).choice[0], Some(3));
+    let nothing = results(&[]).advice(1.0);
+    assert_eq!(nothing.sentences(), ["Nothing is known yet."]);
+}
+
+#[test]
+fn one_case_does_not_decide_for_all_others() {
+    // In the last case public data alone are hopeless, and the second method is the better
+    // one of two that are both much better; elsewhere it loses to them by half.
+    let usual = [[1.0; 2], [0.5; 2], [0.95; 2], [1.5; 2]];
+    let odd = [[1.0; 2], [0.1; 2], [0.3; 2], [0.1; 2]];
+    let advice = results(&[usual, usual, odd]).advice(0.5);
+    assert_eq!(advice.choice, [Some(2), Some(2)]);
+}
+
+#[test]
+fn who_loses_next_to_nothing_is_preferred_to_public_data_alone_and_it_is_said() {
+    let nearly = [[1.0; 2], [0.5; 2], [1.015; 2], [1.5; 2]];
+    let advice = results(&[nearly, nearly]).advice(0.5);
+    assert_eq!(advice.choice, [Some(2), Some(2)]);
+    let said = advice.sentences().join(" ");
+    assert!(said.contains("Public data alone, which cost nothing, did as well"), "{said}");
+    let clearly = [[1.0; 2], [0.5; 2], [1.03; 2], [1.5; 2]];
+    assert_eq!(results(&[clearly, clearly]).advice(0.5).choice, [Some(0), Some(0)]);
+}
+
+#[test]
+fn an_epsilon_of_which_its_neighbours_say_otherwise_is_not_believed() {
+    let case = [[1.0; 2], [0.5; 2], [0.8; 2], [0.79, 1.3]];
+    assert_eq!(results(&[case, case]).advice(0.5).choice, [Some(2), Some(2)]);
+}
+
+#[test]
+fn a_clear_loss_at_an_epsilon_is_not_advised_whatever_its_neighbours_say() {
+    let case = [[1.0; 2], [0.5; 2], [1.1, 0.3], [1.5; 2]];
+    assert_eq!(results(&[case, case]).advice(0.5).choice, [Some(0), Some(2)]);
+}
+
+#[test]
+fn repetitions_say_how_far_they_are_apart() {
+    let case = [[1.0; 2], [0.5; 2], [0.9; 2], [0.95; 2]];
+    let mut found = results(&[case]);
+    assert_eq!(found.advice(0.5).lines[2].standings[0].unwrap().spread, None);
+    found.add(TrialResult { case: 0, player: 0, repetition: 1, epsilon: None }, 1.0);
+    found.add(TrialResult { case: 0, player: 2, repetition: 1, epsilon: Some(0.5) }, 0.9 * 1.21);
+    let spread = found.advice(0.5).lines[2].standings[0].unwrap().spread.unwrap();
+    assert!((spread.ln() - 1.21_f64.ln() / 2.0_f64.sqrt()).abs() < 1e-12);
+}
+
+#[test]
+fn a_larger_epsilon_for_fewer_records_is_said() {
+    let case = [[1.0; 2], [0.5; 2], [0.9; 2], [0.95; 2]];
+    let mut found = results(&[case]);
+    let said = |found: &Results| found.advice(0.5).sentences().join(" ");
+    assert!(!said(&found).contains("times as large"), "{}", said(&found));
+    found.known.grown = 2.34;
+    assert!(said(&found).contains("So ε was up to 2.3 times as large"), "{}", said(&found));
+}
+
+#[test]
+fn odds_are_rounded_up() {
+    assert_eq!([0.5, 1.0, 4.0, 30.0].map(odds), ["1.65", "2.72", "55", "2e13"]);
+}
+
+#[test]
+fn a_model_that_is_no_number_counts_as_bad_not_as_missing() {
+    let case = [[1.0; 2], [0.5; 2], [f64::NAN; 2], [f64::INFINITY; 2]];
+    let advice = results(&[case]).advice(0.5);
+    assert_eq!(advice.choice[0], Some(0));
+    assert!((advice.lines[2].standings[0].unwrap().ratio - WORST).abs() < 1e-9);
+}
