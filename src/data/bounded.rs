@@ -138,14 +138,13 @@ mod tests {
 
     fn data(features: &[f64], target: Vec<f64>) -> Dataset {
         Dataset {
-            name: "made".to_owned(),
-            features: Matrix::from_column_slice(2, features.len() / 2, features),
             feature_names: vec!["a".to_owned(), "b".to_owned()],
             target: Some(target),
-            classes: None,
-            bounds: Bounds { feature_norm: 2.0, label: 0.5 },
-            clipped: 0,
-            persons: None,
+            ..Dataset::unlabelled(
+                "made",
+                Matrix::from_column_slice(2, features.len() / 2, features),
+                Bounds { feature_norm: 2.0, label: 0.5 },
+            )
         }
     }
 

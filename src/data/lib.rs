@@ -93,6 +93,16 @@ pub struct Dataset<F = Matrix> {
     pub persons: Option<Arc<Persons>>,
 }
 
+impl<F> Dataset<F> {
+    /// Records without labels and without names of their features. None was clipped, and none
+    /// belongs to a person.
+    pub fn unlabelled(name: impl Into<String>, features: F, bounds: Bounds) -> Self {
+        let (name, feature_names) = (name.into(), Vec::new());
+        let (target, classes, clipped, persons) = (None, None, 0, None);
+        Self { name, features, feature_names, target, classes, bounds, clipped, persons }
+    }
+}
+
 impl From<Dataset> for Arc<PublicData> {
     fn from(data: Dataset) -> Self {
         Self::new(data.into())
@@ -273,14 +283,13 @@ mod tests {
     /// Records of two features that tell each record from the others.
     fn made(target: Vec<f64>) -> Dataset {
         Dataset {
-            name: "made".to_owned(),
-            features: Matrix::from_fn(2, target.len(), |i, j| (i + 2 * j) as f64),
             feature_names: vec!["a".to_owned(), "b".to_owned()],
             target: Some(target),
-            classes: None,
-            bounds: Bounds { feature_norm: 100.0, label: 100.0 },
-            clipped: 0,
-            persons: None,
+            ..Dataset::unlabelled(
+                "made",
+                Matrix::from_fn(2, target.len(), |i, j| (i + 2 * j) as f64),
+                Bounds { feature_norm: 100.0, label: 100.0 },
+            )
         }
     }
 

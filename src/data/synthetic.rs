@@ -75,14 +75,10 @@ pub fn dataset(
         *y = y.clamp(-BOUNDS.label, BOUNDS.label);
     }
     Ok(Dataset {
-        name: part.name().to_owned(),
-        features,
         feature_names: names(dimension).collect(),
         target: Some(target),
-        classes: None,
-        bounds: BOUNDS,
         clipped,
-        persons: None,
+        ..Dataset::unlabelled(part.name(), features, BOUNDS)
     })
 }
 

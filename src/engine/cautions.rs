@@ -129,14 +129,14 @@ mod tests {
 
     fn data(clipped: usize, labels: &[f64]) -> Dataset {
         Dataset {
-            name: "private".to_owned(),
-            features: Matrix::from_element(2, labels.len(), 0.5),
             feature_names: vec!["a".to_owned(), "b".to_owned()],
             target: Some(labels.to_vec()),
-            classes: None,
-            bounds: Bounds { feature_norm: 1.0, label: 1.0 },
             clipped,
-            persons: None,
+            ..Dataset::unlabelled(
+                "private",
+                Matrix::from_element(2, labels.len(), 0.5),
+                Bounds { feature_norm: 1.0, label: 1.0 },
+            )
         }
     }
 

@@ -194,17 +194,17 @@ impl TimedPlan {
         let (_, rows) = self.held_out_rows();
         let of = circle(rows, public.len());
         Private::new(HeldOut {
-            name: "held-out public records in the private role".to_owned(),
-            features: (&over_and_over(&public.features, rows)).into(),
             feature_names: public.feature_names.clone(),
             target: public.target.as_ref().map(|labels| of.clone().map(|at| labels[at]).collect()),
             classes: public.classes.as_ref().map(|classes| Classes {
                 of: of.map(|at| classes.of[at]).collect(),
                 names: classes.names.clone(),
             }),
-            bounds: public.bounds,
-            clipped: 0,
-            persons: None,
+            ..HeldOut::unlabelled(
+                "held-out public records in the private role",
+                (&over_and_over(&public.features, rows)).into(),
+                public.bounds,
+            )
         })
     }
 
@@ -340,14 +340,15 @@ fn stand_in(problem: &Problem, labelled: bool) -> Dataset {
         Arc::new(Persons::of_counts(each))
     });
     Dataset {
-        name: "public records in the private role".to_owned(),
-        features: over_and_over(&public.features, rows),
         feature_names: public.feature_names.clone(),
         target,
         classes,
-        bounds: shape.bounds,
-        clipped: 0,
         persons,
+        ..Dataset::unlabelled(
+            "public records in the private role",
+            over_and_over(&public.features, rows),
+            shape.bounds,
+        )
     }
 }
 

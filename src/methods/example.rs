@@ -50,14 +50,9 @@ pub fn normals(generator: &mut ChaCha20Rng, count: usize) -> Vector {
 
 pub fn labelled(features: Matrix, target: Vec<f64>) -> Dataset {
     Dataset {
-        name: "example".to_owned(),
         feature_names: (0..features.nrows()).map(|k| format!("x{k}")).collect(),
-        features,
         target: Some(target),
-        classes: None,
-        bounds: Bounds { feature_norm: 1.0, label: 1.0 },
-        clipped: 0,
-        persons: None,
+        ..Dataset::unlabelled("example", features, Bounds { feature_norm: 1.0, label: 1.0 })
     }
 }
 

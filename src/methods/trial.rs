@@ -2,6 +2,24 @@
 //!
 //! The run is the same as on private data: the same plan, calibration, steps and mechanisms. Only
 //! the generator of the noise is seeded.
+//!
+//! ```
+//! use halflight_data::synthetic::{DEFAULT_MIXTURE, SyntheticPart, dataset};
+//! use halflight_methods::trial::{RehearsalNoise, Trial};
+//! use halflight_privacy_inside::Target;
+//!
+//! # fn main() -> Result<(), halflight_base::Error> {
+//! let public = dataset(SyntheticPart::Source, 400, 5, DEFAULT_MIXTURE, 1)?;
+//! let private = dataset(SyntheticPart::Target, 300, 5, DEFAULT_MIXTURE, 2)?;
+//! let target = Target { epsilon: 1.0, delta: 1e-6 };
+//! let noise = RehearsalNoise::For(target);
+//!
+//! let tried = Trial::new("target_only", &public, &private, noise, 3).run()?;
+//! assert!(tried.calibrated.guarantee().epsilon <= target.epsilon);
+//! assert_eq!(tried.model.inputs(), 5);
+//! # Ok(())
+//! # }
+//! ```
 
 use std::collections::BTreeMap;
 

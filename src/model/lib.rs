@@ -129,12 +129,9 @@ impl Model {
 
     /// Predicted prepared labels, one per column of `features`; `None` for a classifier.
     pub fn numbers(&self, features: &impl ExampleColumns) -> Option<Vec<f64>> {
-        let blocks = features.map_blocks(BLOCK, |block| self.numbers_of(block));
-        blocks.into_iter().collect::<Option<Vec<_>>>().map(|blocks| blocks.concat())
-    }
-
-    fn numbers_of(&self, features: &Matrix) -> Option<Vec<f64>> {
-        (self.meaning() == ScoreMeaning::Number).then(|| self.raw_scores(features).data.into())
+        let scores = |block: &Matrix| Vec::from(self.raw_scores(block).data);
+        let are_numbers = self.meaning() == ScoreMeaning::Number;
+        are_numbers.then(|| features.map_blocks(BLOCK, scores).concat())
     }
 
     fn meaning(&self) -> ScoreMeaning {

@@ -137,7 +137,9 @@ pub trait ExampleColumns: Clone + Send + Sync {
     fn read<'a>(&'a self, range: Range<usize>, room: &'a mut Vec<f64>) -> &'a [f64];
 
     /// These examples as they are kept.
-    fn see(&self, range: Range<usize>, see: impl FnOnce(Examples<'_>));
+    fn see(&self, range: Range<usize>, see: impl FnOnce(Examples<'_>)) {
+        see(Examples::Doubles(self.read(range, &mut Vec::new())));
+    }
 
     /// These examples in this order.
     fn pick(&self, from: impl Iterator<Item = usize>) -> Self;
@@ -214,10 +216,6 @@ impl ExampleColumns for Matrix {
 
     fn read<'a>(&'a self, range: Range<usize>, _: &'a mut Vec<f64>) -> &'a [f64] {
         &self.as_slice()[range.start * self.nrows()..range.end * self.nrows()]
-    }
-
-    fn see(&self, range: Range<usize>, see: impl FnOnce(Examples<'_>)) {
-        see(Examples::Doubles(self.read(range, &mut Vec::new())));
     }
 
     fn map_blocks<T: Send>(&self, _: usize, of: impl Fn(&Matrix) -> T + Sync + Send) -> Vec<T> {

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::Matrix;
-use super::columns::{ExampleColumns, Examples};
+use super::columns::ExampleColumns;
 use crate::error::Result;
 use crate::files::scratch::Scratch;
 
@@ -150,10 +150,6 @@ impl ExampleColumns for Doubles {
                 &room[..length]
             }
         }
-    }
-
-    fn see(&self, range: Range<usize>, see: impl FnOnce(Examples<'_>)) {
-        see(Examples::Doubles(self.read(range, &mut Vec::new())));
     }
 
     fn doubles(&self, range: Range<usize>) -> Matrix {

@@ -14,6 +14,38 @@
 //! | [`ledger`] | the append-only record of the spending of each private dataset |
 //!
 //! Of `data` it uses only what names and compares rows.
+//!
+//! # A release
+//!
+//! What is released is announced first. The accountant then finds its noise, and the spender draws
+//! no more than was announced:
+//!
+//! ```
+//! use halflight_privacy_inside::accountant::calibrate;
+//! use halflight_privacy_inside::openings::{OpenPrivate, OpenSpender};
+//! use halflight_privacy_inside::{Adjacency, Allotment, Gaussian, Private, Reach, Release, Spender, Target};
+//!
+//! # fn main() -> Result<(), halflight_base::Error> {
+//! // A sum of numbers from 0 to 1: another record instead of one moves it by 1 at most.
+//! const SUM: Release<Gaussian> = Release::new("sum", Gaussian { sensitivity: 1.0, numbers: 1 });
+//! let all_noise = Allotment::Share(1.0);
+//! let planned = SUM.announced("the sum".to_owned(), 1, all_noise, Adjacency::ReplaceOne);
+//! let calibrated = calibrate(&[planned], Target { epsilon: 1.0, delta: 1e-6 })?;
+//!
+//! // Seeded noise is for public data. A run on private data takes its spender from a ledger.
+//! let mut spender = Spender::rehearsal(&calibrated, 7);
+//! let records = Private::new(vec![0.25, 0.5, 1.0]);
+//! let mut sum = || {
+//!     let reach = Reach::between(0.0, 3.0, 1);
+//!     records.release_gaussian(&mut spender, SUM, &reach, |all| vec![all.iter().sum()])
+//! };
+//! let noisy = sum()?;
+//! let sd = calibrated.scale(&SUM)?;
+//! assert!((noisy.get()[0] - 1.75).abs() < 6.0 * sd, "near 1.75");
+//! assert!(sum().is_err(), "one draw was announced");
+//! # Ok(())
+//! # }
+//! ```
 
 #![warn(missing_docs)]
 

@@ -15,6 +15,29 @@
 //! | [`table`] | rows of named columns, as in their file, with their fingerprint |
 //! | [`vectors`] | a column of embeddings or images, in one piece |
 //! | [`mod@write`] | columns as CSV and Parquet files |
+//!
+//! # An example
+//!
+//! A table is read from its bytes, some of its rows are chosen, and a column of these is written:
+//!
+//! ```
+//! use halflight_tables::filter::Filter;
+//! use halflight_tables::read::{self, Reading};
+//! use halflight_tables::write::{self, WriteFormat};
+//!
+//! # fn main() -> Result<(), halflight_base::Error> {
+//! let text = b"day,season,rides\n1,winter,98\n2,spring,131\n3,winter,87\n";
+//! let table = read::read_bytes("rides.csv", text, &Reading::Plain)?;
+//! let winter = Filter::parse("season == 'winter' and rides < 90")?.apply(&table)?;
+//! assert_eq!((winter.rows(), winter.place(0)), (1, "rides.csv:4".to_owned()));
+//!
+//! let rides = winter.column("rides")?;
+//! assert_eq!(rides.cell(0).to_string(), "87");
+//! let file = write::bytes(WriteFormat::Csv, &[("rides".to_owned(), rides.clone())])?;
+//! assert_eq!(file, b"rides\n87\n");
+//! # Ok(())
+//! # }
+//! ```
 
 use halflight_base::{Error, error, files, memory};
 use halflight_numeric as numeric;

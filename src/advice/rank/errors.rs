@@ -391,14 +391,13 @@ mod tests {
 
     fn of_classes(of: Vec<u32>) -> Dataset {
         Dataset {
-            name: "d".to_owned(),
-            features: Matrix::from_fn(1, of.len(), |_, at| (1 + at) as f64 / of.len() as f64),
             feature_names: vec!["x".to_owned()],
-            target: None,
             classes: Some(Classes { of, names: vec!["a".to_owned(), "b".to_owned()] }),
-            bounds: BOUNDS,
-            clipped: 0,
-            persons: None,
+            ..Dataset::unlabelled(
+                "d",
+                Matrix::from_fn(1, of.len(), |_, at| (1 + at) as f64 / of.len() as f64),
+                BOUNDS,
+            )
         }
     }
 

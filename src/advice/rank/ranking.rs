@@ -158,17 +158,12 @@ mod tests {
             }
         }
         Dataset {
-            name: "d".to_owned(),
-            features,
             feature_names: (0..DIMENSION).map(|i| i.to_string()).collect(),
-            target: None,
             classes: Some(Classes {
                 of: (0..count as u32).map(|i| i % 3).collect(),
                 names: vec!["a".to_owned(), "b".to_owned(), "c".to_owned()],
             }),
-            bounds: Bounds { feature_norm: 1.0, label: 1.0 },
-            clipped: 0,
-            persons: None,
+            ..Dataset::unlabelled("d", features, Bounds { feature_norm: 1.0, label: 1.0 })
         }
     }
 

@@ -228,22 +228,17 @@ mod tests {
 
     /// Records that are ready, and equal ones on demand.
     fn both(persons: Option<Persons>) -> [Supply; 2] {
-        let all =
-            Dataset {
-                name: "d".to_owned(),
-                features: Matrix::from_fn(3, RECORDS, |i, j| {
-                    if j == 4 { 0.0 } else { (10 * i + j) as f64 }
-                }),
-                feature_names: Vec::new(),
-                target: None,
-                classes: Some(Classes {
-                    of: (0..RECORDS as u32).map(|at| at % 2).collect(),
-                    names: vec!["no".to_owned(), "yes".to_owned()],
-                }),
-                bounds: Bounds { feature_norm: 1.0, label: 1.0 },
-                clipped: 0,
-                persons: None,
-            };
+        let all = Dataset {
+            classes: Some(Classes {
+                of: (0..RECORDS as u32).map(|at| at % 2).collect(),
+                names: vec!["no".to_owned(), "yes".to_owned()],
+            }),
+            ..Dataset::unlabelled(
+                "d",
+                Matrix::from_fn(3, RECORDS, |i, j| if j == 4 { 0.0 } else { (10 * i + j) as f64 }),
+                Bounds { feature_norm: 1.0, label: 1.0 },
+            )
+        };
         let (whole, persons) = (all.clone(), persons.map(Arc::new));
         let late = Supply::on_demand(RECORDS, 3, move |rows| Ok(whole.select(rows)));
         [all.into(), late].map(|supply| supply.by_person(persons.clone()))

@@ -229,16 +229,7 @@ pub(super) mod tests {
             let norm = column.norm().max(1.0);
             column /= norm;
         }
-        Dataset {
-            name: "d".to_owned(),
-            features,
-            feature_names: Vec::new(),
-            target: None,
-            classes: None,
-            bounds: BOUNDS,
-            clipped: 0,
-            persons: None,
-        }
+        Dataset::unlabelled("d", features, BOUNDS)
     }
 
     pub fn setup() -> RankingSetup {

@@ -157,16 +157,7 @@ mod tests {
     const BOUNDS: Bounds = Bounds { feature_norm: 1.0, label: 1.0 };
 
     fn data(features: Matrix) -> Dataset {
-        Dataset {
-            name: "d".to_owned(),
-            features,
-            feature_names: Vec::new(),
-            target: None,
-            classes: None,
-            bounds: BOUNDS,
-            clipped: 0,
-            persons: None,
-        }
+        Dataset::unlabelled("d", features, BOUNDS)
     }
 
     /// All records are one unit vector.

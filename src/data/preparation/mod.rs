@@ -490,14 +490,9 @@ impl Preparation {
     ) -> Result<(Dataset, Vec<bool>)> {
         let (features, clipped) = self.features(table, scores)?;
         let dataset = Dataset {
-            name: name.to_owned(),
-            features,
             feature_names: self.feature_names(),
-            target: None,
-            classes: None,
-            bounds: self.bounds(),
             clipped: clipped.iter().filter(|&&clipped| clipped).count(),
-            persons: None,
+            ..Dataset::unlabelled(name, features, self.bounds())
         };
         Ok((dataset, clipped))
     }

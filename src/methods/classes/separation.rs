@@ -170,14 +170,8 @@ mod tests {
             if i == apart { side + 0.1 * spread * normal } else { spread * normal }
         });
         Dataset {
-            name: "made".to_owned(),
-            feature_names: Vec::new(),
-            features,
-            target: None,
             classes: Some(Classes { of, names: vec!["a".to_owned(), "b".to_owned()] }),
-            bounds: Bounds { feature_norm: 10.0, label: 1.0 },
-            clipped: 0,
-            persons: None,
+            ..Dataset::unlabelled("made", features, Bounds { feature_norm: 10.0, label: 1.0 })
         }
     }
 

@@ -193,14 +193,12 @@ impl<F: ExampleColumns> LabelledRecords<F> {
         let own = self.data.persons.as_ref().map(|persons| persons.chosen(members)).unzip();
         let members = own.0.as_deref().unwrap_or(members);
         let data = Dataset {
-            name: self.data.name.clone(),
-            features: self.data.features.pick(members.iter().copied()),
-            feature_names: Vec::new(),
-            target: None,
-            classes: None,
-            bounds: self.data.bounds,
-            clipped: 0,
             persons: own.1.map(Arc::new),
+            ..Dataset::unlabelled(
+                self.data.name.clone(),
+                self.data.features.pick(members.iter().copied()),
+                self.data.bounds,
+            )
         };
         let of = |all: &[f64]| members.iter().map(|i| all[*i]).collect();
         Self {

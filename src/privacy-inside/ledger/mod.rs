@@ -29,6 +29,36 @@
 //! | `ledger.torn-TIME` | the unfinished last line of a program that died while writing it |
 //! | `ledger.damaged-TIME.jsonl` | a damaged ledger, set aside by a repair |
 //!
+//! # From a program
+//!
+//! ```
+//! use halflight_privacy_inside::ledger::{Budget, DatasetRecord, Ledger};
+//!
+//! # fn main() -> Result<(), halflight_base::Error> {
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let folder = folder.path();
+//! let ages = DatasetRecord {
+//!     name: "ages".to_owned(),
+//!     origin: "/data/ages.csv".to_owned(),
+//!     content: "fingerprint of the file".to_owned(),
+//!     view: "fingerprint of its rows".to_owned(),
+//!     rows: 1000,
+//!     key: None,
+//!     sketch: None,
+//! };
+//! let account = Ledger::open(folder)?.register(&ages)?;
+//! Ledger::open(folder)?.set_budget(&account, Budget::new(2.0, 1e-5))?;
+//!
+//! // The same rows are the same account for every program.
+//! let mut ledger = Ledger::open(folder)?;
+//! assert_eq!(ledger.register(&ages)?, account);
+//! let book = ledger.book()?;
+//! let known = book.account(&account).and_then(|known| known.budget);
+//! assert_eq!(known, Some(Budget::new(2.0, 1e-5)));
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # Checking a ledger by hand
 //!
 //! A line ends with `,"hash":"…"}`; the hash is the SHA-256 of the bytes before

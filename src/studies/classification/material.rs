@@ -217,14 +217,9 @@ fn labelled(name: &str, features: Matrix, labels: &Table, norm: f64) -> Result<D
     let names = (0..=of.iter().copied().max().unwrap_or(0)).map(|class| class.to_string());
     let names: Vec<String> = names.collect();
     Ok(Dataset {
-        name: name.to_owned(),
         feature_names: (0..features.nrows()).map(|at| format!("x{at}")).collect(),
-        features,
-        target: None,
         classes: Some(Classes { of, names }),
-        bounds: Bounds { feature_norm: norm, label: 1.0 },
-        clipped: 0,
-        persons: None,
+        ..Dataset::unlabelled(name, features, Bounds { feature_norm: norm, label: 1.0 })
     })
 }
 

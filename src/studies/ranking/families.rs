@@ -189,14 +189,12 @@ fn dataset(name: &str, kind: &str, features: Matrix, of: Vec<u32>) -> Dataset {
     let classes = of.iter().max().map_or(0, |last| last + 1);
     let names = (0..classes).map(|class| format!("{kind} {class}")).collect();
     Dataset {
-        name: name.to_owned(),
         classes: Some(Classes { of, names }),
-        feature_names: Vec::new(),
-        features,
-        target: None,
-        bounds: Bounds { feature_norm: (PIXELS as f64).sqrt(), label: 1.0 },
-        clipped: 0,
-        persons: None,
+        ..Dataset::unlabelled(
+            name.to_owned(),
+            features,
+            Bounds { feature_norm: (PIXELS as f64).sqrt(), label: 1.0 },
+        )
     }
 }
 
