@@ -21,7 +21,7 @@ pub enum ErrorKind {
 
 /// A failure with its place and its cure.
 ///
-/// Its text names files, lines and columns but never the contents of a cell, because it may end up
+/// The text names files, lines and columns but never the contents of a cell, because it may end up
 /// in logs, reports and files of results. A cell that helps to find the fault is its *quote*, which
 /// only [`Error::for_curator`] shows.
 #[derive(Debug, Clone, PartialEq, Eq)]

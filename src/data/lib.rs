@@ -282,14 +282,11 @@ mod tests {
 
     /// Records of two features that tell each record from the others.
     fn made(target: Vec<f64>) -> Dataset {
+        let features = Matrix::from_fn(2, target.len(), |i, j| (i + 2 * j) as f64);
         Dataset {
             feature_names: vec!["a".to_owned(), "b".to_owned()],
             target: Some(target),
-            ..Dataset::unlabelled(
-                "made",
-                Matrix::from_fn(2, target.len(), |i, j| (i + 2 * j) as f64),
-                Bounds { feature_norm: 100.0, label: 100.0 },
-            )
+            ..Dataset::unlabelled("made", features, Bounds { feature_norm: 100.0, label: 100.0 })
         }
     }
 

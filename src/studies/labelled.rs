@@ -60,7 +60,7 @@ const KERNEL_ITERATIONS: usize = 500;
 #[derive(Debug)]
 pub struct Case {
     pub name: &'static str,
-    /// Its place in a directory of datasets.
+    /// The file's place in a directory of datasets.
     pub file: &'static str,
     /// For a file with several arrays: those with an entry for each record.
     pub arrays: &'static [&'static str],
@@ -423,7 +423,7 @@ impl LabelledProblem {
         Ok(self.preparation()?.wide())
     }
 
-    /// The same split with public records that were prepared before.
+    /// The split of a seed with public records that were prepared before.
     pub(super) fn split_with(
         &self,
         preparation: Preparation,
@@ -434,7 +434,7 @@ impl LabelledProblem {
         Self::split_of(preparation, public, parts)
     }
 
-    /// The same with other numbers of private and public records. Of each there are the first of a
+    /// A split with other numbers of private and public records. Of each there are the first of a
     /// shuffle; private ones beyond those of the split are drawn with replacement.
     pub(super) fn resized(&self, seed: u64, private: usize, public: usize) -> Result<Split> {
         let preparation = self.preparation()?;
@@ -465,7 +465,7 @@ impl LabelledProblem {
         })
     }
 
-    /// The same split under another preparation.
+    /// The split of a seed under another preparation.
     pub(super) fn split_by(&self, preparation: Preparation, seed: u64) -> Result<Split> {
         let public = preparation.apply(&self.source, "public", true)?.into();
         self.split_with(preparation, public, seed)

@@ -25,7 +25,7 @@ use halflight_advice::rehearsal::{RehearsalNoise, Split, Trial};
 /// A dataset's unit, and the most records of it that are used.
 struct UnitCase {
     dataset: &'static str,
-    /// Its columns.
+    /// The columns of the unit.
     unit: &'static str,
     most: usize,
     /// Whether the source plays the private role and the target the public one: for bikeshare, nine
@@ -81,7 +81,7 @@ pub fn has_unit(case: &super::labelled::Case) -> bool {
 #[derive(Debug)]
 pub struct PersonsStudy {
     problems: Vec<LabelledProblem>,
-    /// The same with the roles changed.
+    /// These problems with the roles changed.
     turned: Vec<LabelledProblem>,
     epsilons: Vec<f64>,
     seeds: Vec<u64>,
@@ -276,7 +276,7 @@ impl UnitCase {
     }
 }
 
-/// The same persons with fewer records: of n persons, the j-th by chance keeps n/j at most. So
+/// A table's persons with fewer records: of n persons, the j-th by chance keeps n/j at most. So
 /// half of them have one record, a quarter two or three, and some have many.
 fn with_few_records(table: Table, seed: u64) -> Result<Table> {
     let Some(persons) = &table.persons else { return Ok(table) };
@@ -306,7 +306,7 @@ fn more_noise(target: Target, k: usize) -> f64 {
     mu(target) / (k as f64 * mu(times(target, k)))
 }
 
-/// The same for Gaussian noise, exactly: k records move the sum k times as far.
+/// The guarantee of a group of k records under Gaussian noise, exactly: k records move the sum k times as far.
 fn group(target: Target, k: usize) -> Target {
     let Target { epsilon, delta } = target;
     Target { epsilon: gaussian::epsilon(gaussian::mu(epsilon, delta) / k as f64, delta), delta }

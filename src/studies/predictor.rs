@@ -30,7 +30,7 @@ const METHODS: [(&str, &str, &str); 2] = [
 #[derive(Debug)]
 struct ScoredProblem {
     problem: LabelledProblem,
-    /// The same in all splits.
+    /// Public records that all splits share.
     public: [OnceLock<(Preparation, PublicRecords)>; PREDICTORS.len()],
 }
 

@@ -175,7 +175,7 @@ impl<'a> RecordCountStudy<'a> {
         if self.factors[column].0 == Side::Private { private } else { public }
     }
 
-    /// The same as curves, a file for every dataset.
+    /// Errors as curves, a file for every dataset.
     pub fn figures(&self, harvest: &Harvest<RecordCountErrors>) -> Vec<(String, Figure)> {
         let panel = |problem: usize, side: Side| {
             let at: Vec<f64> =

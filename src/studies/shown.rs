@@ -19,7 +19,7 @@ pub(super) enum ShownScore {
 
 impl ShownScore {
     pub const ALL: [Self; 4] = [Self::Main, Self::Absolute, Self::Balanced, Self::Auc];
-    /// Those beside the main error.
+    /// Scores beside the main error.
     pub const BESIDE: [Self; 3] = [Self::Absolute, Self::Balanced, Self::Auc];
 
     pub fn words(self, task: Task) -> &'static str {

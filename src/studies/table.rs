@@ -33,7 +33,7 @@ pub struct TableRow {
     pub cells: Vec<SeedValues>,
 }
 
-/// The same number over several seeds.
+/// A number over several seeds.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SeedValues {
     pub samples: Vec<f64>,

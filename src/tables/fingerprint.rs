@@ -18,7 +18,7 @@ pub const PREFIX: &str = "sha256-sum:";
 /// Sum modulo 2²⁵⁶ of the SHA-256 of every row (its cells under their column
 /// names, columns sorted), plus the number of rows.
 ///
-/// It is a sum and not, say, an exclusive or, because duplicated rows must count. The fingerprint
+/// This is a sum and not, say, an exclusive or, because duplicated rows must count. The fingerprint
 /// of two joined tables is the sum of theirs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
 #[serde(try_from = "String", into = "String")]

@@ -138,7 +138,7 @@ impl Vectors {
     }
 
     /// The vectors in these rows, in this order; a row that does not exist gives missing numbers.
-    /// They are in memory if there are few.
+    /// A few chosen ones are in memory.
     pub(super) fn select(&self, rows: &[usize]) -> Result<Self> {
         let mut numbers = self.numbers.beside(rows.len(), FEW);
         let (mut room, missing) = (Vec::new(), vec![f64::NAN; self.width]);

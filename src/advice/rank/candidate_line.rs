@@ -46,7 +46,7 @@ pub struct Paired {
 }
 
 /// Means over the repeats of one dataset.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MeanScores {
     /// GSD, the gradient subspace distance d/√k.
     pub distance: Mean,

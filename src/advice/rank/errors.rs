@@ -390,14 +390,11 @@ mod tests {
     const BOUNDS: Bounds = Bounds { feature_norm: 2.0, label: 1.0 };
 
     fn of_classes(of: Vec<u32>) -> Dataset {
+        let features = Matrix::from_fn(1, of.len(), |_, at| (1 + at) as f64 / of.len() as f64);
         Dataset {
             feature_names: vec!["x".to_owned()],
             classes: Some(Classes { of, names: vec!["a".to_owned(), "b".to_owned()] }),
-            ..Dataset::unlabelled(
-                "d",
-                Matrix::from_fn(1, of.len(), |_, at| (1 + at) as f64 / of.len() as f64),
-                BOUNDS,
-            )
+            ..Dataset::unlabelled("d", features, BOUNDS)
         }
     }
 

@@ -193,7 +193,7 @@ impl<'a, T: Many> Lead<'a, T> {
 
     /// The scores of `candidate` for these gradients.
     ///
-    /// Their coordinates inside the candidate's span V, which give the energy, also give the
+    /// Coordinates of the gradients inside the candidate's span V, which give the energy, also give the
     /// cosines of the principal angles: VᵀA = WΣZᵀ with A = GᵀUS⁻¹, which need not be formed. Small
     /// angles need sines: those of the part outside A of the first columns of VW, VW − AZΣ.
     pub fn score(&self, candidate: &Subspace) -> SpanScore {

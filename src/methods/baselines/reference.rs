@@ -12,7 +12,7 @@ use crate::privacy::{CuratorOnly, Private, Watch};
 
 /// Ridge of plain least squares on prepared data, whose mean square norm is at most r² ≈ 1.
 ///
-/// It makes collinear designs (one-hots next to an intercept) solvable with ten digits to spare,
+/// This ridge makes collinear designs (one-hots next to an intercept) solvable with ten digits to spare,
 /// and affects only directions with less than 10⁻⁵ of the features' second moment, about which a
 /// few thousand public records say nothing anyway.
 pub const DEFAULT_RIDGE: f64 = 1e-5;

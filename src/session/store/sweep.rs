@@ -25,7 +25,6 @@ use super::workspace::Workspace;
 use super::{PlanDefinition, json, leftovers, run_directory};
 use crate::error::{Doing as _, Error, Result};
 use crate::files::{self, step};
-use crate::privacy::Secret;
 use crate::privacy::ledger::{Book, RunId, RunOutcome, RunState, this_process};
 
 const VERSION: u32 = 1;

@@ -324,7 +324,7 @@ impl ClassificationStudy {
         self.table_of(harvest, what, |group| group == RowGroup::Main, of)
     }
 
-    /// The same of the rows of another table.
+    /// A table of some groups of rows.
     fn table_of(
         &self,
         harvest: &Harvest<Measured>,

@@ -50,7 +50,7 @@ struct Searcher {
 /// The largest dimension with goals for these searches.
 const MOST_FEATURES: usize = 50;
 
-/// They continue after the gap is closed, so that the curves show more than the bound.
+/// Searches that continue after the gap is closed, so that the curves show more than the bound.
 static SEARCHERS: &[Searcher] = &[
     Searcher {
         entry: DiscrepancyRow {

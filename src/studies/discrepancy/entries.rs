@@ -52,7 +52,7 @@ pub(super) struct RowGoal {
     measure: RowMeasure,
     /// For n = 1000 and ε = 1, 4, 16, then for n = 8000; NaN means no goal.
     numbers: [f64; 6],
-    /// Whether it is a bound, or otherwise a number that a reproduction should approach.
+    /// Whether the numbers are bounds, or otherwise numbers that a reproduction should approach.
     bound: bool,
 }
 
@@ -153,7 +153,7 @@ pub(super) static ENTRIES: &[DiscrepancyRow] = &[
 ];
 
 impl DiscrepancyRow {
-    /// Whether it has noise; otherwise it is the same for every ε.
+    /// Whether the row has noise; otherwise it is the same for every ε.
     pub fn has_noise(&self) -> bool {
         matches!(self.arm, Arm::Method(_))
     }

@@ -104,7 +104,7 @@ impl DiscrepancyStudy {
         }
     }
 
-    /// Its corners.
+    /// The study at the least and the largest ε.
     pub fn quick(dimension: usize, seeds: u64) -> Self {
         Self { epsilons: vec![EPSILONS[0], EPSILONS[2]], ..Self::full(dimension, seeds) }
     }
@@ -196,7 +196,7 @@ impl DiscrepancyStudy {
         table
     }
 
-    /// The same with the goals.
+    /// A table on every ε with the goals.
     fn with_goals(&self, table: StudyTable, measure: RowMeasure) -> StudyTable {
         let mut table = self.on_every_epsilon(table);
         let problems = self.problems();

@@ -19,7 +19,7 @@ const DIRECTIONS: usize = 18;
 const PRIVATE: &str = "private images";
 
 impl RankingStudy {
-    /// The same study with a row for each network instead of each k, its own network first.
+    /// A study like this with a row for each network instead of each k, its own network first.
     pub fn of_networks(&self, repeats: usize) -> Result<Self> {
         let own = self.settings.model;
         let others = [

@@ -152,7 +152,7 @@ struct CsvFile<'i, 'a> {
 struct LateText {
     column: usize,
     rows: usize,
-    /// Those that were read again.
+    /// Texts of the rows that were read again.
     texts: Texts,
 }
 

@@ -54,9 +54,9 @@ pub struct Ground {
 
 /// The series of a tier, and its expected part in the correction.
 ///
-/// Those of level (0.1, 0.2), cells (0.001, 0.006) and groups of columns (0.035 … 0.2; ends after 4
+/// The parts of level (0.1, 0.2), cells (0.001, 0.006) and groups of columns (0.035 … 0.2; ends after 4
 /// and 12, and four others) were chosen by the geometric mean over wind, bikeshare, wine, airline,
-/// german, heart, and for the groups gas and adult; the others are guesses. `halflight reproduce
+/// german, heart, and for the groups gas and adult; the others are guesses. `halflight-studies
 /// correction --further` shows their results on other shifts.
 type Terms = (Series, f64);
 const LEVEL: Terms = (Series::LevelCorrection, 0.1);
