@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::data::read::{self, Format, Overflow, Reading};
 use crate::data::{Role, Table};
-use crate::error::{Error, Result};
+use crate::error::{Doing, Error, Result};
 use crate::privacy::accountant::{Adjacency, Event, round_up};
 use crate::privacy::ledger::{
     Account, AccountId, ChargedElsewhere, Gap, RunRecord, RunState, Total, TotalStanding,
@@ -55,10 +55,10 @@ pub struct DirectoryEntry {
 pub fn list(base: &Path, directory: &Path, wanted: Wanted) -> Result<Listing> {
     let base = if base.is_dir() { base } else { Path::new(".") };
     let is_session = |name: &str| Path::new(name).extension().is_some_and(|it| it == "ron");
-    let directory = &base.join(directory);
-    let failed = |error: std::io::Error| Error::io("list the directory", directory, &error);
-    let directory = directory.canonicalize().map_err(failed)?;
-    let entries = std::fs::read_dir(&directory).map_err(failed)?;
+    const LIST: &str = "list the directory";
+    let named = &base.join(directory);
+    let directory = named.canonicalize().doing(LIST, named)?;
+    let entries = std::fs::read_dir(&directory).doing(LIST, named)?;
     let entries = entries.flatten().filter_map(|entry| {
         let about = std::fs::metadata(entry.path()).ok()?;
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -138,8 +138,7 @@ pub fn glance(
     look: Option<&Watch>,
     overflow: &Overflow,
 ) -> Result<Schema> {
-    let failed = |error: std::io::Error| Error::io("read the file", path, &error);
-    let size = std::fs::metadata(path).map_err(failed)?.len();
+    let size = std::fs::metadata(path).doing("read the file", path)?.len();
     let (mut bytes, whole) = read::beginning(path, FIRST_BYTES_READ)?;
     let format = read::format(path)?;
     if !whole && format != Format::Csv {

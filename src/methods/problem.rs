@@ -1,7 +1,7 @@
 //! The input of a method.
 
 use super::Spec;
-use crate::data::{Bounded, Bounds, PublicRecords, Task};
+use crate::data::{Bounded, Bounds, Dataset, PublicRecords, Task};
 use crate::error::{Error, Result};
 use crate::model::Classifier;
 use crate::numeric::columns::ExampleColumns;
@@ -37,6 +37,22 @@ pub struct ProblemShape {
     pub classes: Vec<String>,
     /// The model that training starts from, if the plan names one.
     pub start: Option<StartingModel>,
+}
+
+impl ProblemShape {
+    /// The shape of a problem in which public data play the private role.
+    pub fn of_data(private: &Dataset, public: &PublicRecords) -> Self {
+        Self {
+            private_records: private.protected(),
+            most_records: private.most_records(),
+            public_records: public.len(),
+            dimension: public.dimension(),
+            bounds: public.bounds,
+            private_labels: private.target.is_some() || private.classes.is_some(),
+            classes: private.classes.iter().flat_map(|classes| classes.names.clone()).collect(),
+            start: None,
+        }
+    }
 }
 
 /// A model of an earlier run: released, or public.

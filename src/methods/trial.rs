@@ -151,17 +151,8 @@ impl<'a> Trial<'a> {
     fn shape(&self) -> ProblemShape {
         let needed =
             crate::method(self.method).is_ok_and(|method| method.spec().needs_private_labels);
-        let labelled = self.private.target.is_some() || self.private.classes.is_some();
-        ProblemShape {
-            private_records: self.private.protected(),
-            most_records: self.private.most_records(),
-            public_records: self.public.len(),
-            dimension: self.public.dimension(),
-            bounds: self.public.bounds,
-            private_labels: needed && labelled,
-            classes: self.private.classes.iter().flat_map(|c| c.names.clone()).collect(),
-            start: None,
-        }
+        let shape = ProblemShape::of_data(self.private, &self.public);
+        ProblemShape { private_labels: needed && shape.private_labels, ..shape }
     }
 }
 

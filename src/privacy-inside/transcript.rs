@@ -44,6 +44,11 @@ use super::ledger::RunId;
 use crate::error::{Doing, Error, Result};
 use crate::files::{private, step};
 
+/// What fails if the disk does.
+const BEGIN: &str = "begin the transcript";
+const READ: &str = "read the transcript";
+const WRITE: &str = "write what was released";
+
 pub(super) const MAGIC: &[u8] = b"halflight transcript 1\n";
 /// Event and count.
 const HEAD: usize = 8;
@@ -92,12 +97,9 @@ impl Transcript {
 
     /// A new, empty transcript.
     pub fn create(path: &Path, run: &RunId) -> Result<Self> {
-        let fail = |error: &std::io::Error| Error::io("begin the transcript", path, error);
-        let file = step::open(private().append(true).create_new(true), path)
-            .map_err(|error| fail(&error))?;
+        let file = step::open(private().append(true).create_new(true), path).doing(BEGIN, path)?;
         lock(&file, path)?;
-        let written = step::write(&file, MAGIC).and_then(|()| step::sync(&file));
-        written.map_err(|error| fail(&error))?;
+        step::write(&file, MAGIC).and_then(|()| step::sync(&file)).doing(BEGIN, path)?;
         Ok(Self::empty(path, file, run))
     }
 
@@ -116,18 +118,17 @@ impl Transcript {
 
     /// The transcript of a run whose program is gone, cut back to its last whole frame.
     pub fn reopen(path: &Path, run: &RunId) -> Result<Self> {
-        let fail = |error: &std::io::Error| Error::io("read the transcript", path, error);
-        let file = step::open(OpenOptions::new().append(true), path).map_err(|e| fail(&e))?;
+        let file = step::open(OpenOptions::new().append(true), path).doing(READ, path)?;
         lock(&file, path)?;
         let mut frames = Frames::read(path, run)?;
         let (mut length, mut chain) = (Self::EMPTY, frames.chain);
         let mut counts = BTreeMap::new();
-        while let Some(frame) = frames.next().map_err(|error| fail(&error))? {
+        while let Some(frame) = frames.next().doing(READ, path)? {
             length += frame.length;
             chain = frame.chain;
             *counts.entry(frame.event).or_default() += 1;
         }
-        step::cut(&file, length).and_then(|()| step::sync(&file)).map_err(|e| fail(&e))?;
+        step::cut(&file, length).and_then(|()| step::sync(&file)).doing(READ, path)?;
         let recorded = Some(Frames::read(path, run)?);
         Ok(Self { length, chain, recorded, counts, ..Self::empty(path, file, run) })
     }
@@ -148,8 +149,7 @@ impl Transcript {
     /// The value of the next recorded draw, which must be of `event`.
     pub(super) fn recorded(&mut self, event: usize) -> Result<Option<Vec<f64>>> {
         let Some(frames) = &mut self.recorded else { return Ok(None) };
-        let next = frames.next();
-        match next.map_err(|error| self.unreadable(&error))? {
+        match frames.next().doing(READ, &self.path)? {
             Some(frame) if frame.event == event => Ok(Some(frame.numbers)),
             Some(_) => Err(self.of_another_plan()),
             None => {
@@ -175,7 +175,7 @@ impl Transcript {
             self.broken = true;
             // Half a frame would be cut off by the next reader anyway.
             let _ = step::cut(&self.file, self.length);
-            return Err(Error::io("write what was released", &self.path, &error));
+            return Err(Error::io(WRITE, &self.path, &error));
         }
         self.chain = chain;
         self.length += frame.len() as u64;
@@ -185,19 +185,14 @@ impl Transcript {
     /// Makes every frame so far durable.
     pub(super) fn sync(&mut self) -> Result<()> {
         self.synced = Instant::now();
-        step::sync_data(&self.file).map_err(|error| {
-            self.broken = true;
-            Error::io("write what was released", &self.path, &error)
-        })
+        let synced = step::sync_data(&self.file);
+        self.broken |= synced.is_err();
+        synced.doing(WRITE, &self.path)
     }
 
     /// Whether a value was drawn and could not be kept.
     pub(super) fn is_broken(&self) -> bool {
         self.broken
-    }
-
-    fn unreadable(&self, error: &std::io::Error) -> Error {
-        Error::io("read the transcript", &self.path, error)
     }
 
     fn of_another_plan(&self) -> Error {
@@ -209,9 +204,8 @@ impl Transcript {
 
 impl Frames {
     fn read(path: &Path, run: &RunId) -> Result<Self> {
-        let fail = |error: &std::io::Error| Error::io("read the transcript", path, error);
-        let file = File::open(path).map_err(|error| fail(&error))?;
-        let length = file.metadata().map_err(|error| fail(&error))?.len();
+        let file = File::open(path).doing(READ, path)?;
+        let length = file.metadata().doing(READ, path)?.len();
         let mut reader = BufReader::with_capacity(1 << 16, file);
         let mut magic = vec![0; MAGIC.len()];
         if length < magic.len() as u64 || reader.read_exact(&mut magic).is_err() || magic != MAGIC {

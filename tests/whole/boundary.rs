@@ -249,12 +249,10 @@ fn what_verifies_depends_on_nothing_that_it_checks() {
 
 /// The names that follow `path` in some code, also in groups such as `{one, two::{a, b}}`.
 fn names_after(code: &str, path: &str) -> BTreeSet<String> {
-    let dense = |text: &str| text.split_whitespace().collect::<String>();
-    let (code, path) = (dense(code), dense(path));
-    let name =
-        |text: &str| text.chars().take_while(|it| it.is_alphanumeric() || *it == '_').collect();
+    let is_of_name = |letter: &char| letter.is_alphanumeric() || *letter == '_';
+    let name = |text: &str| text.trim_start().chars().take_while(is_of_name).collect();
     let mut found = BTreeSet::new();
-    for (at, _) in code.match_indices(&path) {
+    for (at, _) in code.match_indices(path) {
         let rest = &code[at + path.len()..];
         found.insert(name(rest));
         let mut depth = 0;

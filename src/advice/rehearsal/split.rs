@@ -27,16 +27,7 @@ impl Split {
 
     /// The problem for a method with private labels.
     pub fn problem(&self) -> Problem {
-        let shape = ProblemShape {
-            private_records: self.private.protected(),
-            most_records: self.private.most_records(),
-            public_records: self.public.len(),
-            dimension: self.public.dimension(),
-            bounds: self.public.bounds,
-            private_labels: true,
-            classes: self.preparation.class_names().to_vec(),
-            start: None,
-        };
+        let shape = ProblemShape::of_data(&self.private, &self.public);
         Problem { shape, public: self.public.clone(), seed: 0 }
     }
 

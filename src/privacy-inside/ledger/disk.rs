@@ -24,6 +24,11 @@ fn boot() -> Option<&'static str> {
     BOOT.get_or_init(read).as_deref()
 }
 
+/// What fails if the disk does.
+const WRITE: &str = "write to the ledger";
+const REWRITE: &str = "rewrite the ledger";
+const MARK: &str = "mark the run as alive";
+
 /// The name of the file.
 pub(super) const LEDGER: &str = "ledger.jsonl";
 
@@ -84,23 +89,18 @@ impl Disk {
 
     pub fn confirmed(&self) -> Result<Confirmed> {
         let path = self.head();
-        match fs::read(&path) {
-            Ok(bytes) => Ok(std::str::from_utf8(&bytes)
-                .ok()
-                .and_then(LedgerLine::parse)
-                .map_or(Confirmed::Unreadable, Confirmed::Until)),
-            Err(e) if e.kind() == ErrorKind::NotFound => Ok(Confirmed::Nothing),
-            Err(e) => Err(Error::io("read the head of the ledger", &path, &e)),
-        }
+        let bytes = fs::read(&path).if_there().doing("read the head of the ledger", &path)?;
+        let Some(bytes) = bytes else { return Ok(Confirmed::Nothing) };
+        let line = std::str::from_utf8(&bytes).ok().and_then(LedgerLine::parse);
+        Ok(line.map_or(Confirmed::Unreadable, Confirmed::Until))
     }
 
     /// The bytes after those read before; `None` if the file is another one now.
     pub fn after(&self, reading: &ChainReading) -> Result<Option<Vec<u8>>> {
         let ending = reading.ending();
         let read = || -> io::Result<Vec<u8>> {
-            let mut file = match File::open(&self.ledger) {
-                Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-                file => file?,
+            let Some(mut file) = File::open(&self.ledger).if_there()? else {
+                return Ok(Vec::new());
             };
             file.seek(SeekFrom::Start(reading.length() - ending.len() as u64))?;
             let mut bytes = Vec::new();
@@ -122,16 +122,16 @@ impl Disk {
         if *reading.tail() == ChainTail::Torn {
             self.set_torn_aside(reading)?;
         }
-        let fail = |e: &io::Error| Error::io("write to the ledger", &self.ledger, e);
         let is_new = reading.head().hash == GENESIS;
         let file = step::open(private().append(true).create(is_new), &self.ledger)
-            .map_err(|e| fail(&e))?;
+            .doing(WRITE, &self.ledger)?;
         let written = step::write(&file, link.text.as_bytes()).and_then(|()| step::sync(&file));
         let written = match written {
             Ok(()) if is_new => self.sync_directory(),
             written => written,
         };
-        written.map_err(|e| fail(&e)).and_then(|()| self.confirm(&link.head)).inspect_err(|_| {
+        let written = written.doing(WRITE, &self.ledger);
+        written.and_then(|()| self.confirm(&link.head)).inspect_err(|_| {
             // Remove the line again, unless the head already confirms it: then it stays, and at
             // worst too much is charged. If even this fails, the next reader finds a torn or an
             // unconfirmed line.
@@ -189,25 +189,22 @@ impl Disk {
         new: &LedgerLine,
         cover: &dyn Fn(&str) -> String,
     ) -> Result<()> {
-        let fail = |path: &Path, e: &io::Error| Error::io("rewrite the ledger", path, e);
-        let entries = fs::read_dir(&self.directory).map_err(|e| fail(&self.directory, &e))?;
+        let entries = fs::read_dir(&self.directory).doing(REWRITE, &self.directory)?;
         for entry in entries.flatten() {
             let name = entry.file_name();
             let name = name.to_string_lossy();
             if name.starts_with("ledger.torn-") || name.starts_with("ledger.damaged-") {
                 let path = entry.path();
-                let bytes = fs::read(&path).map_err(|e| fail(&path, &e))?;
+                let bytes = fs::read(&path).doing(REWRITE, &path)?;
                 let aside = String::from_utf8_lossy(&bytes);
                 let covered = cover(&aside);
                 if covered != aside {
-                    files::replace(&path, covered.as_bytes(), private())
-                        .map_err(|e| fail(&path, &e))?;
+                    files::replace(&path, covered.as_bytes(), private()).doing(REWRITE, &path)?;
                 }
             }
         }
         self.confirm(old)?;
-        files::replace(&self.ledger, text.as_bytes(), private())
-            .map_err(|e| fail(&self.ledger, &e))?;
+        files::replace(&self.ledger, text.as_bytes(), private()).doing(REWRITE, &self.ledger)?;
         self.confirm(new)
     }
 
@@ -215,12 +212,11 @@ impl Disk {
     /// `None` while someone else holds it.
     pub fn hold(&self, run: &RunId) -> Result<Option<File>> {
         let path = self.run_lock(run);
-        let fail = |e: &io::Error| Error::io("mark the run as alive", &path, e);
-        files::create_private_folder(&self.directory.join("open")).map_err(|e| fail(&e))?;
+        files::create_private_folder(&self.directory.join("open")).doing(MARK, &path)?;
         let file = step::open(private().read(true).write(true).create(true).truncate(false), &path);
-        let file = file.map_err(|e| fail(&e))?;
+        let file = file.doing(MARK, &path)?;
         let taken = step::before_lock().and_then(|()| lock::take(&file));
-        Ok(taken.map_err(|e| fail(&e))?.then_some(file))
+        Ok(taken.doing(MARK, &path)?.then_some(file))
     }
 
     /// Notes in a run's mark how often each event was drawn. It is not synced: it serves when a
@@ -289,10 +285,8 @@ impl Disk {
             let written = created
                 .and_then(|file| step::write(&file, bytes).and_then(|()| step::sync(&file)))
                 .and_then(|()| self.sync_directory());
-            return match written {
-                Ok(()) => Ok(path),
-                Err(e) => Err(Error::io("set bytes of the ledger aside", &path, &e)),
-            };
+            written.doing("set bytes of the ledger aside", &path)?;
+            return Ok(path);
         }
     }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use crate::error::Doing;
 use crate::files::words::harmless;
 use crate::files::{private, step};
 
@@ -93,16 +94,9 @@ impl Drop for Exclusive {
     }
 }
 
-/// Reading needs no write permission: without a lock file there is no writer.
-fn open_to_read(path: &Path) -> io::Result<Option<File>> {
-    match File::open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        file => file.map(Some),
-    }
-}
-
 pub(super) fn shared(path: &Path) -> io::Result<Shared> {
-    let file = open_to_read(path)?;
+    // Reading needs no write permission: without a lock file there is no writer.
+    let file = File::open(path).if_there()?;
     if let Some(file) = &file {
         wait(path, || file.try_lock_shared(), || file.lock_shared())?;
     }
@@ -111,7 +105,7 @@ pub(super) fn shared(path: &Path) -> io::Result<Shared> {
 
 /// Takes the shared lock if it is free soon; otherwise returns its holder.
 pub(super) fn shared_soon(path: &Path, patience: Duration) -> io::Result<Result<Shared, String>> {
-    let file = open_to_read(path)?;
+    let file = File::open(path).if_there()?;
     if let Some(file) = &file
         && !take_within(patience, || file.try_lock_shared())?
     {

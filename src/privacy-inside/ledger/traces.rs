@@ -18,7 +18,7 @@ use super::book::Book;
 use super::chain::ChainReading;
 use super::entry::{AccountId, DatasetRecord, Entry, Grant, LedgerLine, RowOrder, RunId};
 use crate::accountant::{Event, Target};
-use crate::error::{Error, Result};
+use crate::error::{Doing, Result};
 use crate::mechanism::NoiseSource;
 use crate::transcript::MAGIC;
 
@@ -161,14 +161,14 @@ fn states_more(record: &RunRecord, certificate: &Path) -> bool {
 }
 
 fn names(directory: &Path) -> Result<Vec<String>> {
-    let fail = |error: std::io::Error| Error::io("list the runs", directory, &error);
+    const LIST: &str = "list the runs";
     let entries = match fs::read_dir(directory) {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return Ok(Vec::new());
         }
-        entries => entries.map_err(fail)?,
+        entries => entries.doing(LIST, directory)?,
     };
-    let names = entries.map(|entry| Ok(entry.map_err(fail)?.file_name()));
+    let names = entries.map(|entry| Ok(entry.doing(LIST, directory)?.file_name()));
     let names: Result<Vec<_>> = names.collect();
     Ok(names?.into_iter().filter_map(|name| name.into_string().ok()).collect())
 }

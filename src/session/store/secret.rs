@@ -101,18 +101,17 @@ enum Guard {
 }
 
 fn open_or_make(path: &Path, make: bool, guard: Guard) -> Result<Option<FoundSecret>> {
-    match fs::read_to_string(path) {
-        Ok(text) => {
+    match fs::read_to_string(path).if_there().doing("read the user's secret", path)? {
+        Some(text) => {
             let remark = check_permissions(path, guard)?;
             parse(&text, path).map(|secret| Some(FoundSecret { secret, remark }))
         }
-        Err(error) if error.kind() == ErrorKind::NotFound && make => {
+        None if make => {
             create(path).doing("create the user's secret", path)?;
             // If several programs make it at once, the first one's stays, for all of them.
             open_or_make(path, false, guard)
         }
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Error::io("read the user's secret", path, &error)),
+        None => Ok(None),
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
-use crate::error::{Error, Result};
+use crate::error::{Doing, Error, Result};
 use crate::files::{self, step};
 use crate::methods::STEPS_VERSION;
 
@@ -20,12 +20,8 @@ pub struct Kept {
 impl Kept {
     /// Ignores losses from other versions of the steps.
     pub fn open(path: &Path) -> Result<Self> {
-        let failed = |error: &std::io::Error| Error::io("keep losses in", path, error);
-        let text = match std::fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-            Err(error) => return Err(failed(&error)),
-        };
+        const KEEP: &str = "keep losses in";
+        let text = std::fs::read_to_string(path).if_there().doing(KEEP, path)?.unwrap_or_default();
         let lines = text.lines().filter_map(|line| serde_json::from_str(line).ok());
         let known = lines.filter_map(|line: Value| {
             let same = line["steps"] == json!(STEPS_VERSION);
@@ -33,7 +29,7 @@ impl Kept {
         });
         let known = known.collect();
         let file = step::open(files::private().create(true).append(true), path);
-        let file = Mutex::new(file.map_err(|error| failed(&error))?);
+        let file = Mutex::new(file.doing(KEEP, path)?);
         Ok(Self { known, file })
     }
 

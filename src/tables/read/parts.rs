@@ -11,7 +11,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::input::{Input, Unwatched};
 use super::parquet::lacks_rows;
-use crate::error::{Error, Result};
+use crate::error::{Doing, Error, Result};
 use crate::names::{is_pattern, matches};
 
 /// The files that a path stands for, or `None` for the path of a single file.
@@ -52,10 +52,10 @@ fn in_folder(folder: &Path) -> Result<Vec<PathBuf>> {
 
 /// Files and folders in a folder, sorted by name, without hidden ones and marks.
 fn visible(folder: &Path) -> Result<Vec<PathBuf>> {
-    let failed = |error| Error::io("list the folder", folder, &error);
+    const LIST: &str = "list the folder";
     let mut found = Vec::new();
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
+    for entry in fs::read_dir(folder).doing(LIST, folder)? {
+        let entry = entry.doing(LIST, folder)?;
         if !entry.file_name().to_string_lossy().starts_with(['.', '_']) {
             found.push(entry.path());
         }
