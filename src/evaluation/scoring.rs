@@ -273,8 +273,8 @@ impl Scoring {
         needs: &ScoringNeeds,
         spender: &mut Spender,
     ) -> Result<Released<Scored>> {
-        let judges = Judges::new(self, model, needs)?;
-        let query = |holdout: &HeldOut| self.tally.count(&judges.answers(holdout));
+        let scorer = ModelScorer::new(self, model, needs)?;
+        let query = |holdout: &HeldOut| self.tally.count(&scorer.answers(holdout));
         let reach = Reach::between(0.0, self.tally.rows as f64, self.tally.numbers());
         let (released, scale) = if self.tally.laplace {
             let release = self.tally.laplace();
@@ -283,7 +283,7 @@ impl Scoring {
             let release = self.tally.gaussian();
             (holdout.release_gaussian(spender, release, &reach, query)?, spender.scale(&release)?)
         };
-        let known = (judges.threshold(), judges.largest_error());
+        let known = (scorer.threshold(), scorer.largest_error());
         let compared = needs.public_alone.is_some();
         Ok(released.map(|released| {
             let scored = Scored::of(&self.tally, &released, scale, needs.classes, known);
@@ -299,7 +299,7 @@ fn covers(release: &PlannedRelease) -> bool {
 
 /// The model and public data alone, with the rules for scoring their answers. All of it is public
 /// or released.
-pub struct Judges<'a> {
+pub struct ModelScorer<'a> {
     model: &'a Model,
     public: Option<&'a Model>,
     label: &'a (dyn Fn(f64) -> f64 + Sync),
@@ -308,9 +308,9 @@ pub struct Judges<'a> {
     loss: Option<(Loss, f64)>,
 }
 
-impl<'a> Judges<'a> {
+impl<'a> ModelScorer<'a> {
     pub fn new(scoring: &Scoring, model: &'a Model, needs: &ScoringNeeds<'a>) -> Result<Self> {
-        let mut judges = Self {
+        let mut scorer = Self {
             model,
             public: needs.public_alone,
             label: needs.label,
@@ -319,24 +319,24 @@ impl<'a> Judges<'a> {
         };
         match scoring.tally.kind {
             Kind::Classes { binned: true, .. } => {
-                judges.edges = edges(model, needs.public_holdout);
+                scorer.edges = edges(model, needs.public_holdout);
             }
             Kind::Classes { .. } => {}
             Kind::Numbers { loss } => {
                 let largest = match scoring.asked.largest_error {
                     Some(declared) => declared,
-                    None => judges.usual_largest(needs.public_holdout)?,
+                    None => scorer.usual_largest(needs.public_holdout)?,
                 };
-                judges.loss = Some((loss, largest));
+                scorer.loss = Some((loss, largest));
             }
         }
-        Ok(judges)
+        Ok(scorer)
     }
 
     /// Twice the error that nine of ten public records stay below.
     fn usual_largest(&self, holdout: Option<&PublicData>) -> Result<f64> {
-        let judge = self.public.unwrap_or(self.model);
-        let errors = holdout.and_then(|holdout| self.errors(judge, holdout));
+        let scored = self.public.unwrap_or(self.model);
+        let errors = holdout.and_then(|holdout| self.errors(scored, holdout));
         let mut errors = errors.unwrap_or_default();
         errors.sort_by(f64::total_cmp);
         let place = (errors.len() * 9).div_ceil(10).max(1) - 1;

@@ -1,7 +1,7 @@
 //! The study of labelled adaptation: real datasets with a natural source and target,
 //! every method, four ε, ten splits of the target.
 //!
-//! Part of the target plays the private records, the rest judges the models. A study on public data
+//! Part of the target plays the private records, the rest evaluates the models. A study on public data
 //! may do this; a run on private data may not. Errors are relative to the exact model of the
 //! private records alone, trained without any privacy: mean squared error for a regression, share
 //! of wrong answers for a classification.
@@ -409,7 +409,7 @@ impl LabelledProblem {
         Ok(Self { case, definition, source, target })
     }
 
-    /// Public, private and judging records of one split.
+    /// Public, private and held-out records of one split.
     pub(super) fn split(&self, seed: u64) -> Result<Split> {
         self.split_by(self.preparation()?, seed)
     }
@@ -438,7 +438,7 @@ impl LabelledProblem {
     /// shuffle; private ones beyond those of the split are drawn with replacement.
     pub(super) fn resized(&self, seed: u64, private: usize, public: usize) -> Result<Split> {
         let preparation = self.preparation()?;
-        let (all, judges) = self.parts(seed)?;
+        let (all, held_out) = self.parts(seed)?;
         let mut generator = ChaCha20Rng::seed_from_u64(seed);
         let again = |_| generator.random_range(0..all.rows());
         let rows: Vec<usize> = if private <= all.rows() {
@@ -449,18 +449,18 @@ impl LabelledProblem {
         let chosen = shuffled(self.source.rows(), &mut seeded(seed));
         let source = self.source.select(&chosen[..public.min(chosen.len())])?;
         let public = preparation.apply(&source, "public", true)?.into();
-        Self::split_of(preparation, public, (all.select(&rows)?, judges))
+        Self::split_of(preparation, public, (all.select(&rows)?, held_out))
     }
 
     fn split_of(
         preparation: Preparation,
         public: data::PublicRecords,
-        (private, judges): (data::Table, data::Table),
+        (private, held_out): (data::Table, data::Table),
     ) -> Result<Split> {
         Ok(Split {
             public,
             private: preparation.apply(&private, "private", true)?,
-            judges: preparation.apply_for_evaluation(&judges, "judges")?,
+            held_out: preparation.apply_for_evaluation(&held_out, "judges")?,
             preparation,
         })
     }
@@ -477,19 +477,19 @@ impl LabelledProblem {
         self.case.private_records.unwrap_or(all / 2).min(all)
     }
 
-    /// The rows that play the private ones, and those that judge.
+    /// The rows that play the private ones, and those that are held out.
     pub fn parts(&self, seed: u64) -> Result<(data::Table, data::Table)> {
         let mut rows: Vec<usize> = (0..self.target.rows()).collect();
         rows.shuffle(&mut ChaCha20Rng::seed_from_u64(seed));
         let count = self.private_records();
-        let (private, judges) = rows.split_at(count);
-        Ok((self.target.select(private)?, self.target.select(judges)?))
+        let (private, held_out) = rows.split_at(count);
+        Ok((self.target.select(private)?, self.target.select(held_out)?))
     }
 }
 
 /// Models of the records of a split without any noise, and their scores.
 pub(super) trait SplitModels {
-    /// The errors of `model` on the judges.
+    /// The errors of `model` on the held-out records.
     fn measured(&self, model: &Model) -> Result<Measured>;
 
     /// The model of `data` without any noise.
@@ -512,7 +512,7 @@ pub(super) trait SplitModels {
 impl SplitModels for Split {
     fn measured(&self, model: &Model) -> Result<Measured> {
         let label = |raw| self.preparation.label_from_prediction(raw);
-        Measured::of_model(model, &self.judges, label)
+        Measured::of_model(model, &self.held_out, label)
             .ok_or_else(|| Error::failed("the model and the labels do not match"))
     }
 

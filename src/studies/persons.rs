@@ -1,7 +1,7 @@
 //! The study of persons: the cost of protecting all records of a person, with a form of the method
 //! that sums over persons and with group privacy.
 //!
-//! Half of the target's persons play the private ones, the rest judge. The measure is the excess
+//! Half of the target's persons play the private ones, the rest are held out. The measure is the excess
 //! error over the same method without noise, relative to the excess error of public data alone: 1
 //! is no better than using no private data.
 
@@ -258,7 +258,7 @@ impl UnitCase {
         let persons =
             table.persons.clone().ok_or_else(|| Error::failed("the table names no persons"))?;
         let mut order = shuffled(persons.count(), &mut seeded(seed));
-        let judging = order.split_off(persons.count() / 2);
+        let others = order.split_off(persons.count() / 2);
         order.sort_unstable();
         let (rows, own) = persons.chosen(&order);
         let mut private = preparation.apply(&table.select(&rows)?, "private", true)?;
@@ -266,11 +266,11 @@ impl UnitCase {
         let source = by_person(&problem.source, &unit, (usize::MAX, WithoutUnit::OwnPerson), None)?;
         let source = if self.few { with_few_records(source, seed)? } else { source };
         let public = preparation.apply(&source, "public", true)?;
-        let judges = table.select(&persons.chosen(&judging).0)?;
+        let held_out = table.select(&persons.chosen(&others).0)?;
         Ok(Split {
             public: crate::data::PublicRecords::from(public).by_person(source.persons),
             private,
-            judges: preparation.apply_for_evaluation(&judges, "judges")?,
+            held_out: preparation.apply_for_evaluation(&held_out, "judges")?,
             preparation,
         })
     }

@@ -269,7 +269,7 @@ mod tests {
         let many = problem.resized(3, all + 50, 20).unwrap();
         assert_eq!((few.private.len(), few.public.len()), (10, 20));
         assert_eq!(many.private.len(), all + 50);
-        assert_eq!(few.judges, whole.judges);
+        assert_eq!(few.held_out, whole.held_out);
         let column = |data: &crate::data::Dataset, at: usize| data.features.column(at).into_owned();
         assert_eq!(column(&few.private, 9), column(&whole.private, 9));
         let last = column(&many.private, all + 49);

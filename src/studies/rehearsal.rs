@@ -1,7 +1,7 @@
 //! The study of rehearsals: their advice compared with the best choice in hindsight.
 //!
 //! Rehearsals see only the public records of each dataset. Then every player is tried on the
-//! target, too: one part is for training, the other judges, as in a real run. The regret is the
+//! target, too: one part is for training, the other evaluates, as in a real run. The regret is the
 //! amount by which the advised player's error exceeds that of the best one.
 
 use super::grid::{Grid, GridTask, Harvest};
@@ -106,7 +106,7 @@ impl RehearsalStudy {
         let mut tasks = Vec::new();
         for (at, subject) in subjects.iter().enumerate() {
             let rounds = (subject.rehearsed.repetitions() / seeds.max(1)).max(1);
-            // If few records judge, a single split also says little about the truth.
+            // If few records are held out, a single split also says little about the truth.
             let often = (subject.real.repetitions() / seeds.max(1)).max(1);
             for (real, data, rounds) in
                 [(false, &subject.rehearsed, rounds), (true, &subject.real, often)]

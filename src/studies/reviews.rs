@@ -90,15 +90,15 @@ impl ReviewStudy {
         let [others, own, private] = COUNTS;
         let (source, target) = (order(from), order(to));
         let (own, rest) = target.split_at(own);
-        let (private, judges) = rest.split_at(private);
+        let (private, held_out) = rest.split_at(private);
         let source = self.table.select(&[&source[..others], own].concat())?;
         let settings = PreparationSettings::default();
         let preparation = Preparation::fit(&source, &self.problem.definition, &settings)?;
-        let (private, judges) = (self.table.select(private)?, self.table.select(judges)?);
+        let (private, held_out) = (self.table.select(private)?, self.table.select(held_out)?);
         Ok(Split {
             public: preparation.apply(&source, "public", true)?.into(),
             private: preparation.apply(&private, "private", true)?,
-            judges: preparation.apply_for_evaluation(&judges, "judges")?,
+            held_out: preparation.apply_for_evaluation(&held_out, "judges")?,
             preparation,
         })
     }
@@ -188,7 +188,10 @@ mod tests {
     fn twelve_pairs_are_learned_from_public_and_private_reviews() {
         let study = ReviewStudy::new(reviews(), 1).unwrap();
         let split = study.split((0, 3), 0).unwrap();
-        assert_eq!((split.public.len(), split.private.len(), split.judges.len()), (700, 300, 100));
+        assert_eq!(
+            (split.public.len(), split.private.len(), split.held_out.len()),
+            (700, 300, 100)
+        );
         let stop = AtomicBool::new(false);
         let harvest = study.grid().run(2, &stop, &mut |_| {}, |it| study.measure(it)).unwrap();
         let table = study.table(&harvest);

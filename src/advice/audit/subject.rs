@@ -279,7 +279,7 @@ fn scores_of(method: &str) -> Vec<(&'static str, Evaluation, End)> {
 
 /// Settings for few steps on few records.
 pub fn small(spec: &methods::Spec) -> BTreeMap<String, Value> {
-    let wishes: [(&str, f64); 7] = [
+    let tried: [(&str, f64); 7] = [
         ("steps", STEPS as f64),
         ("rounds", STEPS as f64),
         ("iterations", 20.0),
@@ -289,11 +289,11 @@ pub fn small(spec: &methods::Spec) -> BTreeMap<String, Value> {
         ("anchors", 20.0),
     ];
     let mut settings = BTreeMap::new();
-    for (key, wish) in wishes {
+    for (key, value) in tried {
         if let Some(field) = spec.field(key)
-            && field.kind.admits(&Value::Number(wish))
+            && field.kind.admits(&Value::Number(value))
         {
-            settings.insert(key.to_owned(), Value::Number(wish));
+            settings.insert(key.to_owned(), Value::Number(value));
         }
     }
     if spec.always_samples {

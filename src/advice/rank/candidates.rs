@@ -174,7 +174,7 @@ impl RankingSetup {
         Self { directions, ranks, ..self }
     }
 
-    /// Remarks on decisions that differ from the user's wish, and warnings so far.
+    /// Remarks on decisions that differ from what the user wanted, and warnings so far.
     pub fn remarks(&self) -> Vec<String> {
         let named = |is: &dyn Fn(usize) -> bool| -> Vec<&str> {
             let all = self.candidates.iter().enumerate();
@@ -423,7 +423,7 @@ fn check(candidate: &Candidate, dimension: usize) -> Result<()> {
 /// m: the requested size, or the largest that the smallest candidate and half of the private data
 /// allow.
 fn equal_batch(
-    wish: usize,
+    wanted: usize,
     candidates: &[Candidate],
     private_records: usize,
     remarks: &mut Vec<String>,
@@ -441,16 +441,16 @@ fn equal_batch(
         .cure("widen its row filter, or mark a larger dataset as private"));
     }
     let Some((size, candidate)) = smallest else {
-        return Ok(wish.min(half));
+        return Ok(wanted.min(half));
     };
-    let batch = wish.min(half).min(size);
-    if batch < wish {
+    let batch = wanted.min(half).min(size);
+    if batch < wanted {
         let reason = if size <= half {
             format!("'{}' has no more records", candidate.name)
         } else {
             "two batches of private records are compared with each other".to_owned()
         };
-        remarks.push(format!("m is {batch} for all datasets instead of {wish}: {reason}"));
+        remarks.push(format!("m is {batch} for all datasets instead of {wanted}: {reason}"));
     }
     Ok(batch)
 }

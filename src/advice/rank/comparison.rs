@@ -47,7 +47,7 @@ fn goodness(order: CandidateOrder, score: &SpanScore) -> f64 {
 
 /// The numbers that order a candidate (larger is better), and those of noise for comparison, from
 /// the same repeats or records.
-struct Goods {
+struct LineScores {
     own: Vec<f64>,
     nothing: Vec<f64>,
 }
@@ -82,7 +82,7 @@ impl Comparison {
         alongside: &[Option<Alongside>],
         order: CandidateOrder,
     ) -> Self {
-        let goods = |scores: &[&SpanScore]| -> Vec<f64> {
+        let values = |scores: &[&SpanScore]| -> Vec<f64> {
             scores.iter().map(|score| goodness(order, score)).collect()
         };
         let floor: Vec<&SpanScore> = repeats.iter().map(|repeat| &repeat.floor).collect();
@@ -90,14 +90,14 @@ impl Comparison {
         let column = |index: usize| repeats.iter().map(|it| it.scores[index].as_ref()).collect();
         let columns: Vec<Option<Vec<&SpanScore>>> =
             (0..setup.candidates.len()).map(column).collect();
-        let errors: Option<Vec<Option<Goods>>> = (order == CandidateOrder::Error)
+        let errors: Option<Vec<Option<LineScores>>> = (order == CandidateOrder::Error)
             .then(|| {
                 let of = |(column, alongside): (&Option<Vec<_>>, &Option<Alongside>)| {
                     if column.is_none() {
                         return Some(None);
                     }
                     let (own, nothing) = alongside.as_ref()?.losses.as_ref()?;
-                    Some(Some(Goods { own: negated(own), nothing: negated(nothing) }))
+                    Some(Some(LineScores { own: negated(own), nothing: negated(nothing) }))
                 };
                 columns.iter().zip(alongside).map(of).collect()
             })
@@ -107,17 +107,20 @@ impl Comparison {
             CandidateOrder::Error if !by_error => CandidateOrder::Distance,
             order => order,
         };
-        let all_goods = errors.unwrap_or_else(|| {
-            let of = |it: &Vec<&SpanScore>| Goods { own: goods(it), nothing: goods(&ceiling) };
+        let all_scores = errors.unwrap_or_else(|| {
+            let of =
+                |it: &Vec<&SpanScore>| LineScores { own: values(it), nothing: values(&ceiling) };
             columns.iter().map(|column| column.as_ref().map(of)).collect()
         });
         let mean = |index: usize| {
-            all_goods[index].as_ref().map_or(f64::NEG_INFINITY, |goods| Mean::of(&goods.own).mean)
+            all_scores[index]
+                .as_ref()
+                .map_or(f64::NEG_INFINITY, |scores| Mean::of(&scores.own).mean)
         };
         let mut ranks: Vec<usize> = (0..columns.len()).collect();
         ranks.sort_by(|a, b| mean(*b).total_cmp(&mean(*a)));
-        let best = ranks.first().and_then(|index| all_goods[*index].as_ref());
-        let best_goods = best.map_or(&[][..], |goods| &goods.own);
+        let best = ranks.first().and_then(|index| all_scores[*index].as_ref());
+        let best_scores = best.map_or(&[][..], |scores| &scores.own);
         let mut lines: Vec<CandidateLine> = Vec::new();
         for (rank, index) in ranks.into_iter().enumerate() {
             let candidate = &setup.candidates[index];
@@ -133,10 +136,10 @@ impl Comparison {
                 verdict: String::new(),
                 trouble: candidate.data.as_ref().err().map(|error| error.what().to_owned()),
             };
-            if let (Some(scores), Some(Goods { own, nothing })) =
-                (&columns[index], &all_goods[index])
+            if let (Some(scores), Some(LineScores { own, nothing })) =
+                (&columns[index], &all_scores[index])
             {
-                let behind = Paired::of(best_goods, own);
+                let behind = Paired::of(best_scores, own);
                 line.place = match rank {
                     0 => CandidatePlace::Best,
                     _ if behind.is_clear() => CandidatePlace::Behind,
@@ -146,7 +149,7 @@ impl Comparison {
                 };
                 line.summary = Some(MeanScores::of(scores));
                 line.behind = Some(behind);
-                line.as_floor = !by_error && !Paired::of(&goods(&floor), own).is_clear();
+                line.as_floor = !by_error && !Paired::of(&values(&floor), own).is_clear();
                 line.as_noise = !Paired::of(own, nothing).is_clear();
             }
             line.verdict = verdict::of_line(&line, order);

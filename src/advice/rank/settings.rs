@@ -156,27 +156,27 @@ impl CandidateOrder {
 /// Random labels make every eigenvalue of the gradients' second moment (C − 1)-fold (exactly so at
 /// zero weights): a k between two multiples cuts an eigenspace, and the position of the cut is
 /// noise.
-pub fn directions(wish: usize, classes: Option<usize>, most: usize) -> (usize, Option<String>) {
+pub fn directions(wanted: usize, classes: Option<usize>, most: usize) -> (usize, Option<String>) {
     let most = most.max(1);
     let copies = classes.map_or(1, |classes| classes.saturating_sub(1)).max(1);
-    let near = ((wish as f64 / copies as f64).round() as usize).max(1) * copies;
+    let near = ((wanted as f64 / copies as f64).round() as usize).max(1) * copies;
     let fitting = if near <= most { near } else { most / copies * copies };
     if fitting == 0 {
-        let taken = wish.min(most);
+        let taken = wanted.min(most);
         let why = format!(
             "k = {taken} is less than C − 1 = {copies}: eigenvalues come in groups of that size, so GSD is unreliable; a larger batch allows a larger k"
         );
         return (taken, Some(why));
     }
-    let why = if fitting == wish {
+    let why = if fitting == wanted {
         None
     } else if near > most {
         Some(format!(
-            "k is {fitting} instead of {wish}: half of the batch and of the parameters is {most}"
+            "k is {fitting} instead of {wanted}: half of the batch and of the parameters is {most}"
         ))
     } else {
         Some(format!(
-            "k is {fitting} instead of {wish}: with {} classes eigenvalues come in groups of {copies}",
+            "k is {fitting} instead of {wanted}: with {} classes eigenvalues come in groups of {copies}",
             copies + 1
         ))
     };
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn k_is_the_multiple_of_one_less_than_the_classes_that_is_nearest() {
-        for (wish, classes, most, k) in [
+        for (wanted, classes, most, k) in [
             (16, Some(10), 250, 18),
             (9, Some(10), 250, 9),
             (12, Some(10), 250, 9),
@@ -199,9 +199,9 @@ mod tests {
             (1, Some(10), 250, 9),
             (100, Some(10), 50, 45),
         ] {
-            let (found, why) = directions(wish, classes, most);
-            assert_eq!(found, k, "{wish} {classes:?} {most}");
-            assert_eq!(why.is_none(), found == wish);
+            let (found, why) = directions(wanted, classes, most);
+            assert_eq!(found, k, "{wanted} {classes:?} {most}");
+            assert_eq!(why.is_none(), found == wanted);
         }
         let (k, why) = directions(16, Some(100), 20);
         assert_eq!(k, 16);

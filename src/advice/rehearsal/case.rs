@@ -14,7 +14,7 @@ use crate::numeric::least_squares::NormalEquations;
 use crate::numeric::principal::Principal;
 use crate::numeric::{Matrix, Vector};
 
-/// Fewer records or persons are not enough to train or to judge.
+/// Fewer records or persons are not enough to train or to evaluate.
 pub const FEWEST_ACTING: usize = 60;
 pub const FEWEST_PERSONS: usize = 30;
 

@@ -6,7 +6,7 @@
 //! | [`player`] | the methods tried on them: every one that fits, and those that cost nothing |
 //! | [`rehearsal_data`] | the public records of a plan, and the declarations about the private ones |
 //! | `trial` | one method on one pair of datasets, with seeded noise or none |
-//! | `split` | public, acting and judging records, prepared in the same way; losses |
+//! | `split` | public, acting and held-out records, prepared in the same way; losses |
 //! | [`trust`] | how much each case counts |
 //! | [`advice`] | the advice from all trials together |
 //!

@@ -31,17 +31,17 @@ use crate::privacy::Target;
 /// More records of either kind take longer without changing the result.
 const MOST_PUBLIC: usize = 20_000;
 const MOST_ACTING: usize = 10_000;
-const MOST_JUDGES: usize = 5_000;
+const MOST_HELD_OUT: usize = 5_000;
 
 /// The number of repetitions of a trial, each with other records and other noise.
 const REPETITIONS: u64 = 3;
 
-/// With at most this many acting records, chance decides who trains and who judges, and a trial is
+/// With at most this many acting records, chance decides who trains and who is held out, and a trial is
 /// quick. Then there are [`MANY_REPETITIONS`].
 const FEW_ACTING: usize = 500;
 const MANY_REPETITIONS: u64 = 8;
 
-/// The largest share of acting records that trains; the others judge.
+/// The largest share of acting records that trains; the others are held out.
 const TRAINING_SHARE: f64 = 0.7;
 
 /// The facts about private data that may be used here: declared or public ones.
@@ -165,7 +165,7 @@ impl RehearsalData {
         let actors = cases.iter().map(|case| {
             let rows = case.acting.len();
             let all = whose.as_ref().map_or(rows, |whose| case.acting_persons(whose));
-            with_rows(all, rows, MOST_ACTING + MOST_JUDGES)
+            with_rows(all, rows, MOST_ACTING + MOST_HELD_OUT)
         });
         let actors = actors.collect();
         Ok(Self {
@@ -348,15 +348,15 @@ impl RehearsalData {
     ) -> Result<Split> {
         let mut all = set.acting.clone();
         all.shuffle(&mut ChaCha20Rng::seed_from_u64(self.terms.seed ^ (repetition + 1)));
-        let (trained, judging) = all.split_at(records);
+        let (trained, evaluating) = all.split_at(records);
         let trained: Vec<Vec<usize>> = trained.iter().map(|own| self.used(own)).collect();
         let mut rows = 0;
-        let judging = judging.iter().take_while(|own| {
-            let room = rows < MOST_JUDGES;
+        let evaluating = evaluating.iter().take_while(|own| {
+            let room = rows < MOST_HELD_OUT;
             rows += own.len();
             room
         });
-        let judging: Vec<Vec<usize>> = judging.cloned().collect();
+        let evaluating: Vec<Vec<usize>> = evaluating.cloned().collect();
         let persons = |all: &[Vec<usize>]| {
             self.whose.as_ref().map(|_| Arc::new(Persons::of_counts(all.iter().map(Vec::len))))
         };
@@ -364,11 +364,11 @@ impl RehearsalData {
         let private = self.table.excerpt(&trained.concat())?;
         let mut private = preparation.apply_private(&private, "private", true)?;
         private.persons = persons(&trained);
-        let judges = self.table.excerpt(&judging.concat())?;
-        let mut judges = side.preparation.apply_for_evaluation(&judges, "judges")?;
-        judges.persons = persons(&judging).filter(|it| it.records() == judges.len());
+        let held_out = self.table.excerpt(&evaluating.concat())?;
+        let mut held_out = side.preparation.apply_for_evaluation(&held_out, "judges")?;
+        held_out.persons = persons(&evaluating).filter(|it| it.records() == held_out.len());
         let (public, preparation) = (side.public.clone(), side.preparation.clone());
-        Ok(Split { preparation, public, private, judges })
+        Ok(Split { preparation, public, private, held_out })
     }
 
     /// The records of a person that a run would use, in random order.

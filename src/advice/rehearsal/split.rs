@@ -1,4 +1,4 @@
-//! The records of a case: public ones, those in the private role, and those that judge.
+//! The records of a case: public ones, those in the private role, and held-out ones.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub struct Split {
     pub public: PublicRecords,
     pub private: Dataset,
     /// With labels in their own units.
-    pub judges: Dataset,
+    pub held_out: Dataset,
 }
 
 impl Split {
@@ -31,12 +31,12 @@ impl Split {
         Problem { shape, public: self.public.clone(), seed: 0 }
     }
 
-    /// Mean squared error in label units, or logarithmic loss. If persons judge, each counts the
+    /// Mean squared error in label units, or logarithmic loss. If persons are held out, each counts the
     /// same.
     pub fn loss(&self, model: &Model) -> Result<f64> {
         let mismatch = || Error::failed("the model and the labels do not match");
-        let features = &self.judges.features;
-        let losses: Vec<f64> = if let Some(classes) = &self.judges.classes {
+        let features = &self.held_out.features;
+        let losses: Vec<f64> = if let Some(classes) = &self.held_out.classes {
             match model {
                 Model::Logistic(linear) => {
                     let scores = linear.predict(features);
@@ -51,13 +51,13 @@ impl Split {
                 }
             }
         } else {
-            let truth = self.judges.target.as_ref().ok_or_else(mismatch)?;
+            let truth = self.held_out.target.as_ref().ok_or_else(mismatch)?;
             let predicted = model.numbers(features).ok_or_else(mismatch)?;
             let each = predicted.iter().zip(truth);
             let label = |raw| self.preparation.label_from_prediction(raw);
             each.map(|(raw, truth)| (label(*raw) - truth).powi(2)).collect()
         };
-        let all = match &self.judges.persons {
+        let all = match &self.held_out.persons {
             None => losses.iter().sum::<f64>(),
             Some(persons) => {
                 let of = |own: std::ops::Range<usize>| {
@@ -66,6 +66,6 @@ impl Split {
                 persons.iter().map(of).sum()
             }
         };
-        Ok(all / self.judges.protected() as f64)
+        Ok(all / self.held_out.protected() as f64)
     }
 }

@@ -16,7 +16,7 @@ use super::{Basis, Decision, KeptCandidate, Placed};
 use crate::data::HeldOut;
 use crate::error::Result;
 use crate::evaluation::law::Law;
-use crate::evaluation::scoring::{Judges, Scoring, ScoringNeeds};
+use crate::evaluation::scoring::{ModelScorer, Scoring, ScoringNeeds};
 use crate::evaluation::{Evaluation, Loss, Score, interval};
 use crate::model::Model;
 use crate::numeric::rounding::summation_error;
@@ -50,20 +50,21 @@ pub(super) fn decide(
         kept.iter().map(|it| |raw| it.preparation.label_from_prediction(raw)).collect();
     let needs = |place: usize| kept[place].needs(None, &labels[place]);
     // The largest error is the same for all.
-    let usual = Judges::new(scoring, all[0].0, &ScoringNeeds { public_alone: alone, ..needs(0) })?;
+    let usual =
+        ModelScorer::new(scoring, all[0].0, &ScoringNeeds { public_alone: alone, ..needs(0) })?;
     let scoring = &Scoring {
         asked: Evaluation { largest_error: usual.largest_error(), ..scoring.asked },
         tally: scoring.tally.clone(),
     };
     let place = |index: usize| if index < kept.len() { index } else { 0 };
-    let judges = all.iter().enumerate();
-    let judges =
-        judges.map(|(index, (model, _))| Judges::new(scoring, model, &needs(place(index))));
-    let judges = judges.collect::<Result<Vec<_>>>()?;
+    let scorers = all.iter().enumerate();
+    let scorers =
+        scorers.map(|(index, (model, _))| ModelScorer::new(scoring, model, &needs(place(index))));
+    let scorers = scorers.collect::<Result<Vec<_>>>()?;
     let holdouts: Vec<Private<HeldOut>> = all.iter().map(|(_, it)| it.holdout.share()).collect();
     let rows = scoring.tally.rows;
     let total = |holdouts: &Vec<Arc<HeldOut>>| -> Vec<f64> {
-        let losses = judges.iter().zip(holdouts).map(|(judges, holdout)| judges.losses(holdout));
+        let losses = scorers.iter().zip(holdouts).map(|(scorer, holdout)| scorer.losses(holdout));
         losses.map(|losses| summed(&losses, rows)).collect()
     };
     let reach = Reach::between(0.0, rows as f64, all.len());
@@ -87,10 +88,10 @@ pub(super) fn decide(
     });
     let placed = basis.names().into_iter().zip(placed);
     let placed = placed.map(|(name, error)| Placed { name, error }).collect();
-    let public: Vec<Vec<f64>> = judges
+    let public: Vec<Vec<f64>> = scorers
         .iter()
         .enumerate()
-        .map(|(index, judges)| judges.losses(&kept[place(index)].public_holdout))
+        .map(|(index, scorer)| scorer.losses(&kept[place(index)].public_holdout))
         .collect();
     let of_records: Vec<f64> =
         public.iter().map(|other| differing(&public[0], other, rows)).collect();

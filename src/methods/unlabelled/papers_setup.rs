@@ -16,13 +16,13 @@ use crate::spec::Value;
 const CELLS: [(usize, f64); 6] =
     [(1000, 1.0), (1000, 4.0), (1000, 16.0), (8000, 1.0), (8000, 4.0), (8000, 16.0)];
 const DELTA: f64 = 1.0 / 8000.0;
-const JUDGES: usize = 8000;
+const HELD_OUT: usize = 8000;
 
 struct Setup {
     shape: ProblemShape,
     public: Dataset,
     private: Dataset,
-    judges: Dataset,
+    held_out: Dataset,
     moment: Matrix,
 }
 
@@ -30,8 +30,8 @@ impl Setup {
     fn new(n: usize, dimension: usize, seed: u64) -> Self {
         let part = |part, rows| dataset(part, rows, dimension, DEFAULT_MIXTURE, seed).unwrap();
         let (public, target) =
-            (part(SyntheticPart::Source, 1000), part(SyntheticPart::Target, JUDGES + n));
-        let (judges, private) = (target.records(0, JUDGES), target.records(JUDGES, n));
+            (part(SyntheticPart::Source, 1000), part(SyntheticPart::Target, HELD_OUT + n));
+        let (held_out, private) = (target.records(0, HELD_OUT), target.records(HELD_OUT, n));
         let shape = ProblemShape {
             private_records: n,
             most_records: 1,
@@ -43,7 +43,7 @@ impl Setup {
             start: None,
         };
         let moment = bounded_moment(&private.features, 1.0);
-        Self { shape, public, private, judges, moment }
+        Self { shape, public, private, held_out, moment }
     }
 
     fn norm(&self, q: &[f64]) -> f64 {
@@ -52,10 +52,10 @@ impl Setup {
     }
 
     fn error(&self, model: &Model) -> f64 {
-        let predicted = model.numbers(&self.judges.features).unwrap();
-        let labels = self.judges.target.as_ref().unwrap();
+        let predicted = model.numbers(&self.held_out.features).unwrap();
+        let labels = self.held_out.target.as_ref().unwrap();
         let errors = predicted.iter().zip(labels).map(|(p, y)| (p - y).powi(2));
-        errors.sum::<f64>() / JUDGES as f64
+        errors.sum::<f64>() / HELD_OUT as f64
     }
 
     /// ‖M(q)‖₂ and target error of a run.

@@ -122,7 +122,7 @@ impl ChainReading {
             self.length += end as u64 + 1;
             rest = &rest[end + 1..];
         }
-        self.tail = self.judge(rest, &flaw, confirmed);
+        self.tail = self.tail_after(rest, &flaw, confirmed);
     }
 
     /// The next line, checked by reading it back: unreadable values (such as NaN) must not get into
@@ -248,7 +248,7 @@ impl ChainReading {
     }
 
     /// Judges the end of the file from its unread rest and the head.
-    fn judge(&self, rest: &[u8], flaw: &str, confirmed: &Confirmed) -> ChainTail {
+    fn tail_after(&self, rest: &[u8], flaw: &str, confirmed: &Confirmed) -> ChainTail {
         let good = self.head().seq;
         let until = match confirmed {
             Confirmed::Until(head) if head.seq > good => Some(head.seq),

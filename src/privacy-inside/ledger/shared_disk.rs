@@ -50,7 +50,7 @@ fn mounts(folder: &Path) -> (String, PathBuf) {
 /// remark where this is unknown.
 pub(super) fn check(folder: &Path) -> Result<Option<String>> {
     let (table, folder) = mounts(folder);
-    judge(locks(&table, &folder), &folder, IS_ALONE.load(Ordering::Relaxed))
+    check_locks(locks(&table, &folder), &folder, IS_ALONE.load(Ordering::Relaxed))
 }
 
 /// Whether every machine that sees this folder certainly also sees the locks on it.
@@ -69,7 +69,7 @@ pub fn about(folder: &Path) -> (Option<String>, &'static str) {
     (mount_of(&table, &folder).map(|mount| mount.kind), reach)
 }
 
-fn judge(locks: Locks, folder: &Path, is_alone: bool) -> Result<Option<String>> {
+fn check_locks(locks: Locks, folder: &Path, is_alone: bool) -> Result<Option<String>> {
     match locks {
         Locks::Everywhere => Ok(None),
         _ if is_alone => Ok(None),
@@ -184,17 +184,17 @@ mod tests {
         ] {
             let folder = Path::new("/scratch/me/work");
             let locks = found(mount, "/scratch/me/work");
-            let error = judge(locks.clone(), folder, false).unwrap_err().to_string();
+            let error = check_locks(locks.clone(), folder, false).unwrap_err().to_string();
             assert!(error.contains(&format!("mounted with '{option}'")), "{error}");
             assert!(error.contains("/scratch/me/work") && error.contains("no other"), "{error}");
-            assert_eq!(judge(locks, folder, true).unwrap(), None);
+            assert_eq!(check_locks(locks, folder, true).unwrap(), None);
         }
     }
 
     #[test]
     fn a_disk_that_does_not_show_it_gets_a_remark_and_the_deepest_mount_counts() {
         let gpfs = "40 22 0:40 / /gpfs rw - gpfs fs1 rw";
-        let remark = judge(found(gpfs, "/gpfs/me"), Path::new("/gpfs/me"), false).unwrap();
+        let remark = check_locks(found(gpfs, "/gpfs/me"), Path::new("/gpfs/me"), false).unwrap();
         assert!(remark.unwrap().contains("(gpfs)"));
         let local = format!("{gpfs}\n41 40 8:2 / /gpfs/my\\040disk rw - xfs /dev/sdb rw");
         assert_eq!(found(&local, "/gpfs/my disk/work"), Locks::Everywhere);

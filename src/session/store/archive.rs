@@ -281,15 +281,15 @@ const HELD: Duration = Duration::from_secs(5);
 
 impl RunFates {
     pub fn of(workspace: &Workspace) -> Self {
-        let mut judge = Self {
+        let mut fates = Self {
             workspace: workspace.clone(),
             ledger: None,
             locks_reach: locks_reach(workspace.folder()),
             book: Book::default(),
             held: None,
         };
-        judge.read();
-        judge
+        fates.read();
+        fates
     }
 
     pub fn workspace(&self) -> &Workspace {
@@ -403,17 +403,17 @@ pub(super) fn read_head(directory: &Path) -> ArchivedRun {
 /// Reads the certificate of the run, if there is one.
 pub(super) fn read_end(run: &mut ArchivedRun) -> bool {
     let text = fs::read(run.directory.join(CERTIFICATE)).ok();
-    let gist = text.and_then(|text| serde_json::from_slice::<CertificateGist>(&text).ok());
-    let Some(gist) = gist else { return false };
-    if let Some(outcome) = gist.outcome.as_str() {
+    let excerpt = text.and_then(|text| serde_json::from_slice::<CertificateExcerpt>(&text).ok());
+    let Some(excerpt) = excerpt else { return false };
+    if let Some(outcome) = excerpt.outcome.as_str() {
         run.outcome = harmless(outcome, 20);
     }
-    run.peeked = gist.peeked.as_bool().unwrap_or(true);
-    run.score = serde_json::from_value(gist.score).ok();
-    run.source_weights = serde_json::from_value(gist.source_weights).unwrap_or_default();
-    let numbers = gist.guarantee["epsilon"].as_f64().zip(gist.guarantee["delta"].as_f64());
+    run.peeked = excerpt.peeked.as_bool().unwrap_or(true);
+    run.score = serde_json::from_value(excerpt.score).ok();
+    run.source_weights = serde_json::from_value(excerpt.source_weights).unwrap_or_default();
+    let numbers = excerpt.guarantee["epsilon"].as_f64().zip(excerpt.guarantee["delta"].as_f64());
     run.guarantee = numbers.map(|(epsilon, delta)| Target { epsilon, delta });
-    if let Ok(chosen) = serde_json::from_value::<ChosenPlan>(gist.chosen)
+    if let Ok(chosen) = serde_json::from_value::<ChosenPlan>(excerpt.chosen)
         && let Ok(session) = Session::open(&run.directory.join(SESSION))
     {
         // For public data alone, the common part of all plans.
@@ -430,7 +430,7 @@ pub(super) fn read_end(run: &mut ArchivedRun) -> bool {
 /// rest is skipped unread.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct CertificateGist {
+struct CertificateExcerpt {
     outcome: Value,
     peeked: Value,
     score: Value,
@@ -555,30 +555,30 @@ mod tests {
             workspace_with(&[(&format!("{name}/process"), "process 4711 on node3\n")]);
         let (run, directory) =
             (RunId(name.to_owned()), workspace.run_directory(&RunId(name.into())));
-        let mut judge = RunFates::of(&workspace);
-        judge.locks_reach = true;
-        assert_eq!(judge.outcome(&run, &directory), DIED);
+        let mut fates = RunFates::of(&workspace);
+        fates.locks_reach = true;
+        assert_eq!(fates.outcome(&run, &directory), DIED);
         // Its lock may be held where this machine cannot see it.
-        judge.locks_reach = false;
-        assert_eq!(judge.outcome(&run, &directory), UNSEEN);
+        fates.locks_reach = false;
+        assert_eq!(fates.outcome(&run, &directory), UNSEEN);
         let process = RunDirectory::process(&directory);
-        let words = judge.why_unseen(process.as_ref());
+        let words = fates.why_unseen(process.as_ref());
         assert!(words.contains("process 4711 on node3 carried it out"), "{words}");
         // The lock of the ledger is left over from a machine that was switched off.
-        judge.locks_reach = true;
+        fates.locks_reach = true;
         let stale = fs::File::create(workspace.folder().join("ledger.lock")).unwrap();
         stale.lock().unwrap();
         let holder = "process 7 on node\u{1b}[2J9, since 2026-01-31 23:59:58 UTC\n";
         fs::write(workspace.folder().join("ledger.lock"), holder).unwrap();
-        judge.read();
-        assert_eq!(judge.outcome(&run, &directory), UNSEEN);
-        let words = judge.why_unseen(process.as_ref());
+        fates.read();
+        assert_eq!(fates.outcome(&run, &directory), UNSEEN);
+        let words = fates.why_unseen(process.as_ref());
         assert!(words.contains("held by process 7 on node"), "{words}");
         assert!(words.contains("since 2026-01-31") && !words.contains('\x1b'), "{words}");
         drop(stale);
-        judge.held = None;
-        judge.read();
-        assert_eq!(judge.outcome(&run, &directory), DIED);
+        fates.held = None;
+        fates.read();
+        assert_eq!(fates.outcome(&run, &directory), DIED);
     }
 
     #[test]

@@ -75,7 +75,7 @@ struct FoundRun {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Home {
-    /// The judge of this number.
+    /// The fates of this number.
     Workspace(usize),
     /// A task of the sweep of this number.
     Sweep(usize, usize),
@@ -104,7 +104,7 @@ pub struct Follower {
     places: Vec<Place>,
     /// Whether exact numbers are also read.
     exact: bool,
-    judges: Vec<RunFates>,
+    fates: Vec<RunFates>,
     sweeps: Vec<SweepDirectory>,
     /// The queues of sweeps that were submitted to Slurm.
     queues: Vec<Option<SlurmQueue>>,
@@ -129,7 +129,7 @@ impl Follower {
 
     /// Reads every run, the newest first; [`Self::look`] reports later changes.
     pub fn read(&mut self) -> Result<Vec<ArchivedRun>> {
-        (self.judges, self.sweeps, self.queues) = (Vec::new(), Vec::new(), Vec::new());
+        (self.fates, self.sweeps, self.queues) = (Vec::new(), Vec::new(), Vec::new());
         self.known = self.list()?;
         self.open.clear();
         let found = self.known.clone().into_iter().collect();
@@ -213,7 +213,7 @@ impl Follower {
         let mut runs = Vec::with_capacity(found.len());
         for ((mut run, steps, is_begun, has_ended), (_, found)) in all.into_iter().zip(found) {
             if !has_ended {
-                let (outcome, trouble) = self.judge(&run.id, &found, false);
+                let (outcome, trouble) = self.outcome_of(&run.id, &found, false);
                 outcome.clone_into(&mut run.outcome);
                 run.trouble = trouble.clone().or(run.trouble);
                 if !is_end(outcome) {
@@ -239,7 +239,7 @@ impl Follower {
     }
 
     /// The state of a run without a certificate, and what more there is to say about it.
-    fn judge(
+    fn outcome_of(
         &mut self,
         run: &RunId,
         found: &FoundRun,
@@ -247,24 +247,24 @@ impl Follower {
     ) -> (&'static str, Option<String>) {
         let directory = &found.directory;
         match found.of {
-            Home::Workspace(judge) => {
-                let judge = &mut self.judges[judge];
-                let mut word = judge.outcome(run, directory);
+            Home::Workspace(number) => {
+                let fates = &mut self.fates[number];
+                let mut word = fates.outcome(run, directory);
                 if again && !matches!(word, RUNNING | PAUSED) {
                     // Its program is gone, so the ledger is asked.
-                    judge.read();
-                    word = judge.outcome(run, directory);
+                    fates.read();
+                    word = fates.outcome(run, directory);
                 }
-                let why = || judge.why_unseen(RunDirectory::process(directory).as_ref());
+                let why = || fates.why_unseen(RunDirectory::process(directory).as_ref());
                 (word, (word == UNSEEN).then(why))
             }
             Home::Sweep(sweep, task) => self
-                .judge_task(sweep, task, directory, again)
+                .outcome_of_task(sweep, task, directory, again)
                 .unwrap_or_else(|error| (UNSEEN, Some(error.to_string()))),
         }
     }
 
-    fn judge_task(
+    fn outcome_of_task(
         &mut self,
         sweep: usize,
         task: usize,
@@ -307,11 +307,11 @@ impl Follower {
             return Ok(state);
         }
         let folder = self.sweeps[sweep].manifest.workspace.clone();
-        let judge = self.judge_of(&Workspace::with_folder(&folder, &folder));
+        let number = self.fates_of(&Workspace::with_folder(&folder, &folder));
         if again {
-            self.judges[judge].read();
+            self.fates[number].read();
         }
-        self.sweeps[sweep].state_by(task, self.judges[judge].book())
+        self.sweeps[sweep].state_by(task, self.fates[number].book())
     }
 
     fn look_at(&mut self, run: RunId, news: &mut RunNews) {
@@ -333,7 +333,7 @@ impl Follower {
         if is_due || growth.anew || is_whole {
             open.asked = Instant::now();
             let told;
-            (outcome, told) = self.judge(&run, &open.found, true);
+            (outcome, told) = self.outcome_of(&run, &open.found, true);
             let lately = open.grew.is_some_and(|at| at.elapsed() < LATELY);
             if lately && matches!(outcome, MISSING | UNSEEN) {
                 outcome = RUNNING;
@@ -378,10 +378,10 @@ impl Follower {
             match place {
                 Place::Workspace(workspace) => {
                     let folder = workspace.folder().to_path_buf();
-                    let judge = self.judge_of(&workspace);
+                    let number = self.fates_of(&workspace);
                     listed.push(folder.join("runs"));
                     for directory in directories(&folder.join("runs"))? {
-                        let found = FoundRun { directory, of: Home::Workspace(judge) };
+                        let found = FoundRun { directory, of: Home::Workspace(number) };
                         runs.entry(name_of(&found.directory)).or_insert(found);
                     }
                     listed.push(folder.join("sweeps"));
@@ -411,8 +411,8 @@ impl Follower {
                         runs.extend(tasks.remove(&name).map(|found| (name, found)));
                         continue;
                     }
-                    let judge = self.judge_of(&Workspace::of(&directory)?);
-                    let found = FoundRun { directory, of: Home::Workspace(judge) };
+                    let number = self.fates_of(&Workspace::of(&directory)?);
+                    let found = FoundRun { directory, of: Home::Workspace(number) };
                     runs.insert(name_of(&found.directory), found);
                 }
             }
@@ -425,11 +425,11 @@ impl Follower {
         Ok(runs)
     }
 
-    fn judge_of(&mut self, workspace: &Workspace) -> usize {
-        let same = |judge: &RunFates| judge.workspace().folder() == workspace.folder();
-        self.judges.iter().position(same).unwrap_or_else(|| {
-            self.judges.push(RunFates::of(workspace));
-            self.judges.len() - 1
+    fn fates_of(&mut self, workspace: &Workspace) -> usize {
+        let same = |fates: &RunFates| fates.workspace().folder() == workspace.folder();
+        self.fates.iter().position(same).unwrap_or_else(|| {
+            self.fates.push(RunFates::of(workspace));
+            self.fates.len() - 1
         })
     }
 

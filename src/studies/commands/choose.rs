@@ -2,12 +2,12 @@
 //!
 //! It does what a user does: `rehearse --best` on the public records, then `choose`, and beside it
 //! `run` of the default plan with the same ε. Part of the target plays the private records; the
-//! rest judges the models. All of this is the engine's own code, including ledger and files; only
+//! rest evaluates the models. All of this is the engine's own code, including ledger and files; only
 //! the noise comes from seeds.
 //!
 //! For comparison it shows the most that a choice with one shared training could gain: the default
 //! plan's correction of the public model, made weaker or stronger by the strength that is best on
-//! the judging records. No private choice can know this strength.
+//! the held-out records. No private choice can know this strength.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -418,13 +418,13 @@ struct ChoiceScene {
     definitions: Vec<DatasetDefinition>,
     datasets: Vec<Arc<Loaded>>,
     prepared: PreparedStore,
-    judges: Rows,
+    held_out: Rows,
 }
 
 impl ChoiceScene {
     fn set(problem: &LabelledProblem, split: u64) -> Result<Self> {
         let folder = TemporaryFolder::new()?;
-        let (private, judges) = problem.parts(split)?;
+        let (private, held_out) = problem.parts(split)?;
         let workspace = Workspace::fresh(&folder.0);
         let definition = |name: &str, role: Role, rows: &Rows| -> Result<DatasetDefinition> {
             let path = folder.0.join(format!("{name}.csv"));
@@ -441,7 +441,7 @@ impl ChoiceScene {
         let load = |it| Ok(Arc::new(dataset::load(it, &workspace)?));
         let datasets = definitions.iter().map(load).collect::<Result<_>>()?;
         let prepared = PreparedStore::default();
-        Ok(Self { _folder: folder, workspace, definitions, datasets, prepared, judges })
+        Ok(Self { _folder: folder, workspace, definitions, datasets, prepared, held_out })
     }
 
     fn session(&self, plans: Vec<PlanDefinition>) -> Session {
@@ -470,18 +470,18 @@ impl ChoiceScene {
     /// Shares of wrong answers, or mean absolute errors.
     fn errors(&self, directory: &Path, strengths: &[f64]) -> Result<Vec<f64>> {
         let SavedModel { model, preparation, .. } = SavedModel::open(directory)?;
-        let judges = preparation.apply_for_evaluation(&self.judges, "judges")?;
+        let held_out = preparation.apply_for_evaluation(&self.held_out, "judges")?;
         let error = |strength: &f64| -> Result<f64> {
             let model = with_strength(&model, *strength);
             let mismatch = || Error::failed("the model and the labels do not match");
-            let count = judges.len() as f64;
-            if let Some(classes) = &judges.classes {
-                let told = model.classes(&judges.features).ok_or_else(mismatch)?;
+            let count = held_out.len() as f64;
+            if let Some(classes) = &held_out.classes {
+                let told = model.classes(&held_out.features).ok_or_else(mismatch)?;
                 let wrong = told.iter().zip(&classes.of).filter(|(one, other)| one != other);
                 return Ok(wrong.count() as f64 / count);
             }
-            let told = model.numbers(&judges.features).ok_or_else(mismatch)?;
-            let truth = judges.target.as_ref().ok_or_else(mismatch)?;
+            let told = model.numbers(&held_out.features).ok_or_else(mismatch)?;
+            let truth = held_out.target.as_ref().ok_or_else(mismatch)?;
             let error = |(raw, truth): (&f64, &f64)| {
                 (preparation.label_from_prediction(*raw) - truth).abs()
             };

@@ -201,7 +201,7 @@ impl DiscrepancyRow {
             Arm::Method(method) => {
                 let rehearsed = self.rehearsal(method, data, noise, seed).run_sealed()?;
                 let moment = second_moment(&data.private);
-                let predictions = rehearsed.model.numbers(&data.judges.features);
+                let predictions = rehearsed.model.numbers(&data.held_out.features);
                 Ok(DiscrepancyResult {
                     discrepancy: Some(moment_discrepancy(
                         &moment,

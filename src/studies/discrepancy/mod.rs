@@ -37,8 +37,8 @@ pub const PUBLIC_RECORDS: usize = 1000;
 pub const DELTA: f64 = 1.0 / 8000.0;
 /// The dimension of the papers' setup.
 pub const DIMENSION: usize = 10;
-/// Target records that judge models and are not given to any method.
-const JUDGES: usize = 8000;
+/// Target records that evaluate models and are not given to any method.
+const HELD_OUT: usize = 8000;
 
 /// The trials and their problems.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,29 +67,29 @@ struct RepetitionData {
     public: Dataset,
     /// The target in the private role.
     private: Dataset,
-    judges: Dataset,
+    held_out: Dataset,
 }
 
 impl RepetitionData {
     fn generate(dimension: usize, size: usize, seed: u64) -> Result<Self> {
         let part = |part, rows| synthetic::dataset(part, rows, dimension, DEFAULT_MIXTURE, seed);
         let public = part(SyntheticPart::Source, PUBLIC_RECORDS)?;
-        // More private records continue the same stream, so the judges come first.
-        let target = part(SyntheticPart::Target, JUDGES + size)?;
+        // More private records continue the same stream, so the held-out ones come first.
+        let target = part(SyntheticPart::Target, HELD_OUT + size)?;
         Ok(Self {
             public,
-            private: target.records(JUDGES, size),
-            judges: target.records(0, JUDGES),
+            private: target.records(HELD_OUT, size),
+            held_out: target.records(0, HELD_OUT),
         })
     }
 
     fn scores(&self, predictions: &[f64]) -> Option<Measured> {
-        let target = self.judges.target.as_ref()?;
+        let target = self.held_out.target.as_ref()?;
         Measured::of_numbers(predictions.iter().copied().zip(target.iter().copied()))
     }
 
     fn scores_of(&self, model: &LinearModel) -> Option<Measured> {
-        self.scores(&model.predict(&self.judges.features))
+        self.scores(&model.predict(&self.held_out.features))
     }
 }
 
@@ -227,13 +227,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn judges_are_no_private_records_and_more_records_keep_the_first() {
+    fn held_out_records_are_no_private_records_and_more_records_keep_the_first() {
         let few = RepetitionData::generate(3, 20, 5).unwrap();
         let many = RepetitionData::generate(3, 40, 5).unwrap();
-        assert_eq!(few.judges.features, many.judges.features);
+        assert_eq!(few.held_out.features, many.held_out.features);
         assert_eq!(few.private.features, many.private.records(0, 20).features);
-        assert_eq!((few.judges.len(), few.private.len()), (JUDGES, 20));
-        let judged = few.judges.features.column_iter().any(|x| x == few.private.features.column(0));
+        assert_eq!((few.held_out.len(), few.private.len()), (HELD_OUT, 20));
+        let judged =
+            few.held_out.features.column_iter().any(|x| x == few.private.features.column(0));
         assert!(!judged);
     }
 

@@ -28,20 +28,20 @@ pub fn in_turn<T: Default>(
     work: impl Fn(&mut T) -> Result<()> + Sync,
     add: impl FnMut(&mut T) -> Result<()> + Send,
 ) -> Result<()> {
-    let source = Mutex::new(TurnSource { take, taken: 0, dry: false });
-    let goal = Mutex::new(ReadingGoal { add, added: 0, error: None, abandoned: false });
+    let source = Mutex::new(PieceSource { take, taken: 0, is_exhausted: false });
+    let results = Mutex::new(PieceResults { add, added: 0, error: None, abandoned: false });
     let progress = Condvar::new();
-    let labour = || {
-        let _leaving = Leaving { goal: &goal, progress: &progress };
+    let work_on_pieces = || {
+        let _abandon = AbandonOnPanic { results: &results, progress: &progress };
         let mut piece = T::default();
         loop {
             let (number, taken) = {
                 let mut source = locked(&source);
-                if source.dry {
+                if source.is_exhausted {
                     return;
                 }
                 let taken = (source.take)(&mut piece);
-                source.dry = !matches!(taken, Ok(true));
+                source.is_exhausted = !matches!(taken, Ok(true));
                 let number = source.taken;
                 source.taken += 1;
                 (number, taken)
@@ -51,38 +51,38 @@ pub fn in_turn<T: Default>(
                 Ok(false) => return,
                 Err(error) => Err(error),
             };
-            let mut goal = locked(&goal);
-            while goal.added != number && !goal.is_over() {
-                goal = progress.wait(goal).unwrap_or_else(PoisonError::into_inner);
+            let mut results = locked(&results);
+            while results.added != number && !results.is_over() {
+                results = progress.wait(results).unwrap_or_else(PoisonError::into_inner);
             }
-            if goal.is_over() {
+            if results.is_over() {
                 return;
             }
-            match worked.and_then(|()| (goal.add)(&mut piece)) {
-                Ok(()) => goal.added += 1,
-                Err(error) => goal.error = Some(error),
+            match worked.and_then(|()| (results.add)(&mut piece)) {
+                Ok(()) => results.added += 1,
+                Err(error) => results.error = Some(error),
             }
             progress.notify_all();
         }
     };
     std::thread::scope(|scope| {
         for _ in 1..threads {
-            scope.spawn(labour);
+            scope.spawn(work_on_pieces);
         }
-        labour();
+        work_on_pieces();
     });
-    let goal = goal.into_inner().unwrap_or_else(PoisonError::into_inner);
-    goal.error.map_or(Ok(()), Err)
+    let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    results.error.map_or(Ok(()), Err)
 }
 
-struct TurnSource<F> {
+struct PieceSource<F> {
     take: F,
     taken: u64,
     /// There is no piece left, or the next could not be taken.
-    dry: bool,
+    is_exhausted: bool,
 }
 
-struct ReadingGoal<F> {
+struct PieceResults<F> {
     add: F,
     added: u64,
     error: Option<crate::Error>,
@@ -90,22 +90,22 @@ struct ReadingGoal<F> {
     abandoned: bool,
 }
 
-impl<F> ReadingGoal<F> {
+impl<F> PieceResults<F> {
     fn is_over(&self) -> bool {
         self.abandoned || self.error.is_some()
     }
 }
 
 /// Makes sure that nobody waits for a thread that crashes.
-struct Leaving<'a, F> {
-    goal: &'a Mutex<ReadingGoal<F>>,
+struct AbandonOnPanic<'a, F> {
+    results: &'a Mutex<PieceResults<F>>,
     progress: &'a Condvar,
 }
 
-impl<F> Drop for Leaving<'_, F> {
+impl<F> Drop for AbandonOnPanic<'_, F> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            locked(self.goal).abandoned = true;
+            locked(self.results).abandoned = true;
             self.progress.notify_all();
         }
     }

@@ -263,11 +263,11 @@ fn encoding(code: i64) -> Option<Encoding> {
 /// Gives the decoder one page after another: it needs to own its source, but the file must stay
 /// here.
 #[derive(Clone, Default)]
-pub struct PageTray {
+pub struct PageQueue {
     pages: Arc<Mutex<VecDeque<Page>>>,
 }
 
-impl PageTray {
+impl PageQueue {
     pub fn put(&self, page: Page) {
         self.pages.lock().unwrap_or_else(PoisonError::into_inner).push_back(page);
     }
@@ -277,7 +277,7 @@ impl PageTray {
     }
 }
 
-impl Iterator for PageTray {
+impl Iterator for PageQueue {
     type Item = parquet::errors::Result<Page>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -285,7 +285,7 @@ impl Iterator for PageTray {
     }
 }
 
-impl PageReader for PageTray {
+impl PageReader for PageQueue {
     fn get_next_page(&mut self) -> parquet::errors::Result<Option<Page>> {
         Ok(self.pop())
     }

@@ -24,7 +24,7 @@ use super::decoder_crash;
 use super::in_turn;
 use super::input::{Input, ROW};
 use super::lists::Lists;
-use super::pages::{PageTray, Pages};
+use super::pages::{PageQueue, Pages};
 use crate::column::Column;
 use crate::error::{Error, Result};
 use crate::files::scratch::Scratch;
@@ -321,11 +321,11 @@ impl Builder {
         let group = metadata.row_group(group);
         let column = metadata.file_metadata().schema_descr().column(leaf);
         let pages = Pages::new(input, group.column(leaf))?;
-        let tray = PageTray::default();
-        let reader = get_column_reader(column.clone(), Box::new(tray.clone()));
+        let queue = PageQueue::default();
+        let reader = get_column_reader(column.clone(), Box::new(queue.clone()));
         let (definition, repeated) = (column.max_def_level(), column.max_rep_level() > 0);
         let name = self.name.clone();
-        let mut chunk = Chunk { pages, tray, definition, repeated, input, name };
+        let mut chunk = Chunk { pages, queue, definition, repeated, input, name };
         match reader {
             ColumnReader::BoolColumnReader(mut reader) => {
                 chunk.each(&mut reader, self, |it, batch| {
@@ -494,7 +494,7 @@ fn finite(number: f64, forgiving: bool) -> f64 {
 /// One column's cells in one group of rows.
 struct Chunk<'i, 'a> {
     pages: Pages<'i, 'a>,
-    tray: PageTray,
+    queue: PageQueue,
     /// The definition level of a cell that is not missing.
     definition: i16,
     repeated: bool,
@@ -540,7 +540,7 @@ impl Chunk<'_, '_> {
     ) -> Result<()> {
         let (mut values, mut definitions, mut repetitions) = (Vec::new(), Vec::new(), Vec::new());
         while !self.pages.finished() {
-            self.tray.put(self.pages.next()?);
+            self.queue.put(self.pages.next()?);
             loop {
                 values.clear();
                 definitions.clear();
