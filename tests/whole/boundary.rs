@@ -637,3 +637,25 @@ fn the_guide_has_the_picture_of_the_floors() {
     let floors = floors();
     assert!(page.contains(&format!("```text\n{floors}```")), "the picture is now:\n{floors}");
 }
+
+/// A doc comment that begins so needs the item above, which an editor's hover does not show.
+const OF_ANOTHER: [&str; 7] = ["The same", "Its", "Those", "Whether it", "Their", "It", "They"];
+
+#[test]
+fn every_doc_comment_names_its_subject() {
+    let mut found = Vec::new();
+    for file in files(Path::new("src")).iter().filter(|file| is_rust(file)) {
+        let (text, mut before) = (std::fs::read_to_string(file).unwrap(), "");
+        for line in text.lines().map(str::trim) {
+            let begins = |words: &&str| {
+                let rest = line.strip_prefix("/// ").and_then(|line| line.strip_prefix(*words));
+                rest.is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
+            };
+            if !before.starts_with("///") && OF_ANOTHER.iter().any(begins) {
+                found.push(format!("{}: {line}", file.display()));
+            }
+            before = line;
+        }
+    }
+    assert!(found.is_empty(), "{found:#?}");
+}
