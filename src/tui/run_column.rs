@@ -6,6 +6,7 @@ use super::widgets::number::compact_up;
 use crate::evaluation::Scored;
 use crate::methods::{self, Series};
 use crate::privacy::Watch;
+use crate::privacy::accountant::delta_words;
 use crate::session::ArchivedRun;
 use crate::session::archive::{best, cell, epsilon, last, state_words};
 use crate::session::slurm::QUEUE;
@@ -201,7 +202,7 @@ impl RunColumn {
             (_, SortValue::Missing) => "–".to_owned(),
             (Self::Score, _) => run.score.as_ref().map_or_else(String::new, Scored::brief),
             (Self::Epsilon, SortValue::Number(x)) => compact_up(x),
-            (Self::Delta, SortValue::Number(x)) => format!("{x:e}"),
+            (Self::Delta, SortValue::Number(x)) => delta_words(x),
             (Self::Steps, SortValue::Number(x)) => match run.of {
                 of if of > run.steps => format!("{x} of {of}"),
                 _ => x.to_string(),

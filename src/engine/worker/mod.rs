@@ -41,6 +41,7 @@ use crate::privacy::Watch;
 use crate::privacy::ledger::{Book, RunId, RunRecord};
 use crate::privacy::openings::OpenPrivate;
 use crate::session::dataset::{self, Loaded, LoadedRecords};
+use crate::session::named::{self, OwnKind, Replace};
 use crate::session::preferences::UserDirectories;
 use crate::session::steering::{self, SteeringRequest};
 use crate::session::sweep::SweepDirectory;
@@ -290,12 +291,13 @@ impl WorkerThread {
                 self.remark(format!("removed {}; its ledger entries stay", run.0));
                 self.send_archive();
             }
-            Request::Export { path, text } => self.export(&path, &text)?,
+            Request::Export { path, text, replace } => self.export(&path, &text, replace)?,
             Request::Certify { account, path } => {
                 let book = self.workspace.book()?;
                 let gone = || Error::failed(format!("there is no account {}", account.0));
                 let account = book.account(&account).ok_or_else(gone)?;
-                self.export(&path, &lookup::certificate(account)?)?;
+                let text = lookup::certificate(account)?;
+                self.export(&path, &text, Replace::Own(OwnKind::AccountCertificate))?;
             }
             Request::Remember(state) => {
                 if let Some(places) = UserDirectories::of_environment() {
@@ -359,7 +361,7 @@ impl WorkerThread {
             Request::Report { runs, path } => {
                 let runs = runs.iter().map(|run| self.workspace.run_directory(run));
                 let report = session::Report::read(&runs.collect::<Vec<_>>(), Watch::sealed())?;
-                self.export(&path, &report.html()?)?;
+                self.export(&path, &report.html()?, Replace::Own(OwnKind::Report))?;
             }
         }
         Ok(())
@@ -506,8 +508,11 @@ impl WorkerThread {
         names.any(|name| self.reading.contains_key(name))
     }
 
-    fn export(&self, path: &Path, text: &str) -> Result<()> {
+    /// Writes a file that the user named, relative to the session.
+    fn export(&self, path: &Path, text: &str, replace: Replace) -> Result<()> {
         let path = self.workspace.base().join(path);
+        let data = self.definitions.values().flat_map(|definition| self.files_of(definition));
+        named::check(&path, replace, &data.collect::<Vec<_>>())?;
         if let Some(parent) = path.parent() {
             files::create_folder(parent).doing("create the directory", parent)?;
         }

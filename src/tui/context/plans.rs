@@ -217,7 +217,7 @@ impl Context {
         }
         let player = plan.player();
         let lost = self.advice(plan).and_then(|it| it.warning(&player, plan.target.epsilon));
-        let cost = if player.spends() || plan.evaluation.is_some() {
+        let cost = if plan.spends() {
             let Target { epsilon, delta } = plan.target;
             format!("It reserves ε {epsilon} at δ {delta:e} of '{}' before it starts", plan.private)
         } else {

@@ -121,6 +121,9 @@ pub trait Screen {
     }
 }
 
+/// The cost of a plan that draws nothing from private records.
+const SPENDS_NOTHING: &str = "spends nothing: it is made from public data alone";
+
 /// A scrolling text hardly has more lines than this; the view knows its real end.
 const LONGEST_TEXT: usize = 40;
 

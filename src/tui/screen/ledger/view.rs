@@ -208,14 +208,15 @@ fn totals<'a>(Shown { context, account, digest, .. }: Shown, canvas: &Canvas) ->
     };
     let what_if = match &context.plan.preview {
         Some(Ok(preview)) if preview.account == account.id => {
-            let times = match preview.fits {
+            let what = match preview.fits {
+                _ if !preview.plan.spends() => Some("spends nothing".to_owned()),
                 None | Some(0) => None,
-                Some(1) => Some("once".to_owned()),
-                Some(MOST_RUNS..) => Some(format!("{MOST_RUNS} times and more")),
-                Some(runs) => Some(format!("{runs} times")),
+                Some(1) => Some("can be run once".to_owned()),
+                Some(MOST_RUNS..) => Some(format!("can be run {MOST_RUNS} times and more")),
+                Some(runs) => Some(format!("can be run {runs} times")),
             };
             let name = &preview.plan.name;
-            times.map(|times| format!(" The plan '{name}' can be run {times}.")).unwrap_or_default()
+            what.map(|what| format!(" The plan '{name}' {what}.")).unwrap_or_default()
         }
         _ => String::new(),
     };

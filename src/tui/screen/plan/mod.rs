@@ -129,6 +129,9 @@ impl Screen for PlanScreen {
             return Some(words.to_owned());
         }
         match context.plan.preview.as_ref()?.as_ref().ok()? {
+            preview if !preview.plan.spends() => {
+                Some("l launches this plan, which spends nothing".to_owned())
+            }
             preview if preview.budget.is_none() => Some(
                 "l asks for a budget and launches; r rehearses on public data, free".to_owned(),
             ),

@@ -19,9 +19,9 @@ use crate::glossary;
 use crate::live_run::{Ended, LiveRun, Logged, always_log};
 use crate::methods::{self, Series, source_words};
 use crate::notice::one_line;
-use crate::privacy::accountant::round_up;
+use crate::privacy::accountant::{delta_words, round_up};
 use crate::privacy::{Target, Watch};
-use crate::screen::toned;
+use crate::screen::{SPENDS_NOTHING, toned};
 use crate::tab::CHARTS;
 use crate::verdict::{Standing, Tone};
 use crate::widgets::chart::Chart;
@@ -190,6 +190,7 @@ fn run_list(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Re
             Line::raw(format!("step {} of {}", run.step, run.total)),
             Line::raw(match &run.trained {
                 Some(trained) if trained.ours.is_none() => "ε not known".to_owned(),
+                None if !run.spends => "nothing".to_owned(),
                 _ => format!("ε {}", round_up(run.spent(), 3)),
             }),
         ]
@@ -252,6 +253,9 @@ fn status_lines(Shown { screen, context, run }: Shown, canvas: &mut Canvas, area
     }
     if let Some(trained) = &run.trained {
         return canvas.render(Line::styled(trainer::spent(trained), theme.text), inset);
+    }
+    if !run.spends {
+        return canvas.render(Line::styled(SPENDS_NOTHING, theme.good), inset);
     }
     let spent = (run.spent(), run.target.epsilon);
     canvas.render(BudgetGauge::new(GaugeOf::Run, spent, theme, glyphs), inset);
@@ -434,6 +438,9 @@ fn spend_chart(Shown { screen, run, .. }: Shown, canvas: &mut Canvas, area: Rect
     if area.is_empty() {
         return;
     }
+    if !run.spends {
+        return canvas.empty_box(area, "ε spent", &[SPENDS_NOTHING]);
+    }
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let points = until(run.epsilon.view(), screen.viewport.frozen);
     let title = format!("ε spent at δ {:e}", run.target.delta);
@@ -589,14 +596,16 @@ fn outcome(context: &Context, canvas: &mut Canvas, area: Rect, summary: &Summary
         (true, ..84) => " · ◆ seen",
         (true, _) => " · exact numbers seen ◆",
     };
-    lines.push(Line::styled(
-        format!(
-            " guarantee: ε {} at δ {:e} if {}{peeked}",
-            round_up(summary.guarantee.epsilon, 4),
-            summary.guarantee.delta,
-            glossary::change(summary.guarantee.adjacency, summary.unit.is_some())
+    let guarantee = &summary.guarantee;
+    let promise = match guarantee.epsilon {
+        0.0 => "nothing was spent".to_owned(),
+        epsilon => format!(
+            "guarantee: ε {} at δ {} if {}",
+            round_up(epsilon, 4),
+            delta_words(guarantee.delta),
+            glossary::change(guarantee.adjacency, summary.unit.is_some())
         ),
-        theme.good,
-    ));
+    };
+    lines.push(Line::styled(format!(" {promise}{peeked}"), theme.good));
     canvas.render(Paragraph::new(lines), area);
 }
