@@ -558,6 +558,7 @@ pub fn archived(number: u32, epsilon: f64, errors: &[f64]) -> ArchivedRun {
         directory: format!("/runs/{number}").into(),
         time: format!("2026-01-01 00:00:0{number}"),
         plan: Some(plan),
+        choice: None,
         data: Vec::new(),
         tag: String::new(),
         outcome: "finished".to_owned(),

@@ -8,7 +8,7 @@ use crate::methods::{self, Series};
 use crate::privacy::Watch;
 use crate::privacy::accountant::delta_words;
 use crate::session::ArchivedRun;
-use crate::session::archive::{best, cell, epsilon, last, state_words};
+use crate::session::archive::{CHOICE, best, cell, epsilon, last, state_words};
 use crate::session::slurm::QUEUE;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -173,6 +173,7 @@ impl RunColumn {
         let plan = run.plan.as_ref();
         match self {
             Self::Plan => text(plan.map_or("", |plan| &plan.name)),
+            Self::Method if run.choice.as_ref().is_some_and(|it| !it.is_of_plan) => text(CHOICE),
             Self::Method => text(plan.map_or("", |plan| methods::name_of(&plan.method))),
             Self::Epsilon => number(epsilon(run)),
             Self::Delta => {

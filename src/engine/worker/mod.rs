@@ -473,7 +473,12 @@ impl WorkerThread {
                 ControlFlow::Continue(())
             };
             let crash = ("reading this dataset crashed", "please report the file");
-            let read = || dataset::load_watched(&definition, &workspace, &mut watch);
+            let read = || {
+                let loaded = dataset::load_watched(&definition, &workspace, &mut watch)?;
+                // The interface asks for it with every frame.
+                loaded.gap();
+                Ok(loaded)
+            };
             let result = Box::new(catch_as(crash, read));
             let _ = messages.send(WorkerMessage::Read { name, reading, result });
         });

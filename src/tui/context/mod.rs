@@ -49,7 +49,7 @@ use crate::privacy::ledger::{AccountId, Book, RunId};
 use crate::privacy::{CuratorOnly, Watch};
 use crate::session::{ArchivedRun, Loaded, PlanDefinition, ProgramState, Session, WhenClosed};
 
-pub use plans::TARGET;
+pub use plans::{TARGET, dropped};
 
 pub type OpenPopup = popup::Popup<Context>;
 
@@ -111,6 +111,8 @@ pub struct Context {
     pub quit: bool,
     /// The requested effects.
     pub effects: Vec<Effect>,
+    /// The heads of the columns that were drawn last.
+    pub(super) heads: Vec<String>,
     /// Changes that the screens have not heard of yet.
     pub(super) changes: VecDeque<Change>,
     pub(super) next_tab: Option<Tab>,
@@ -228,6 +230,7 @@ impl Context {
             when_closed: WhenClosed::default(),
             signals: 0,
             effects: Vec::new(),
+            heads: Vec::new(),
             changes: VecDeque::new(),
             next_tab: None,
         }
@@ -359,6 +362,11 @@ impl Context {
 
     pub fn filter_field_mut(&mut self) -> &mut TextField {
         &mut self.attention[self.tab.index()].filter
+    }
+
+    /// Whether a column with this head is in a table on the screen; true before anything is drawn.
+    pub fn is_drawn(&self, head: &str) -> bool {
+        self.heads.is_empty() || self.heads.iter().any(|drawn| drawn == head)
     }
 
     /// The title of a list that may be filtered.

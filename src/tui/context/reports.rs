@@ -57,6 +57,9 @@ impl Context {
                     self.warn(warning.clone());
                 }
                 self.mended(&ErrorTopic::Dataset(name.clone()));
+                if let Some(gap) = loaded.gap() {
+                    self.complain_of(ErrorTopic::Dataset(name.clone()), gap);
+                }
                 self.peeked.take_if(|(peeked, _)| *peeked == name);
                 self.datasets.insert(name, DatasetStatus::Ready { loaded, account });
                 self.ask_preview();

@@ -8,7 +8,7 @@ use crate::engine::lookup::Wanted;
 use crate::live_run::LiveRun;
 use crate::popup::picker::Item;
 use crate::popup::question::{QuestionPopup, Then};
-use crate::session::{Session, WhenClosed, plan_name};
+use crate::session::{Session, WhenClosed, changes, plan_name};
 
 /// Changes of the session that are in no file.
 const UNSAVED: &str = "changes that are not saved";
@@ -141,11 +141,7 @@ impl Context {
     /// False when there was nothing to undo.
     pub fn undo(&mut self) -> bool {
         let before = self.history.undo().cloned();
-        self.restore(
-            before,
-            "undone; what was spent or budgeted in the ledger stays",
-            "nothing to undo",
-        )
+        self.restore(before, "undone", "nothing to undo")
     }
 
     /// False when there was nothing to redo.
@@ -162,6 +158,10 @@ impl Context {
         };
         let before = std::mem::replace(&mut self.session, session);
         self.unsaved = true;
+        let changed = changes::since(&before, &self.session).join("; ");
+        let budgeted = before.budgets != self.session.budgets;
+        let stays = if budgeted { "; a budget in the ledger stays as it is" } else { "" };
+        self.inform(format!("{done}: {changed}{stays}"));
         for dataset in self.session.datasets.clone() {
             if !before.datasets.contains(&dataset) || !self.datasets.contains_key(&dataset.name) {
                 self.load(dataset);
@@ -172,7 +172,6 @@ impl Context {
         self.datasets.retain(|name, _| known(name));
         self.plan.index = self.plan.index.min(self.session.plans.len().saturating_sub(1));
         self.note(Change::Restored);
-        self.inform(done);
         self.ask_preview();
         true
     }

@@ -72,9 +72,10 @@ pub trait Screen {
     /// The next step for a new user.
     fn next_step(&self, context: &Context) -> Option<String>;
 
-    /// Whether the key with this name has an effect now; the hint bar leaves out others.
-    fn is_of_use(&self, _name: &str, _context: &Context) -> bool {
-        true
+    /// Why the key with this name has no effect now. Such a key changes nothing: it shows the reason,
+    /// and the hint bar leaves it out.
+    fn hindrance(&self, _name: &str, _context: &Context) -> Option<&'static str> {
+        None
     }
 
     /// Leaves one of its own layers; false if there was none.
@@ -130,6 +131,12 @@ const LONGEST_TEXT: usize = 40;
 /// The explanations of words, which have a semicolon between them.
 fn explained(words: &str) -> Vec<Explained> {
     words.split("; ").filter_map(glossary::explain).collect()
+}
+
+/// The column after `now`, or the first one.
+fn next_in<C: PartialEq + Copy>(columns: Vec<C>, now: C) -> C {
+    let next = columns.iter().skip_while(|column| **column != now).nth(1);
+    next.or(columns.first()).copied().unwrap_or(now)
 }
 
 /// The style of a verdict.

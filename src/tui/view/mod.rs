@@ -174,7 +174,7 @@ fn hint_bar(app: &App, canvas: &mut Canvas, area: Rect) {
     // Help and quit must also fit on a narrow terminal, so they come first.
     let keys = keymap::everywhere().chain(keymap::of(app.context.tab));
     let of_use = |command: &keys::Command, key: &keys::Key| {
-        command.tab.is_none() || app.screen().is_of_use(key.name, &app.context)
+        command.tab.is_none() || app.screen().hindrance(key.name, &app.context).is_none()
     };
     for (command, key) in keys.filter(|(command, key)| key.hint && of_use(command, key)) {
         let shown = keys::shown(key.keys[0]);

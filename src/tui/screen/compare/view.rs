@@ -307,6 +307,11 @@ fn selected<'a>(shown: Shown, canvas: &Canvas, room: u16) -> Vec<Line<'a>> {
         facts.push(("released score", told.sentence()));
     }
     facts.extend(source_words(&run.source_weights).map(|words| ("released", words)));
+    if let Some(choice) = &run.choice {
+        facts.push(("candidates", choice.candidates.join(", ")));
+        let result = choice.result.clone().unwrap_or_else(|| "none so far".to_owned());
+        facts.push(("choice", result));
+    }
     if let Some(plan) = &run.plan {
         facts.push(("private", plan.private.clone()));
         facts.push(("public", plan.public.join(" + ")));
@@ -322,6 +327,7 @@ fn selected<'a>(shown: Shown, canvas: &Canvas, room: u16) -> Vec<Line<'a>> {
         facts.push(("public score", further));
     }
     let seen = match (run.peeked || run.exact.is_some(), run.is_settled()) {
+        _ if run.choice.is_some() => "none: a choice computes only released ones",
         (true, _) => "computed ◆",
         (false, true) => "not computed (sealed view)",
         (false, false) => "none yet",

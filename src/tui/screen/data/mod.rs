@@ -103,8 +103,15 @@ impl Screen for DataScreen {
         vec![DATASETS, ROWS, DETAILS]
     }
 
-    fn is_of_use(&self, name: &str, context: &Context) -> bool {
-        name == "add" || self.definition(context).is_some()
+    fn hindrance(&self, name: &str, context: &Context) -> Option<&'static str> {
+        match name {
+            "add" => None,
+            _ if self.definition(context).is_none() => Some("there is no dataset yet: a adds one"),
+            "columns left" | "columns right" if self.rows(context).is_none() => {
+                Some("no rows are shown")
+            }
+            _ => None,
+        }
     }
 
     fn select(&mut self, pane: Pane, by: isize, context: &Context) {

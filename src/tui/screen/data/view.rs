@@ -81,6 +81,7 @@ fn datasets(screen: &DataScreen, context: &Context, canvas: &mut Canvas, area: R
         let (size, columns, state, style) = match context.datasets.get(&dataset.name) {
             Some(DatasetStatus::Ready { loaded, .. }) => {
                 let (state, style) = match loaded.exact_unusable(&context.watch) {
+                    _ if loaded.gap().is_some() => ("refused", theme.error),
                     None => ("ready", theme.good),
                     Some(_) => (check.as_str(), theme.curator),
                 };
@@ -197,6 +198,7 @@ fn details(Shown { screen, context, definition }: Shown, canvas: &mut Canvas, ar
                     }
                 }
             }
+            lines.extend(loaded.gap().map(|it| Line::styled(one_line(it), theme.error)));
             let notes = loaded.warnings.iter();
             lines.extend(notes.map(|it| Line::styled(format!("note: {it}"), theme.warning)));
         }

@@ -142,6 +142,25 @@ impl Screen for PlanScreen {
         }
     }
 
+    fn hindrance(&self, name: &str, context: &Context) -> Option<&'static str> {
+        let is_free = matches!(name, "new plan" | "run queue" | "remove");
+        match context.shown_plan() {
+            None if !is_free => {
+                Some("there is no plan yet: it needs one private and one public dataset (1)")
+            }
+            _ if name == "remove" && context.queue.plans.is_empty() => {
+                context.shown_plan().is_none().then_some("there is no plan yet")
+            }
+            _ if matches!(name, "previous plan" | "next plan") => {
+                (context.session.plans.len() < 2).then_some("this is the only plan: n makes another")
+            }
+            Some(plan) if name == "mark" && !plan.player().spends() => Some(
+                "public data alone are a candidate of every choice, without a plan and at no cost",
+            ),
+            _ => None,
+        }
+    }
+
     fn words(&self, context: &Context) -> Vec<Explained> {
         let field = self.field(context);
         let mut words: Vec<Explained> = match (field, context.shown_plan()) {

@@ -2,7 +2,7 @@
 
 use super::form::{FormField, PRESETS, PlanField};
 use super::{Editing, FIELDS, PlanScreen, QUEUE};
-use crate::context::{Context, OpenPopup};
+use crate::context::{Context, OpenPopup, dropped};
 use crate::engine::Request;
 use crate::evaluation::{Evaluation, Pay};
 use crate::keys::{also, show};
@@ -330,6 +330,10 @@ pub(super) fn set_field(context: &mut Context, field: PlanField, text: &str) -> 
             context.session.plans[index] = before;
             return Err(format!("another plan is called '{name}'"));
         }
+    }
+    let now = &context.session.plans[index];
+    if let Some(words) = dropped(&before, now).filter(|_| matches!(field, PlanField::Method)) {
+        context.inform(format!("{words}; u undoes it"));
     }
     context.changed();
     if matches!(field, PlanField::Private | PlanField::Public) {

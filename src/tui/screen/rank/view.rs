@@ -188,7 +188,7 @@ fn nothing(context: &Context, canvas: &mut Canvas, area: Rect) {
     let settings = &context.session.ranking.settings;
     let about = format!(
         "Settings: {}, about {} directions (k), samples of up to {} records (m), {} repeats.",
-        settings.model.words(),
+        context.session.ranking.model_words(&context.session),
         settings.directions,
         settings.batch,
         settings.repeats

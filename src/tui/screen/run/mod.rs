@@ -96,11 +96,19 @@ impl Screen for RunScreen {
         Some("it continues on every screen; s stops it and keeps its model".to_owned())
     }
 
-    fn is_of_use(&self, name: &str, context: &Context) -> bool {
-        let Some(run) = self.run(context) else { return false };
+    fn hindrance(&self, name: &str, context: &Context) -> Option<&'static str> {
+        let Some(run) = self.run(context) else {
+            // The pace is also that of the next run.
+            let works = matches!(name, "slower" | "faster");
+            return (!works).then_some("no run is shown: 3 plans one, 5 shows earlier runs");
+        };
         match name {
-            "pause" | "stop" | "slower" | "faster" => !run.has_ended() && run.trained.is_none(),
-            _ => true,
+            "pause" | "stop" if run.has_ended() => Some("this run has ended"),
+            "pause" | "stop" | "slower" | "faster" if run.trained.is_some() => {
+                Some("another trainer's run cannot be steered from here")
+            }
+            "previous run" | "next run" if context.runs.len() < 2 => Some("this is the only run"),
+            _ => None,
         }
     }
 
