@@ -40,7 +40,7 @@ use super::popup::question::{Prompt, QuestionPopup};
 use super::popup::{self, Then};
 use super::tab::{Pane, Tab};
 use super::widgets::text_field::TextField;
-use crate::engine::lookup::{Digest, Rows};
+use crate::engine::lookup::{Digest, Rows, RunLife};
 use crate::engine::timing::RunTime;
 use crate::engine::worker::{JobId, Preview};
 use crate::engine::{Request, look};
@@ -381,6 +381,12 @@ impl Context {
     pub fn working(&self) -> usize {
         let runs = self.runs.iter().filter(|run| run.is_at_work()).count();
         runs + usize::from(self.ranking.work.is_some())
+    }
+
+    /// Whether the ledger knows a run whose program died.
+    pub fn has_died_run(&self) -> bool {
+        let mut entries = self.digests.iter().flat_map(|digest| &digest.entries);
+        entries.any(|entry| entry.life == RunLife::Died)
     }
 
     /// The archived runs known so far.

@@ -150,7 +150,13 @@ impl Context {
             },
             WorkerReport::Trouble(error) => self.complain(&error),
             WorkerReport::Wrote(path) => {
-                self.inform(format!("wrote {}", path.display()));
+                let removed = self.demo.as_ref().is_some_and(|demo| path.starts_with(demo));
+                let ends = if removed {
+                    "; the demo removes it at its end, so give a full path to keep it"
+                } else {
+                    ""
+                };
+                self.inform(format!("wrote {}{ends}", path.display()));
                 self.written = Some(path);
             }
             WorkerReport::Remark(text) => self.inform(text),

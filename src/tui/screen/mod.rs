@@ -122,8 +122,11 @@ pub trait Screen {
     }
 }
 
+/// The keys for a run whose program died.
+const DIED_RUN: &str = "a run died: r on Compare (5) resumes it, s on Ledger (6) settles it";
+
 /// The cost of a plan that draws nothing from private records.
-const SPENDS_NOTHING: &str = "spends nothing: it is made from public data alone";
+const SPENDS_NOTHING: &str = "spends nothing: public data alone";
 
 /// A scrolling text hardly has more lines than this; the view knows its real end.
 const LONGEST_TEXT: usize = 40;

@@ -68,7 +68,7 @@ fn tutorial_strip(app: &App, canvas: &mut Canvas, area: Rect) {
         Span::styled(leave, app.theme.muted),
         Span::styled(line.repeat(2), app.theme.accent),
     ];
-    canvas.render(Line::from(parts), title);
+    canvas.line(Line::from(parts), title);
     let words = tutorial.text(&app.context).replace('◆', canvas.glyphs.curator);
     canvas.wrapped(words, app.theme.text, text.inner(Margin::new(1, 0)));
 }
@@ -106,7 +106,7 @@ fn tabs(app: &App, canvas: &mut Canvas, area: Rect) {
     ];
     state.retain(|(holds, _)| *holds);
     let mut state: Vec<&str> = state.into_iter().map(|(_, word)| word).collect();
-    canvas.render(Line::from(spans), area);
+    canvas.line(Line::from(spans), area);
     let room = area.right().saturating_sub(x);
     let right = |state: &[&str]| format!("{} ", state.join(" "));
     // The way back from a window is also in the help; a seal and changes are only here.
@@ -117,54 +117,57 @@ fn tabs(app: &App, canvas: &mut Canvas, area: Rect) {
     let right = right(&state);
     if room as usize > right.chars().count() {
         let line = Line::styled(right, app.theme.warning).right_aligned();
-        canvas.render(line, Rect { x, width: room, ..area });
+        canvas.line(line, Rect { x, width: room, ..area });
     }
 }
 
 fn notice_line(app: &App, canvas: &mut Canvas, area: Rect) {
     if app.filtering {
         let [mark, field, help] = in_columns(area, [Length(9), Fill(1), Length(29)]);
-        canvas.render(Line::styled(" filter: ", app.theme.accent), mark);
+        canvas.line(Line::styled(" filter: ", app.theme.accent), mark);
         let view = TextFieldView::new(app.context.filter_field(), &app.theme, &app.glyphs);
         canvas.render(view.focused(true).placeholder("words that must appear"), field);
-        canvas.render(Line::styled("Enter keeps it, Esc clears it", app.theme.muted), help);
+        canvas.line(Line::styled("Enter keeps it, Esc clears it", app.theme.muted), help);
         return;
     }
-    let line = match &app.context.notice {
-        Some(notice) => {
-            let (style, mark) = match notice.level {
-                Level::Info => (app.theme.text, ""),
-                Level::Good => (app.theme.good, ""),
-                Level::Warning => (app.theme.warning, "note: "),
-                Level::Error => (app.theme.error, "error: "),
-            };
-            Line::styled(format!(" {mark}{}", notice.text), style)
-        }
-        // The tutorial says what to do next.
-        None if app.context.tutorial.is_some() => Line::default(),
-        None if app.context.demo.is_some() && app.context.tab == Tab::ALL[0] => Line::styled(
-            " Demo: public data, throw-away ledger. Ctrl-o opens your own session.",
-            app.theme.muted,
-        ),
-        None => next_step(app),
+    let next = next_step(app);
+    let Some(notice) = &app.context.notice else { return canvas.line(next, area) };
+    let (style, mark) = match notice.level {
+        Level::Info => (app.theme.text, ""),
+        Level::Good => (app.theme.good, ""),
+        Level::Warning => (app.theme.warning, "note: "),
+        Level::Error => (app.theme.error, "error: "),
     };
-    // A long error deserves more than one line.
-    let width = line.width() as u16;
-    if width > area.width && app.context.notice.is_some() {
-        let rows = wrapped_lines(&line.to_string(), area.width).min(5);
-        let top = area.y.saturating_sub(rows - 1);
-        let tall = Rect { y: top, height: rows, ..area };
-        canvas.render(Clear, tall);
-        canvas.paragraph(line, true, tall);
-    } else {
-        canvas.render(line, area);
+    let line = Line::styled(format!(" {mark}{}", notice.text), style);
+    if line.width() + next.width() < usize::from(area.width) {
+        canvas.line(line, area);
+        let room = area.width.saturating_sub(next.width() as u16 + 1);
+        let area = Rect { x: area.x + room, width: area.width - room, ..area };
+        return canvas.line(next, area);
+    }
+    // A long message deserves more than one line. The next step stays below it.
+    let rows = wrapped_lines(&line.to_string(), area.width).min(5);
+    let below = u16::from(next.width() > 0);
+    let top = area.y.saturating_sub(rows - 1 + below);
+    let tall = Rect { y: top, height: rows, ..area };
+    canvas.render(Clear, tall);
+    canvas.paragraph(line, true, tall);
+    if below > 0 {
+        canvas.line(next, area);
     }
 }
 
-/// The next step, for new users; Ctrl-n hides it permanently.
+/// The next step, for new users; Ctrl-n hides it permanently. The tutorial has its own.
 fn next_step(app: &App) -> Line<'static> {
-    let wanted = !app.context.state.no_hints && app.context.popup.is_none();
-    let step = wanted.then(|| app.screen().next_step(&app.context)).flatten();
+    let context = &app.context;
+    if context.tutorial.is_some() || context.popup.is_some() || context.state.no_hints {
+        return Line::default();
+    }
+    if context.demo.is_some() && context.tab == Tab::ALL[0] {
+        let words = " Demo: public data, throw-away ledger. Ctrl-o opens your own session.";
+        return Line::styled(words, app.theme.muted);
+    }
+    let step = app.screen().next_step(context);
     step.map_or_else(Line::default, |step| Line::styled(format!(" Next: {step}."), app.theme.muted))
 }
 
@@ -188,7 +191,7 @@ fn hint_bar(app: &App, canvas: &mut Canvas, area: Rect) {
         spans.push(Span::styled(shown, app.theme.accent));
         spans.push(Span::styled(format!(" {}  ", key.name), app.theme.muted));
     }
-    canvas.render(Line::from(spans), area);
+    canvas.line(Line::from(spans), area);
 }
 
 #[cfg(test)]

@@ -292,6 +292,9 @@ impl Screen for CompareScreen {
         match name {
             "refresh" => None,
             _ if context.archived().is_empty() => Some("there is no run yet: 3 plans one"),
+            "smooth" if self.shown_quantity(context.archived(), &context.watch).is_of_runs() => {
+                Some("each run is a point here: there is nothing to smooth")
+            }
             "clear pins" if self.pins.iter().all(Option::is_none) => Some("no run is pinned"),
             _ => None,
         }

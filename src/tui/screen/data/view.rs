@@ -1,6 +1,6 @@
 //! The picture of the Data screen.
 
-use super::{DATASETS, DETAILS, DataScreen, ROWS, RowsShown};
+use super::{DATASETS, DETAILS, DataScreen, ROWS, RowsShown, role_words};
 use crate::canvas::{
     Canvas, Fill, Length, Line, ListHit, Rect, Span, in_columns, in_rows, longest, wrapped_lines,
 };
@@ -94,13 +94,13 @@ fn datasets(screen: &DataScreen, context: &Context, canvas: &mut Canvas, area: R
             }
             None => (String::new(), String::new(), "", theme.muted),
         };
-        let role = match dataset.role {
-            Role::Private => Span::styled("private", theme.warning),
-            Role::Public => Span::styled("public", theme.text),
+        let style_of_role = match dataset.role {
+            Role::Private => theme.warning,
+            Role::Public => theme.text,
         };
         vec![
             Line::raw(dataset.name.clone()),
-            Line::from(role),
+            Line::styled(role_words(dataset.role), style_of_role),
             Line::raw(size).right_aligned(),
             Line::raw(columns).right_aligned(),
             Line::raw(dataset.label.clone().unwrap_or_else(|| "none".to_owned())),

@@ -1,6 +1,5 @@
 //! The picture of the Ledger screen.
 
-use ratatui::widgets::Paragraph;
 
 use super::{ACCOUNTS, ENTRIES, ENTRY_HEADER, LedgerScreen, state_words};
 use crate::canvas::{Canvas, Fill, Length, Line, Rect, Span, in_rows, longest, wrapped_lines};
@@ -36,7 +35,7 @@ pub fn view(screen: &LedgerScreen, context: &Context, canvas: &mut Canvas, area:
     let style = if book.damaged { theme.error } else { theme.warning };
     let notes = book.warnings.iter().take(4).map(|warning| format!(" note: {warning}"));
     let lines: Vec<Line> = notes.map(|note| Line::styled(note, style)).collect();
-    canvas.render(Paragraph::new(lines), warnings);
+    canvas.lines(lines, warnings);
     if book.accounts.is_empty() {
         let words = "Nothing was spent here yet. The first run on a private dataset, or its first \
                      budget, opens an account. Press b to set a budget.";
@@ -261,6 +260,12 @@ fn bought_by(context: &Context, canvas: &mut Canvas, area: Rect, run: &RunRecord
             ),
             theme.text,
         ));
+    }
+    let of = |draws: &[u64]| draws.iter().sum::<u64>();
+    if !matches!(run.state, RunState::Open) && of(&run.charged) < of(&run.reserved) {
+        let words = "Draws that were not made are not charged. Draws from different records, such \
+                     as training and held-out ones, cost the larger ε of them, not the sum.";
+        lines.push(Line::styled(words, theme.muted));
     }
     for change in &run.corrections {
         let words = format!("changed by hand on {}: {}", change.time, change.why);

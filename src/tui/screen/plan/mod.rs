@@ -14,8 +14,10 @@ use crate::canvas::{Canvas, Rect};
 use crate::context::{Change, Context};
 use crate::glossary::Explained;
 use crate::notice::one_line;
+use crate::privacy::Watch;
 use crate::session::PlanDefinition;
 use crate::tab::Pane;
+use crate::text_table::Sheet;
 use crate::widgets::text_field::TextField;
 use form::{FormField, PlanField, fields};
 #[cfg(test)]
@@ -119,6 +121,9 @@ impl Screen for PlanScreen {
     }
 
     fn next_step(&self, context: &Context) -> Option<String> {
+        if context.shown_plan().is_none() {
+            return Some("1 adds the data: one private and one public dataset".to_owned());
+        }
         let rehearsal = &context.rehearsal;
         if rehearsal.shown && context.shown_plan().is_some_and(|plan| rehearsal.fits(plan)) {
             let words = if rehearsal.work.is_some() {
@@ -187,6 +192,14 @@ impl Screen for PlanScreen {
 
     fn view(&self, context: &Context, canvas: &mut Canvas, area: Rect) {
         view::view(self, context, canvas, area);
+    }
+
+    /// The settings of the shown plan.
+    fn sheet(&self, context: &Context, _: &Watch) -> Option<Sheet> {
+        let plan = context.shown_plan()?;
+        let rows = fields(plan).into_iter().map(|it| vec![it.name().to_owned(), it.value(plan)]);
+        let header = ["setting", "value"].map(str::to_owned).to_vec();
+        Some(Sheet { header, rows: rows.collect() })
     }
 
     fn open(&mut self, context: &mut Context) {

@@ -374,8 +374,12 @@ fn nudge(context: &mut Context, field: PlanField, by: isize) {
         _ => ladder(now, by),
     };
     // A number that does not fit leaves the field unchanged.
+    let before = plan.clone();
     if let Err(problem) = set_field(context, field, &next.to_string()) {
         context.inform(problem);
+    } else if context.shown_plan() == Some(&before) {
+        let which = if by > 0 { "larger" } else { "smaller" };
+        context.inform(format!("'{}' has no {which} value", field.name()));
     }
 }
 

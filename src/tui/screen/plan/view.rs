@@ -169,12 +169,12 @@ fn form(Shown { screen, context, plan }: Shown, canvas: &mut Canvas, area: Rect)
                 folded => format!(" {folded} further settings"),
             };
             let style = if chosen { theme.selection } else { theme.muted };
-            canvas.render(Span::styled(text, style), line);
+            canvas.line(Span::styled(text, style), line);
             continue;
         };
         let changed = if field.is_default(plan) { " " } else { "*" };
         let style = if chosen { bold(theme.text) } else { theme.muted };
-        canvas.render(Line::styled(format!("{changed}{}", field.name()), style), name);
+        canvas.line(Line::styled(format!("{changed}{}", field.name()), style), name);
         if let Some(editing) = screen.editing.as_ref().filter(|_| chosen) {
             let view = TextFieldView::new(&editing.text, theme, glyphs).focused(true);
             canvas.render(view, value);
@@ -188,7 +188,7 @@ fn form(Shown { screen, context, plan }: Shown, canvas: &mut Canvas, area: Rect)
             between if arrows && between.chars().count() <= room => between,
             _ => shortened(&text, value.width, "…"),
         };
-        canvas.render(Span::styled(text, style), value);
+        canvas.line(Span::styled(text, style), value);
     }
 
     canvas.wrapped(help, style, below);
@@ -260,7 +260,7 @@ fn costs(screen: &PlanScreen, context: &Context, canvas: &mut Canvas, area: Rect
         let (after, glyphs) = (after(preview), canvas.glyphs);
         canvas.render(BudgetGauge::new(GaugeOf::Plan, (after, budget), theme, glyphs), gauge);
     } else {
-        canvas.render(Line::styled(SPENDS_NOTHING, theme.good), gauge);
+        canvas.line(Line::styled(SPENDS_NOTHING, theme.good), gauge);
     }
     canvas.scrolled_text(text, COST, lines, first);
 }

@@ -3,7 +3,6 @@
 use ratatui::layout::Constraint::Max;
 use ratatui::layout::Margin;
 use ratatui::style::Style;
-use ratatui::widgets::Paragraph;
 
 use super::{LOG, RUNS, RunScreen};
 use super::{choice, trainer};
@@ -41,8 +40,13 @@ pub(super) struct Shown<'a> {
 
 pub fn view(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Rect) {
     let Some(run) = screen.run(context) else {
-        let words = "No run since this program was opened, and none of another process is under way. \
-                     Press 3 for the plan, then l to launch it; 5 shows earlier runs.";
+        let words = if context.watched.is_empty() {
+            "No run since this program was opened, and none of another process is under way. Press \
+             3 for the plan, then l to launch it; 5 shows earlier runs."
+        } else {
+            "No run is under way here. The first one that begins is shown at once; 5 shows earlier \
+             runs."
+        };
         canvas.empty_box(area, "Run", &[words]);
         return;
     };
@@ -249,13 +253,13 @@ fn status_lines(Shown { screen, context, run }: Shown, canvas: &mut Canvas, area
     if run.choice.is_some() && !run.has_ended() {
         let Target { epsilon, delta } = run.target;
         let text = format!("ε {epsilon} at δ {delta:e} is reserved for all candidates together");
-        return canvas.render(Line::styled(text, theme.text), inset);
+        return canvas.line(Line::styled(text, theme.text), inset);
     }
     if let Some(trained) = &run.trained {
-        return canvas.render(Line::styled(trainer::spent(trained), theme.text), inset);
+        return canvas.line(Line::styled(trainer::spent(trained), theme.text), inset);
     }
     if !run.spends {
-        return canvas.render(Line::styled(SPENDS_NOTHING, theme.good), inset);
+        return canvas.line(Line::styled(SPENDS_NOTHING, theme.good), inset);
     }
     let spent = (run.spent(), run.target.epsilon);
     canvas.render(BudgetGauge::new(GaugeOf::Run, spent, theme, glyphs), inset);
@@ -371,7 +375,7 @@ fn corrections(Shown { screen, context, run }: Shown, canvas: &mut Canvas, area:
         parts.push(Span::styled(format!(" {}", compact(*size)), theme.muted));
         Line::from(parts)
     };
-    canvas.render(Paragraph::new(sizes.iter().map(line).collect::<Vec<_>>()), inner);
+    canvas.lines(sizes.iter().map(line).collect(), inner);
 }
 
 /// The content of one chart.
@@ -607,5 +611,5 @@ fn outcome(context: &Context, canvas: &mut Canvas, area: Rect, summary: &Summary
         ),
     };
     lines.push(Line::styled(format!(" {promise}{peeked}"), theme.good));
-    canvas.render(Paragraph::new(lines), area);
+    canvas.lines(lines, area);
 }
