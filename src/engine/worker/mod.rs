@@ -705,6 +705,53 @@ mod tests {
     }
 
     #[test]
+    fn what_a_screen_writes_replaces_neither_data_nor_the_files_of_others() {
+        let here = tempfile::tempdir().unwrap();
+        let path = |name: &str| here.path().join(name);
+        std::fs::write(path("ours.csv"), "x,y\n1,2\n3,4\n").unwrap();
+        std::fs::write(path("theirs.svg"), "<svg/>").unwrap();
+        let (wake, woken) = channel();
+        let worker = Worker::open(Workspace::fresh(here.path()), move || {
+            let _ = wake.send(());
+        });
+        let source = Source::File("ours.csv".to_owned());
+        worker.ask(Request::Load(DatasetDefinition::new("ours", Role::Private, source)));
+        let picture = "<svg><title>halflight: Plan</title></svg>";
+        let own = Replace::Own(OwnKind::Picture);
+        let written = |name: &str, text: &str, replace| {
+            let text = text.to_owned();
+            worker.ask(Request::Export { path: name.into(), text, replace });
+            loop {
+                woken.recv_timeout(Duration::from_mins(1)).unwrap();
+                for report in worker.take() {
+                    match report {
+                        WorkerReport::Wrote(_) => return Ok(()),
+                        WorkerReport::Trouble(error) => return Err(error.to_string()),
+                        _ => {}
+                    }
+                }
+            }
+        };
+        for _ in 0..2 {
+            assert_eq!(written("screen.svg", picture, own), Ok(()));
+        }
+        assert_eq!(written("table.csv", "a\n1\n", Replace::Nothing), Ok(()));
+        for (name, replace) in [
+            ("theirs.svg", own),
+            ("table.csv", Replace::Nothing),
+            ("ours.csv", Replace::Nothing),
+            ("ours.csv", own),
+        ] {
+            let refused = written(name, picture, replace).unwrap_err();
+            assert!(refused.contains("it is there already"), "{name}: {refused}");
+        }
+        // Also by force.
+        let refused = written("ours.csv", picture, Replace::Forced(true)).unwrap_err();
+        assert!(refused.contains("data are read from there"), "{refused}");
+        assert!(std::fs::read_to_string(path("ours.csv")).unwrap().starts_with("x,y"));
+    }
+
+    #[test]
     fn a_sealed_view_gets_a_definition_that_does_not_depend_on_the_cells() {
         let here = tempfile::tempdir().unwrap();
         let row =

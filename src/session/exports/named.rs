@@ -96,15 +96,20 @@ pub fn data_of(session: &Session, workspace: &Workspace) -> Vec<PathBuf> {
     files.map(|file| workspace.resolve(file)).collect()
 }
 
-/// The files and folders of data of a session file, or of the session of a run; none if there is no
-/// session or it cannot be read.
+/// The files and folders of data of a session file, or of the session of a run that is named by its
+/// folder or its model; none if there is no session or it cannot be read.
 pub fn data_at(session_or_run: &Path) -> Vec<PathBuf> {
-    let path = match session_or_run.extension() {
-        Some(ending) if ending == "ron" => session_or_run.to_path_buf(),
-        _ => session_or_run.join(run_directory::SESSION),
+    let of_run = run_directory::SESSION;
+    let paths = [
+        session_or_run.to_path_buf(),
+        session_or_run.join(of_run),
+        session_or_run.with_file_name(of_run),
+    ];
+    let mut sessions = paths.iter().filter(|path| path.extension().is_some_and(|it| it == "ron"));
+    let read = |path: &PathBuf| {
+        Some(data_of(&Session::open(path).ok()?, &Workspace::of_session(path).ok()?))
     };
-    let read = || Ok::<_, Error>(data_of(&Session::open(&path)?, &Workspace::of_session(&path)?));
-    read().unwrap_or_default()
+    sessions.find_map(read).unwrap_or_default()
 }
 
 #[cfg(test)]

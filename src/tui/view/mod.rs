@@ -26,8 +26,9 @@ pub fn view(app: &App, frame: &mut Frame) -> Hits {
         return canvas.hits;
     }
     let strip = if app.context.tutorial.is_some() { tutorial::ROWS } else { 0 };
+    let rows = notice_rows(app, area.width);
     let [head, body, lesson, notice, hints] =
-        in_rows(area, [Length(1), Fill(1), Length(strip), Length(1), Length(1)]);
+        in_rows(area, [Length(1), Fill(1), Length(strip), Length(rows), Length(1)]);
     let context = &app.context;
     canvas.focus = app.pane();
     canvas.marks_focus = app.screen().panes(context).len() > 1 && context.popup.is_none();
@@ -130,31 +131,45 @@ fn notice_line(app: &App, canvas: &mut Canvas, area: Rect) {
         canvas.line(Line::styled("Enter keeps it, Esc clears it", app.theme.muted), help);
         return;
     }
-    let next = next_step(app);
-    let Some(notice) = &app.context.notice else { return canvas.line(next, area) };
+    let (line, next) = (message(app), next_step(app));
+    if line.width() == 0 {
+        return canvas.line(next, area);
+    }
+    if area.height > 1 {
+        let last = Rect { y: area.bottom() - 1, height: 1, ..area };
+        canvas.line(next, last);
+    } else if next.width() > 0 {
+        let beside = area.width.saturating_sub(next.width() as u16 + 1);
+        canvas.line(next, Rect { x: area.x + beside, width: area.width - beside, ..area });
+    }
+    // A long message deserves more than one line.
+    let rows = wrapped_lines(&line.to_string(), area.width).min(5);
+    if rows < 2 {
+        let row = Rect { height: 1, width: line.width() as u16, ..area };
+        return canvas.line(line, row);
+    }
+    let tall = Rect { y: area.y.saturating_sub(rows - 1), height: rows, ..area };
+    canvas.render(Clear, tall);
+    canvas.paragraph(line, true, tall);
+}
+
+/// The message to the user; empty if there is none.
+fn message(app: &App) -> Line<'_> {
+    let Some(notice) = &app.context.notice else { return Line::default() };
     let (style, mark) = match notice.level {
         Level::Info => (app.theme.text, ""),
         Level::Good => (app.theme.good, ""),
         Level::Warning => (app.theme.warning, "note: "),
         Level::Error => (app.theme.error, "error: "),
     };
-    let line = Line::styled(format!(" {mark}{}", notice.text), style);
-    if line.width() + next.width() < usize::from(area.width) {
-        canvas.line(line, area);
-        let room = area.width.saturating_sub(next.width() as u16 + 1);
-        let area = Rect { x: area.x + room, width: area.width - room, ..area };
-        return canvas.line(next, area);
-    }
-    // A long message deserves more than one line. The next step stays below it.
-    let rows = wrapped_lines(&line.to_string(), area.width).min(5);
-    let below = u16::from(next.width() > 0);
-    let top = area.y.saturating_sub(rows - 1 + below);
-    let tall = Rect { y: top, height: rows, ..area };
-    canvas.render(Clear, tall);
-    canvas.paragraph(line, true, tall);
-    if below > 0 {
-        canvas.line(next, area);
-    }
+    Line::styled(format!(" {mark}{}", notice.text), style)
+}
+
+/// The rows for the message and the next step: two if both are there and do not fit side by side.
+fn notice_rows(app: &App, width: u16) -> u16 {
+    let [message, next] = [message(app).width(), next_step(app).width()];
+    let fit = message + next < usize::from(width);
+    if app.filtering || fit || message == 0 || next == 0 { 1 } else { 2 }
 }
 
 /// The next step, for new users; Ctrl-n hides it permanently. The tutorial has its own.

@@ -77,9 +77,9 @@ impl PlanScreen {
         let marked = |plan: &&PlanDefinition| self.marked.contains(&plan.name);
         let any_marked = context.session.plans.iter().any(|plan| marked(&plan));
         let wanted = |plan: &&PlanDefinition| {
+            let fits = || Some(&plan.private) == private;
             // Public data alone are a candidate without a plan.
-            let fits = || Some(&plan.private) == private && plan.player().spends();
-            if any_marked { marked(plan) } else { fits() }
+            plan.player().spends() && if any_marked { marked(plan) } else { fits() }
         };
         let mut plans: Vec<_> = context.session.plans.iter().filter(wanted).cloned().collect();
         // The first one is kept if noise hides which is the best.
@@ -158,6 +158,9 @@ impl Screen for PlanScreen {
             }
             _ if matches!(name, "previous plan" | "next plan") => {
                 (context.session.plans.len() < 2).then_some("this is the only plan: n makes another")
+            }
+            _ if name == "choose best" && self.candidates(context).is_empty() => {
+                Some("there is no plan to choose: public data alone cost nothing")
             }
             Some(plan) if name == "mark" && !plan.player().spends() => Some(
                 "public data alone are a candidate of every choice, without a plan and at no cost",

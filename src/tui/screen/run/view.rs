@@ -409,7 +409,12 @@ fn chart(shown: Shown, canvas: &mut Canvas, area: Rect, figure: &ChartContent) {
     let views: Vec<_> = views.collect();
     let sealed = context.watch.is_sealed() && views.len() < series.len();
     let title = if sealed { format!("{title} · sealed") } else { title.to_owned() };
-    let chart = Chart::new(&title, theme, glyphs).log(log).percent(share);
+    let nothing = match run.step {
+        0 if !run.has_ended() => "no steps yet",
+        _ if sealed => "exact numbers are sealed: v shows them",
+        _ => "no numbers of this kind",
+    };
+    let chart = Chart::new(&title, theme, glyphs).log(log).percent(share).empty(nothing);
     let chart = chart.window(viewport.window).cursor(viewport.cursor);
     // The private error matters most; if it cannot be seen, the public one is shown.
     let value = |points: &TrackView| points.iter().last().map(|(_, value)| *value);
