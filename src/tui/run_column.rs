@@ -189,6 +189,8 @@ impl RunColumn {
                 number(errors.and_then(|errors| errors.no_privacy))
             }
             Self::Further(series) => number(last(run, series, watch)),
+            // Those of its candidates may be secret.
+            Self::Steps if run.choice.is_some() => SortValue::Missing,
             Self::Steps => SortValue::Number(run.steps as f64),
             Self::Outcome => text(&state(run)),
             Self::Time => text(&run.time),

@@ -86,9 +86,14 @@ fn too_small(app: &App, canvas: &mut Canvas, area: Rect) {
     canvas.wrapped(text, app.theme.text, area);
 }
 
+const PROGRAM: &str = " halflight ";
+
 fn tabs(app: &App, canvas: &mut Canvas, area: Rect) {
-    let mut spans = vec![Span::styled(" halflight ", app.theme.accent)];
-    let mut x = area.x + 11;
+    // The names of the screens come before that of the program.
+    let names = Tab::ALL.iter().map(|tab| tab.title().len() + 4).sum::<usize>();
+    let program = if names + PROGRAM.len() <= usize::from(area.width) { PROGRAM } else { "" };
+    let mut spans = vec![Span::styled(program, app.theme.accent)];
+    let mut x = area.x + program.len() as u16;
     for (index, tab) in Tab::ALL.iter().copied().enumerate() {
         let text = format!(" {} {} ", index + 1, tab.title());
         let width = text.len() as u16;

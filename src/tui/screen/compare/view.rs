@@ -308,9 +308,8 @@ fn selected<'a>(shown: Shown, canvas: &Canvas, room: u16) -> Vec<Line<'a>> {
     }
     facts.extend(source_words(&run.source_weights).map(|words| ("released", words)));
     if let Some(choice) = &run.choice {
-        facts.push(("candidates", choice.candidates.join(", ")));
-        let result = choice.result.clone().unwrap_or_else(|| "none so far".to_owned());
-        facts.push(("choice", result));
+        let among = || format!("among {}: none so far", choice.candidates.join(", "));
+        facts.push(("choice", choice.result.clone().unwrap_or_else(among)));
     }
     if let Some(plan) = &run.plan {
         facts.push(("private", plan.private.clone()));

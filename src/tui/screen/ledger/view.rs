@@ -66,9 +66,8 @@ fn name_of(account: &Account) -> String {
 fn account_list(screen: &LedgerScreen, canvas: &mut Canvas, area: Rect, accounts: &[Account]) {
     let theme = canvas.theme;
     let inner = canvas.pane(area, "Private datasets", ACCOUNTS);
-    let row = |index: usize| {
-        let account = &accounts[index];
-        let (state, style) = if account.unknown_past() {
+    let state_of = |account: &Account| {
+        if account.unknown_past() {
             ("unknown past: A accepts", theme.error)
         } else if account.waits_for_acceptance() {
             ("no total: A accepts", theme.error)
@@ -82,7 +81,11 @@ fn account_list(screen: &LedgerScreen, canvas: &mut Canvas, area: Rect, accounts
             ("no budget: b sets one", theme.warning)
         } else {
             ("in order", theme.good)
-        };
+        }
+    };
+    let row = |index: usize| {
+        let account = &accounts[index];
+        let (state, style) = state_of(account);
         let rows = account.datasets.last().map_or(0, |dataset| dataset.rows);
         vec![
             Line::raw(name_of(account)),
@@ -92,7 +95,8 @@ fn account_list(screen: &LedgerScreen, canvas: &mut Canvas, area: Rect, accounts
             Line::styled(state, style),
         ]
     };
-    let widths = [Fill(1), Length(15), Length(8), Length(5), Length(24)];
+    let states = longest(accounts.iter().map(|account| state_of(account).0)).max(5);
+    let widths = [Fill(1), Length(15), Length(8), Length(5), Length(states)];
     // If persons are protected, persons are counted.
     let persons = accounts.iter().any(|account| account.protects().is_some());
     let size = if persons { "size" } else { "rows" };
