@@ -4,8 +4,8 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::{messages, print_line};
 use super::run::RunCommand;
+use super::{messages, print_line};
 use crate::error::{Error, Result};
 use crate::session::{Workspace, demo};
 use crate::tui;

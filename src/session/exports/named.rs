@@ -63,9 +63,8 @@ impl Replace {
 /// Refuses a path at which something would be lost: a file that may not be replaced, or one of the
 /// files and folders in `data`.
 pub fn check(path: &Path, replace: Replace, data: &[PathBuf]) -> Result<()> {
-    let refuse = |what: &str, cure: &str| {
-        Err(Error::usage(what).at(path.display().to_string()).cure(cure))
-    };
+    let refuse =
+        |what: &str, cure: &str| Err(Error::usage(what).at(path.display().to_string()).cure(cure));
     let real = real(path);
     if path.exists() && !replace.allows(path) {
         let forced = "choose another name, or overwrite it with --force";

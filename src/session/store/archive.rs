@@ -410,8 +410,7 @@ pub(super) fn read_head(directory: &Path) -> ArchivedRun {
             if is_choice(&run.id) {
                 let names = session.plans.iter().map(|plan| plan.name.clone());
                 let candidates: Vec<String> = names.collect();
-                run.choice =
-                    Some(ArchivedChoice { candidates, result: None, is_of_plan: false });
+                run.choice = Some(ArchivedChoice { candidates, result: None, is_of_plan: false });
             }
             (run.plan, run.data) = (session.plans.into_iter().next(), session.datasets);
             if let (Some(plan), Some(choice)) = (&mut run.plan, &run.choice) {

@@ -184,7 +184,8 @@ impl Context {
             let (before, name) = (plan.clone(), methods::name_of(id));
             let plan = &mut self.session.plans[index];
             plan.take_method(id);
-            let dropped = dropped(&before, plan).map_or(String::new(), |words| format!(" ({words})"));
+            let dropped =
+                dropped(&before, plan).map_or(String::new(), |words| format!(" ({words})"));
             told.push(format!(
                 "plan '{}' has a new method, '{name}', because the one before {why}{dropped}",
                 plan.name

@@ -194,8 +194,9 @@ impl Context {
             lost if lost.is_empty() => lost,
             lost => format!(" The session also has {lost}, which would be lost."),
         };
-        let text =
-            format!("{runs} under way. Stop and quit? What has been spent stays spent.{more}{lost}");
+        let text = format!(
+            "{runs} under way. Stop and quit? What has been spent stays spent.{more}{lost}"
+        );
         let mut question = QuestionPopup::new(text, "quit", Self::leave);
         question.other = can_leave.then(|| ('g', Box::new(Self::leave_running) as Then<Self>));
         self.popup = Some(OpenPopup::Question(question));

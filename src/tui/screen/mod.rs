@@ -136,12 +136,6 @@ fn explained(words: &str) -> Vec<Explained> {
     words.split("; ").filter_map(glossary::explain).collect()
 }
 
-/// The column after `now`, or the first one.
-fn next_in<C: PartialEq + Copy>(columns: Vec<C>, now: C) -> C {
-    let next = columns.iter().skip_while(|column| **column != now).nth(1);
-    next.or(columns.first()).copied().unwrap_or(now)
-}
-
 /// The style of a verdict.
 fn toned(theme: &Theme, tone: Tone) -> Style {
     match tone {

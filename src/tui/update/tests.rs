@@ -777,7 +777,9 @@ fn a_choice_says_what_it_is_while_it_runs_and_afterwards() {
     let candidates = ["one", "two"].map(str::to_owned).to_vec();
     run.choice = Some(ArchivedChoice { candidates, result: None, is_of_plan: false });
     (run.peeked, run.exact) = (false, None);
-    for (result, words) in [(None, "among one, two: none so far"), (Some("'one' was chosen"), "'one' was chosen")] {
+    for (result, words) in
+        [(None, "among one, two: none so far"), (Some("'one' was chosen"), "'one' was chosen")]
+    {
         let run = &mut app.context.archive.as_mut().unwrap()[0];
         run.choice.as_mut().unwrap().result = result.map(str::to_owned);
         let text = shown(&app);

@@ -8,7 +8,7 @@ use crate::engine::Request;
 use crate::keys::{also, show};
 use crate::popup::question::Prompt;
 use crate::run_column::RunColumn;
-use crate::screen::{Keys, charts, next_in};
+use crate::screen::{Keys, charts};
 use crate::session::ArchivedRun;
 use crate::session::archive::DIED;
 use crate::tab::Tab;
@@ -56,8 +56,9 @@ fn pin(screen: &mut CompareScreen, context: &mut Context) {
 
 fn sort(screen: &mut CompareScreen, context: &mut Context) {
     let columns = RunColumn::shown(!context.watch.is_sealed()).into_iter();
-    let columns = columns.filter(|column| context.is_drawn(column.title()));
-    screen.sort = next_in(columns.collect(), screen.sort);
+    let columns: Vec<_> = columns.filter(|column| context.is_drawn(column.title())).collect();
+    let next = columns.iter().skip_while(|column| **column != screen.sort).nth(1);
+    screen.sort = next.or(columns.first()).copied().unwrap_or(screen.sort);
     // Errors and ε: the smallest first; time: the newest first.
     screen.reverse = screen.sort == RunColumn::Time;
     say_order(screen, context);

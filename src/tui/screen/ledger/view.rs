@@ -1,6 +1,5 @@
 //! The picture of the Ledger screen.
 
-
 use super::{ACCOUNTS, ENTRIES, ENTRY_HEADER, LedgerScreen, state_words};
 use crate::canvas::{Canvas, Fill, Length, Line, Rect, Span, in_rows, longest, wrapped_lines};
 use crate::context::Context;

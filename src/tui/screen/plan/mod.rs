@@ -156,9 +156,8 @@ impl Screen for PlanScreen {
             _ if name == "remove" && context.queue.plans.is_empty() => {
                 context.shown_plan().is_none().then_some("there is no plan yet")
             }
-            _ if matches!(name, "previous plan" | "next plan") => {
-                (context.session.plans.len() < 2).then_some("this is the only plan: n makes another")
-            }
+            _ if matches!(name, "previous plan" | "next plan") => (context.session.plans.len() < 2)
+                .then_some("this is the only plan: n makes another"),
             _ if name == "choose best" && self.candidates(context).is_empty() => {
                 Some("there is no plan to choose: public data alone cost nothing")
             }
