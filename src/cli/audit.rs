@@ -13,6 +13,7 @@ use crate::data::{Preparation, selection};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::methods;
+use crate::session::named::{self, OwnKind, Replace};
 use crate::session::{Session, Workspace, dataset};
 
 /// Test whether the methods keep what they claim, on public data in the private role.
@@ -65,6 +66,9 @@ pub struct Audit {
 
 impl Audit {
     pub fn execute(&self) -> Result<()> {
+        if let Some(page) = &self.page {
+            named::check(page, Replace::Own(OwnKind::Audit), &[])?;
+        }
         let interrupted = signals::on_first(|| ())?;
         let subjects = match &self.session {
             Some(path) => self.of_session(path)?,

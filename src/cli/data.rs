@@ -126,7 +126,8 @@ struct Inspect {
     #[arg(required_unless_present = "public")]
     files: Vec<PathBuf>,
 
-    /// A further data file that is public, so its numbers may be shared. May be repeated.
+    /// A data file that is public, so its numbers may be shared, also if it is named before. May be
+    /// repeated.
     #[arg(long, value_name = "FILE")]
     public: Vec<PathBuf>,
 
@@ -200,7 +201,10 @@ impl Inspect {
         let mut report = DataReport::default();
         let mut first: Option<Table> = None;
         let overflow = Workspace::of(Path::new("."))?.overflow();
-        let unknown = self.files.iter().map(|path| (path, None));
+        let real = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
+        let named: Vec<PathBuf> = self.public.iter().map(real).collect();
+        let unknown = self.files.iter().filter(|path| !named.contains(&real(path)));
+        let unknown = unknown.map(|path| (path, None));
         let public = self.public.iter().map(|path| (path, Some(Role::Public)));
         for (path, role) in unknown.chain(public) {
             let reader = TableReader::default().with(overflow.clone());

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::print_line;
 use super::run::RunCommand;
+use super::{messages, print_line};
 use crate::error::{Error, Result};
 use crate::session::{Workspace, demo};
 use crate::tui;
@@ -96,9 +96,22 @@ pub fn interface(name: &str, directory: Option<&Path>) -> Result<()> {
     app.context.demo = Some(base.clone());
     app.context.pace = Some(DEMO_PACE);
     let ran = tui::run(app, workspace);
-    if directory.is_none() && base.is_dir() {
-        crate::files::step::remove_folder(&base)
-            .map_err(|error| Error::io("remove the demo's workspace", &base, &error))?;
+    if directory.is_none() {
+        remove(&base, "halflight demo --workspace DIR")?;
     }
     ran
+}
+
+/// Removes a throw-away workspace, and says so together with the command that keeps one.
+pub fn remove(base: &Path, keeping: &str) -> Result<()> {
+    if !base.is_dir() {
+        return Ok(());
+    }
+    crate::files::step::remove_folder(base)
+        .map_err(|error| Error::io("remove the throw-away folder", base, &error))?;
+    messages::tell(format_args!(
+        "{} was removed with all files in it; `{keeping}` keeps one",
+        base.display()
+    ));
+    Ok(())
 }

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::json;
 
-use super::{messages, print_result, refuse_existing};
+use super::{messages, print_result};
 use crate::error::{Error, Result};
 use crate::files;
+use crate::session::named::{self, Replace};
 use crate::session::{SavedModel, onnx, outbox};
 
 /// Write the model of a run as an ONNX file, for other programs.
@@ -44,7 +45,7 @@ impl Export {
                 .at(self.output.display().to_string())
                 .cure("give the file a name that ends in .onnx"));
         }
-        refuse_existing(&self.output, self.force)?;
+        named::check(&self.output, Replace::Forced(self.force), &named::data_at(&self.model))?;
         let model = SavedModel::open(&self.model)?;
         for remark in &model.remarks {
             messages::tell(format_args!("note: {remark}"));

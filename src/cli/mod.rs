@@ -333,16 +333,6 @@ fn print_result(
     if as_json { print_json(&value()) } else { print_line(&text()) }
 }
 
-/// Refuses to write over a file, unless the user asked for that.
-fn refuse_existing(path: &Path, force: bool) -> Result<()> {
-    if force || !path.exists() {
-        return Ok(());
-    }
-    Err(Error::usage("it is there already")
-        .at(path.display().to_string())
-        .cure("choose another name, or overwrite it with --force"))
-}
-
 /// Writes files into a folder, and says so; returns their paths.
 fn write_files(folder: &Path, files: Vec<(String, String)>) -> Result<Vec<PathBuf>> {
     files::create_folder(folder)

@@ -8,13 +8,14 @@ use serde_json::{Value, json};
 
 use super::progress::ProgressLine;
 use super::reading::Watched;
-use super::{further_json, messages, print_json, print_line, print_text, refuse_existing};
+use super::{further_json, messages, print_json, print_line, print_text};
 use crate::data::read::{self, Format, Overflow, Reading, TableReader};
 use crate::data::{Column, Missing, Source, write};
 use crate::engine::look::{self, Look};
 use crate::engine::predict::{WantedPredictions, WrittenPredictions};
 use crate::error::{Error, Result};
 use crate::session::model_file::KNOWN_NOISE;
+use crate::session::named::{self, Replace};
 use crate::session::prediction::PredictionScore;
 use crate::session::{Predictions, SavedModel, Session, Workspace, dataset, outbox};
 
@@ -146,7 +147,9 @@ impl Predict {
             return Ok(None);
         }
         let format = write::WriteFormat::of(&self.output)?;
-        refuse_existing(&self.output, self.force)?;
+        let mut data = [&self.model, &self.data].map(|path| named::data_at(path)).concat();
+        data.push(self.data.clone());
+        named::check(&self.output, Replace::Forced(self.force), &data)?;
         Ok(Some(format))
     }
 

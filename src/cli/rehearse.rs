@@ -17,6 +17,7 @@ use crate::error::{Error, Result};
 use crate::files;
 use crate::rehearsal::Player;
 use crate::rehearsal::advice::{Advice, PlayerLine, PlayerStanding, odds};
+use crate::session::named::{self, OwnKind, Replace};
 use crate::session::{PlanDefinition, Session, Workspace, dataset};
 
 /// Find out which method to use, and what to expect, before anything is spent.
@@ -107,6 +108,10 @@ impl Rehearse {
         let session = Session::open(&self.session)?;
         let plan = self.plan(&session)?.clone();
         let workspace = Workspace::of_session(&self.session)?;
+        if let Some(path) = &self.out {
+            let data = named::data_of(&session, &workspace);
+            named::check(path, Replace::Own(OwnKind::Session), &data)?;
+        }
         if self.on != On::Here {
             return self.share_out(&plan, &workspace);
         }

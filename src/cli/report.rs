@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{further_json, messages, print_json, print_line, print_text, refuse_existing};
+use super::{further_json, messages, print_json, print_line, print_text};
 use crate::engine::look;
 use crate::error::{Error, Result};
 use crate::files::{self, words::harmless};
 use crate::methods::Series;
 use crate::session::archive::{last, last_further};
+use crate::session::named::{self, Replace};
 use crate::session::ranking_record::ArchivedFindings;
 use crate::session::report::{Report, Reported, directories};
 
@@ -60,12 +61,13 @@ impl ReportCommand {
             return Err(Error::usage("both the report and its JSON would go to standard output")
                 .cure("write the report to a file: -o FILE"));
         }
-        let outputs = (!printed).then_some(&self.output).into_iter().chain(&self.csv);
-        outputs.into_iter().try_for_each(|path| refuse_existing(path, self.force))?;
         let runs = self.runs.iter().map(|named| directories(named)).collect::<Result<Vec<_>>>()?;
         let mut known = HashSet::new();
         let runs: Vec<PathBuf> =
             runs.into_iter().flatten().filter(|run| known.insert(run.clone())).collect();
+        let data: Vec<PathBuf> = runs.iter().flat_map(|run| named::data_at(run)).collect();
+        let mut outputs = (!printed).then_some(&self.output).into_iter().chain(&self.csv);
+        outputs.try_for_each(|path| named::check(path, Replace::Forced(self.force), &data))?;
         let watch = look::view(!self.include_curator);
         let report = Report::read(&runs, watch)?;
         for reported in &report.runs {

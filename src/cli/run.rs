@@ -395,10 +395,10 @@ fn as_text(summary: &Summary, watch: &Watch) -> String {
         lines.push(measured_line(&model, &cell(score.error), &score.further, ""));
     }
     lines.push(format!(
-        "  {}: ε = {}, δ = {:e} ({}, {}){}",
+        "  {}: ε = {}, δ = {} ({}, {}){}",
         summary.outcome.words(),
         round_up(summary.guarantee.epsilon, 4),
-        summary.guarantee.delta,
+        delta_words(summary.guarantee.delta),
         summary.guarantee.adjacency.words(),
         summary.guarantee.bound,
         if summary.peeked { "; exact numbers were computed (◆)" } else { "; sealed" }

@@ -12,6 +12,7 @@ use crate::evaluation::{Evaluation, Loss, Pay};
 use crate::files;
 use crate::privacy::accountant::{delta_words, round_up};
 use crate::privacy::ledger::{AccountId, Book, Budget, sha256};
+use crate::session::named::{self, Replace};
 use crate::session::{Session, Workspace};
 
 /// Release how good a model is on private records, for some ε.
@@ -83,10 +84,8 @@ fn all_spending(book: &Book, account: &AccountId) -> Option<String> {
 
 impl ScoreCommand {
     pub fn execute(&self) -> Result<()> {
-        if let Some(output) = self.output.as_ref().filter(|output| output.exists()) {
-            return Err(Error::usage("it is there already")
-                .at(output.display().to_string())
-                .cure("choose another name, or move it away"));
+        if let Some(output) = &self.output {
+            named::check(output, Replace::Nothing, &[])?;
         }
         let (path, session, dataset) = self.records()?;
         let workspace = Workspace::of_session(&path)?;

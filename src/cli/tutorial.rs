@@ -36,10 +36,7 @@ impl TutorialCommand {
         let workspace = demo::workspace()?;
         let base = workspace.base().to_path_buf();
         let ran = write_files(&workspace).and_then(|()| run(workspace));
-        if base.is_dir() {
-            files::step::remove_folder(&base)
-                .map_err(|error| Error::io("remove the tutorial's folder", &base, &error))?;
-        }
+        super::demo::remove(&base, "halflight tutorial --files DIR")?;
         ran
     }
 }

@@ -22,10 +22,10 @@
 //! the declared categories. A missing label is never filled in.
 
 use super::column::{Cell, Column, lacks_value};
-use super::definition::DatasetDefinition;
+use super::definition::{DatasetDefinition, Missing};
 use super::selection::feature_columns;
 use super::table::Table;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// For every row, whether a value is missing in one of `columns`. Each column comes with the texts
 /// that are values although they look missing.
@@ -59,6 +59,43 @@ pub fn complete_rows(table: &Table, definition: &DatasetDefinition) -> Result<Ve
     Ok((0..table.rows()).filter(|&row| !incomplete[row]).collect())
 }
 
+/// The first missing value that stops every plan with its column: a feature where the policy is
+/// `refuse`, or a label, which is never filled in.
+pub fn first_refused(table: &Table, definition: &DatasetDefinition) -> Result<Option<Error>> {
+    if definition.missing == Missing::Drop {
+        return Ok(None);
+    }
+    let refused = |row: usize, name: &str, cure: &str| {
+        let place = format!("{}, column '{name}'", table.place(row));
+        Error::failed("found a missing value").at(place).cure(cure)
+    };
+    let label = definition.label.as_deref().filter(|label| table.has(label));
+    if let Some(name) = label {
+        let classes: Vec<Cell> = definition.classes.iter().map(|it| Cell::parse(it)).collect();
+        let mut cells = table.column(name)?.cells();
+        if let Some(row) = cells.position(|it| lacks_value(&it) && !classes.contains(&it)) {
+            return Ok(Some(refused(row, name, "leave rows without a label out: `missing: drop`")));
+        }
+    }
+    if definition.missing != Missing::Refuse {
+        return Ok(None);
+    }
+    for name in feature_columns(table, definition, label.unwrap_or_default())? {
+        let row = match table.column(name)? {
+            _ if definition.category(name).is_some() => None,
+            Column::Numbers(numbers) => numbers.iter().position(f64::is_nan),
+            Column::Vectors(vectors) => vectors.first_missing().map(|(row, _)| row),
+            Column::Text(_) => None,
+        };
+        if let Some(row) = row {
+            let cure = "leave such rows out (`missing: drop`) or fill them (`missing: \
+                        public_mean`), or leave the column out of the features";
+            return Ok(Some(refused(row, name, cure)));
+        }
+    }
+    Ok(None)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,6 +124,38 @@ mod tests {
         let ages = Columns::Only(vec!["age".into()]);
         assert_eq!(complete(|d| (d.label, d.columns) = (None, ages)), [0, 2, 3, 4]);
         assert_eq!(complete(|d| d.columns = Columns::All), [0; 0]);
+    }
+
+    #[test]
+    fn the_first_value_that_stops_a_plan_is_named_with_its_cure() {
+        let refused = |change: &dyn Fn(&mut DatasetDefinition)| {
+            let source = Source::File("people.csv".into());
+            let mut definition = DatasetDefinition::new("people", Role::Public, source);
+            definition.columns = Columns::Only(vec!["age".into(), "smokes".into()]);
+            change(&mut definition);
+            let error = first_refused(&people(), &definition).ok().unwrap()?;
+            Some((error.place().unwrap().to_owned(), error.to_string()))
+        };
+        let (place, words) = refused(&|_| ()).unwrap();
+        assert!(place.ends_with("people.csv:3, column 'age'"), "{place}");
+        assert!(words.contains("missing: drop"), "{words}");
+        assert!(refused(&|it| it.missing = Missing::PublicMean).is_none());
+        assert!(refused(&|it| it.columns = Columns::Only(vec!["smokes".into()])).is_none());
+        // A label is never filled in.
+        let label = |it: &mut DatasetDefinition| it.label = Some("y".into());
+        let (place, _) = refused(&|it| {
+            label(it);
+            it.missing = Missing::PublicMean;
+        })
+        .unwrap();
+        assert!(place.ends_with("people.csv:6, column 'y'"), "{place}");
+        assert!(
+            refused(&|it| {
+                label(it);
+                it.missing = Missing::Drop;
+            })
+            .is_none()
+        );
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::data::{Column, Table, write};
 use crate::error::{Error, Result};
 use crate::privacy::Watch;
 use crate::privacy::openings::OpenPrivate;
+use crate::session::named::{self, Replace};
 use crate::session::prediction::{PredictionScore, predict};
 use crate::session::{Loaded, LoadedRecords, Predictions, SavedModel, outbox};
 
@@ -16,11 +17,7 @@ use crate::session::{Loaded, LoadedRecords, Predictions, SavedModel, outbox};
 /// not overwritten.
 pub fn write_predictions(run: &Path, data: &Path, output: &Path) -> Result<(usize, Vec<String>)> {
     let format = write::WriteFormat::of(output)?;
-    if output.exists() {
-        return Err(Error::usage("it is there already")
-            .at(output.display().to_string())
-            .cure("choose another name"));
-    }
+    named::check(output, Replace::Nothing, &[])?;
     let model = SavedModel::open(run)?;
     outbox::refuse_another_model(&model.path)?;
     let reader = TableReader::default().with(Overflow::beside(output));

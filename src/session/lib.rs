@@ -24,7 +24,9 @@ mod exports;
 mod statements;
 mod store;
 
-pub use exports::{Predictions, SavedModel, model_file, onnx, outbox, prediction, tensorboard};
+pub use exports::{
+    Predictions, SavedModel, model_file, named, onnx, outbox, prediction, tensorboard,
+};
 pub use statements::{
     Certificate, Lineage, Report, certificate, lineage, report, signature, trainer,
 };

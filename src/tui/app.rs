@@ -130,19 +130,17 @@ impl App {
         screen.open(context);
     }
 
-    /// Calls the function of a screen's key and shows the screen.
+    /// Shows the screen of a key and calls the key's function, or says why it has no effect.
     pub fn call(&mut self, tab: Tab, place: usize) {
         if tab != self.context.tab {
             self.go_to(tab);
         }
         let key = Screens::keys(tab)[place];
-        let is_of_use = self.screen().is_of_use(key.name, &self.context);
-        self.screens.call(tab, place, &mut self.context);
-        // No key is silent.
-        let context = &mut self.context;
-        if !is_of_use && context.notice.is_none() && context.popup.is_none() {
-            let text = format!("{} ({}) has no effect here now", shown(key.keys[0]), key.name);
-            context.inform(text);
+        match self.screen().hindrance(key.name, &self.context) {
+            None => self.screens.call(tab, place, &mut self.context),
+            Some(why) => {
+                self.context.inform(format!("{} ({}): {why}", shown(key.keys[0]), key.name));
+            }
         }
     }
 

@@ -122,6 +122,18 @@ impl<'a, 'b> Canvas<'a, 'b> {
         self.frame.render_widget(widget, area);
     }
 
+    /// A line of text. If it does not fit, it ends in `…`.
+    pub fn line<'l>(&mut self, line: impl Into<Line<'l>>, area: Rect) {
+        self.render(shortened(line.into(), area.width), area);
+    }
+
+    /// Lines below each other. Those that do not fit end in `…`.
+    pub fn lines(&mut self, lines: Vec<Line>, area: Rect) {
+        for (line, row) in lines.into_iter().zip(area.rows()) {
+            self.line(line, row);
+        }
+    }
+
     /// Text, wrapped at its words.
     pub fn wrapped(&mut self, text: impl Into<String>, style: Style, area: Rect) {
         self.paragraph(Text::styled(text.into(), style), true, area);
@@ -282,9 +294,8 @@ impl<'a, 'b> Canvas<'a, 'b> {
 
     /// An empty screen says which keys to press.
     pub fn empty(&mut self, area: Rect, lines: &[&str]) {
-        let text: Vec<Line> = lines.iter().map(|line| Line::raw(*line)).collect();
-        let paragraph = Paragraph::new(text).style(self.theme.muted).wrap(Wrap { trim: false });
-        self.render(paragraph, area);
+        let lines = lines.iter().map(|line| Line::styled(*line, self.theme.muted));
+        self.paragraph(lines.collect::<Vec<_>>(), false, area);
     }
 
     /// A box with such lines.
@@ -317,12 +328,12 @@ impl<'a, 'b> Canvas<'a, 'b> {
         let rows = large::rows(number).filter(|_| self.glyphs.unicode);
         let Some(rows) = rows.filter(|_| area.height > large::ROWS) else {
             let line = Line::styled(format!(" {number} {about}"), bold(style));
-            return self.render(line, area);
+            return self.line(line, area);
         };
         let mut lines: Vec<Line> =
             rows.iter().map(|row| Line::styled(format!(" {row}"), style)).collect();
         lines.push(Line::styled(format!(" {about}"), self.theme.muted));
-        self.render(Paragraph::new(lines), area);
+        self.lines(lines, area);
     }
 
     /// Names and values, one pair per line. A value that is too long for a line of `room` cells

@@ -56,7 +56,7 @@ use crate::rehearsal::advice::Advice;
 use crate::rehearsal::{self, Player};
 use crate::session::dataset::ColumnKind;
 use crate::session::plan_field::PlanField;
-use crate::session::{ArchivedRun, Loaded, Workspace, archive, dataset, demo};
+use crate::session::{ArchivedRun, Loaded, PlanDefinition, Workspace, archive, dataset, demo};
 use halflight_privacy_inside::openings::{OpenPrivate, OpenReleased, OpenWatch};
 
 pub fn exact<T: Clone>(value: T) -> CuratorOnly<T> {
@@ -96,12 +96,12 @@ pub fn loaded() -> App {
 /// The preview of the first plan.
 pub fn preview() -> Preview {
     static PREVIEW: OnceLock<Preview> = OnceLock::new();
-    PREVIEW.get_or_init(first_preview).clone()
+    PREVIEW.get_or_init(|| preview_of(demo::session("bikeshare").unwrap().plans[0].clone())).clone()
 }
 
-fn first_preview() -> Preview {
+/// The preview of a plan for the demo's data.
+pub fn preview_of(plan: PlanDefinition) -> Preview {
     let session = demo::session("bikeshare").unwrap();
-    let plan = session.plans[0].clone();
     let loaded: Vec<&Loaded> = datasets().iter().map(|loaded| &**loaded).collect();
     let proposal = propose(&session, &plan, &loaded, &PreparedStore::default()).unwrap();
     Preview {
@@ -558,6 +558,7 @@ pub fn archived(number: u32, epsilon: f64, errors: &[f64]) -> ArchivedRun {
         directory: format!("/runs/{number}").into(),
         time: format!("2026-01-01 00:00:0{number}"),
         plan: Some(plan),
+        choice: None,
         data: Vec::new(),
         tag: String::new(),
         outcome: "finished".to_owned(),

@@ -15,9 +15,9 @@ use crate::engine::worker::{ChoiceEvent, JobEvent, JobId, RunEvent, TrainerSteps
 use crate::engine::{Control, RunProgress, Summary};
 use crate::error::Error;
 use crate::methods::{MeasureStanding, Series};
-use crate::privacy::accountant::round_up;
+use crate::privacy::accountant::{delta_words, round_up};
 use crate::privacy::ledger::{RunId, RunOutcome};
-use crate::privacy::{CuratorOnly, Target, Watch};
+use crate::privacy::{CuratorOnly, Guarantee, Target, Watch};
 use crate::session::PlanDefinition;
 
 /// One curve. Exact numbers stay in their wrapper.
@@ -93,7 +93,19 @@ pub struct LiveRun {
     pub elsewhere: Option<RunElsewhere>,
     /// The steps of another trainer.
     pub trained: Option<Box<TrainerSteps>>,
+    /// Whether the ledger charges anything for it.
+    pub spends: bool,
     pub ended: Option<Ended>,
+}
+
+/// The cost of a run that has ended.
+fn spent_words(guarantee: &Guarantee) -> String {
+    match guarantee.epsilon {
+        0.0 => "nothing was spent".to_owned(),
+        epsilon => {
+            format!("ε {} at δ {} was spent", round_up(epsilon, 3), delta_words(guarantee.delta))
+        }
+    }
 }
 
 /// A line of a run's log.
@@ -133,7 +145,8 @@ pub enum Ended {
 
 impl LiveRun {
     pub fn new(id: JobId, plan: &PlanDefinition, control: Control) -> Self {
-        Self::of(id, (&plan.name, &plan.method), plan.target, control)
+        let run = Self::of(id, (&plan.name, &plan.method), plan.target, control);
+        Self { spends: plan.spends(), ..run }
     }
 
     /// A run of a plan with this name and method.
@@ -158,6 +171,7 @@ impl LiveRun {
             cautions: None,
             elsewhere: None,
             trained: None,
+            spends: true,
             ended: None,
         }
     }
@@ -168,7 +182,7 @@ impl LiveRun {
         let names: Vec<&str> = offer.plans.iter().map(|plan| plan.name.as_str()).collect();
         run.plan = format!("choice among {}", names.join(", "));
         METHOD.clone_into(&mut run.method);
-        run.target = offer.target;
+        (run.target, run.spends) = (offer.target, true);
         run.choice = Some(LiveChoice { offer, steps: BTreeMap::new() });
         Some(run)
     }
@@ -323,8 +337,7 @@ impl LiveRun {
             Some(winner) => format!("chosen: {}", winner.name),
             None => "nothing was chosen: it ended early".to_owned(),
         };
-        let (epsilon, delta) = (chosen.guarantee.epsilon, chosen.guarantee.delta);
-        let line = format!("{line}; ε {} at δ {delta:e} was spent", round_up(epsilon, 3));
+        let line = format!("{line}; {}", spent_words(&chosen.guarantee));
         let directory = chosen.directory.clone();
         self.conclude(line, &directory, Ended::Chosen(Box::new(chosen)))
     }
@@ -412,12 +425,11 @@ impl LiveRun {
     fn end(&mut self, result: Result<Summary, Error>) -> Result<String, Error> {
         let summary = result.inspect_err(|error| self.refuse(error))?;
         let line = format!(
-            "'{}' {}: ε {} at δ {:e} was spent",
+            "'{}' {}: {}",
             // Short enough to leave room on a line.
             shortened(&self.plan, 36, "…"),
             summary.outcome.words(),
-            round_up(summary.guarantee.epsilon, 3),
-            summary.guarantee.delta
+            spent_words(&summary.guarantee)
         );
         let directory = summary.directory.clone();
         self.conclude(line, &directory, Ended::Summary(Box::new(summary)))
@@ -440,7 +452,11 @@ impl LiveRun {
     }
 
     fn granted(&mut self, run: RunId, reserved: &str, warnings: Vec<String>) {
-        self.say(format!("granted as {}: {reserved} is reserved in the ledger", run.0));
+        self.say(if self.spends {
+            format!("granted as {}: {reserved} is reserved in the ledger", run.0)
+        } else {
+            format!("begun as {}: nothing is reserved, because it spends nothing", run.0)
+        });
         for warning in warnings {
             self.say(format!("note: {warning}"));
         }

@@ -6,8 +6,9 @@ use super::widgets::number::compact_up;
 use crate::evaluation::Scored;
 use crate::methods::{self, Series};
 use crate::privacy::Watch;
+use crate::privacy::accountant::delta_words;
 use crate::session::ArchivedRun;
-use crate::session::archive::{best, cell, epsilon, last, state_words};
+use crate::session::archive::{CHOICE, best, cell, epsilon, last, state_words};
 use crate::session::slurm::QUEUE;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -172,6 +173,7 @@ impl RunColumn {
         let plan = run.plan.as_ref();
         match self {
             Self::Plan => text(plan.map_or("", |plan| &plan.name)),
+            Self::Method if run.choice.as_ref().is_some_and(|it| !it.is_of_plan) => text(CHOICE),
             Self::Method => text(plan.map_or("", |plan| methods::name_of(&plan.method))),
             Self::Epsilon => number(epsilon(run)),
             Self::Delta => {
@@ -187,6 +189,8 @@ impl RunColumn {
                 number(errors.and_then(|errors| errors.no_privacy))
             }
             Self::Further(series) => number(last(run, series, watch)),
+            // Those of its candidates may be secret.
+            Self::Steps if run.choice.is_some() => SortValue::Missing,
             Self::Steps => SortValue::Number(run.steps as f64),
             Self::Outcome => text(&state(run)),
             Self::Time => text(&run.time),
@@ -201,7 +205,7 @@ impl RunColumn {
             (_, SortValue::Missing) => "–".to_owned(),
             (Self::Score, _) => run.score.as_ref().map_or_else(String::new, Scored::brief),
             (Self::Epsilon, SortValue::Number(x)) => compact_up(x),
-            (Self::Delta, SortValue::Number(x)) => format!("{x:e}"),
+            (Self::Delta, SortValue::Number(x)) => delta_words(x),
             (Self::Steps, SortValue::Number(x)) => match run.of {
                 of if of > run.steps => format!("{x} of {of}"),
                 _ => x.to_string(),

@@ -607,6 +607,36 @@ fn every_function_of_private_values_is_known_to_the_list_of_looks() {
     assert!(count >= 16, "{count} functions");
 }
 
+/// Ways to write a file.
+const WRITERS: [&str; 4] = ["files::write", "private_file(", "session.save(", ".save(&self"];
+
+/// Files of code that write without [`halflight::session::named`], and where.
+const OWN_PLACES: [(&str, &str); 4] = [
+    ("src/cli/mod.rs", "files with names of the program, in a folder that the user named"),
+    ("src/cli/tutorial.rs", "a folder that is new"),
+    ("src/cli/job_array.rs", "a script in a folder of the workspace"),
+    ("src/cli/data.rs", "the session itself, as `--write` says"),
+];
+
+/// A file that a person names is written only where nothing is lost.
+#[test]
+fn commands_and_the_interface_check_every_file_that_a_person_names() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut found = Vec::new();
+    for place in ["src/cli", "src/tui", "src/engine/worker", "src/engine/predict.rs"] {
+        for file in files(&root.join(place)).into_iter().filter(|file| is_rust(file)) {
+            let name = file.strip_prefix(root).unwrap().display().to_string();
+            let code = code(&file);
+            let is_known = OWN_PLACES.iter().any(|(known, _)| *known == name);
+            if WRITERS.iter().any(|it| code.contains(it)) && !is_known {
+                assert!(code.contains("named::check("), "{name} writes without `named::check`");
+                found.push(name);
+            }
+        }
+    }
+    assert!(found.len() >= 7, "{found:?}");
+}
+
 /// The floors of the crates, from the top down: a crate stands one floor above the highest that it
 /// uses. Behind each are the crates that it uses.
 fn floors() -> String {

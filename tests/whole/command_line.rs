@@ -252,6 +252,10 @@ fn a_rehearsal_advises_and_writes_the_plan() {
     assert_eq!(told["epsilons"], serde_json::json!([0.5, 1.0, 4.0]), "{told}");
     assert_eq!(told["rehearsals"][0], "region north");
     assert_eq!(told["advised"].as_array().unwrap().len(), 3);
+    // A file that is no session is kept.
+    std::fs::write(directory.path().join("notes.txt"), "mine").unwrap();
+    let refused = rehearse(&["--out", "notes.txt"]);
+    assert!(stderr(&refused).contains("it is there already"), "{}", stderr(&refused));
     let done = rehearse(&["--over", "epsilon=0.5,4", "--out", "advised.ron"]);
     let text = String::from_utf8(done.stdout).unwrap();
     assert!(text.contains("less error than public data alone"), "{text}");

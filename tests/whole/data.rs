@@ -473,7 +473,11 @@ fn inspect_prints_exact_numbers_of_what_may_be_private_only_when_asked() {
     }
     assert_eq!(tables[0], tables[1]);
 
-    let public = inspect(&["people.csv", "--public", "people.csv"]);
+    // A file that is named twice is public, and is there once.
+    let public = inspect(&["people.csv", "--public", "./people.csv"]);
+    assert_eq!(public["tables"].as_array().unwrap().len(), 1);
+    assert_eq!(public["tables"][0]["role"], "public");
+    let public = inspect(&["garbled.csv", "--public", "people.csv"]);
     assert_eq!(public["tables"][1]["columns"][1]["missing"], 1);
     assert_eq!(public["tables"][1]["role"], "public");
     assert!(public["compatibility"].as_array().unwrap().is_empty());

@@ -177,6 +177,13 @@ fn files_are_not_overwritten_and_other_forms_are_refused() {
     assert!(refused(&["export", model, "-o", "a.onnx"]).contains("--force"));
     assert!(refused(&["export", model, "-o", "a.json"]).contains(".onnx"));
     succeeds(here, &["export", model, "-o", "a.onnx", "--force"]);
+    // The rows that are predicted are kept, whatever is forced.
+    std::fs::write(here.join("rows.csv"), "x\n1\n").unwrap();
+    let said = refused(&["predict", model, "rows.csv", "-o", "./rows.csv", "--force"]);
+    assert!(said.contains("data are read from there"), "{said}");
+    std::fs::write(here.join("page.html"), "<p>of somebody else</p>").unwrap();
+    let said = refused(&["audit", "--quick", "--page", "page.html", "--method", "dp_sgd"]);
+    assert!(said.contains("it is there already"), "{said}");
     let output = halflight(here, &["export", "nowhere", "-o", "c.onnx"]);
     assert!(!output.status.success() && !here.join("c.onnx").exists());
 }

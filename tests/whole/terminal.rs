@@ -333,7 +333,7 @@ fn the_whole_story_with_the_mouse_alone() {
     screen.wait_for("stopped");
     screen.click("5 Compare");
     screen.wait_for("Runs · 1 of 1");
-    screen.click("Space pin");
+    screen.click("Space pin  ");
     screen.wait_for("Pin a second run");
     screen.click("6 Ledger");
     screen.wait_for("of 61");

@@ -554,13 +554,21 @@ impl Advice {
         said
     }
 
-    /// The advice while trials are still to come: only who is ahead.
+    /// The advice while trials are still to come: only who is ahead in the table, and who would be
+    /// advised.
     pub fn so_far(&self) -> Vec<String> {
-        let Some((player, standing)) = self.chosen(self.at) else { return self.sentences() };
+        let mut ahead = self.sorted().filter(|line| line.player != Player::NoPrivacy);
+        let first = ahead.find_map(|line| Some((&line.player, line.standings[self.at]?)));
+        let Some((player, standing)) = first else { return self.sentences() };
         let s = if standing.cases == 1 { "" } else { "s" };
         let epsilon = compact(self.epsilons[self.at]);
+        let advised = self.chosen(self.at).map(|(advised, _)| advised);
+        let advised = match advised.filter(|advised| *advised != player) {
+            Some(advised) => format!("; {} would be advised", advised.in_a_sentence()),
+            None => String::new(),
+        };
         vec![format!(
-            "So far, after {} rehearsal{s}, {} has the least error at ε {epsilon}.",
+            "So far, after {} rehearsal{s}, {} has the least error at ε {epsilon}{advised}.",
             standing.cases,
             player.in_a_sentence()
         )]

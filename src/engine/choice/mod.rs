@@ -55,7 +55,7 @@ use crate::session::model_file::{self, Beside};
 use crate::session::{Loaded, PlanDefinition, RunDirectory, Session, Workspace, report};
 
 /// Name of the method in the ledger.
-pub const METHOD: &str = "choice";
+pub const METHOD: &str = crate::session::archive::CHOICE;
 /// The name of public data alone among the candidates.
 pub const PUBLIC_ALONE: &str = "public data alone";
 

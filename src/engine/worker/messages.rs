@@ -19,6 +19,7 @@ use crate::rehearse::RehearsalProgress;
 use crate::session::dataset::{ColumnKind, Loaded};
 use crate::session::family::Divider;
 use crate::session::follow::RunNews as FollowedNews;
+use crate::session::named::Replace;
 use crate::session::steering::SteeringRequest;
 use crate::session::{ArchivedRun, PlanDefinition, ProgramState, Session};
 use crate::sweep::TaskTally;
@@ -86,6 +87,7 @@ pub enum Request {
     Export {
         path: PathBuf,
         text: String,
+        replace: Replace,
     },
     /// A certificate of a private dataset's spending, for others.
     Certify {

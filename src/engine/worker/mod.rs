@@ -41,6 +41,7 @@ use crate::privacy::Watch;
 use crate::privacy::ledger::{Book, RunId, RunRecord};
 use crate::privacy::openings::OpenPrivate;
 use crate::session::dataset::{self, Loaded, LoadedRecords};
+use crate::session::named::{self, OwnKind, Replace};
 use crate::session::preferences::UserDirectories;
 use crate::session::steering::{self, SteeringRequest};
 use crate::session::sweep::SweepDirectory;
@@ -290,12 +291,13 @@ impl WorkerThread {
                 self.remark(format!("removed {}; its ledger entries stay", run.0));
                 self.send_archive();
             }
-            Request::Export { path, text } => self.export(&path, &text)?,
+            Request::Export { path, text, replace } => self.export(&path, &text, replace)?,
             Request::Certify { account, path } => {
                 let book = self.workspace.book()?;
                 let gone = || Error::failed(format!("there is no account {}", account.0));
                 let account = book.account(&account).ok_or_else(gone)?;
-                self.export(&path, &lookup::certificate(account)?)?;
+                let text = lookup::certificate(account)?;
+                self.export(&path, &text, Replace::Own(OwnKind::AccountCertificate))?;
             }
             Request::Remember(state) => {
                 if let Some(places) = UserDirectories::of_environment() {
@@ -359,7 +361,7 @@ impl WorkerThread {
             Request::Report { runs, path } => {
                 let runs = runs.iter().map(|run| self.workspace.run_directory(run));
                 let report = session::Report::read(&runs.collect::<Vec<_>>(), Watch::sealed())?;
-                self.export(&path, &report.html()?)?;
+                self.export(&path, &report.html()?, Replace::Own(OwnKind::Report))?;
             }
         }
         Ok(())
@@ -471,7 +473,12 @@ impl WorkerThread {
                 ControlFlow::Continue(())
             };
             let crash = ("reading this dataset crashed", "please report the file");
-            let read = || dataset::load_watched(&definition, &workspace, &mut watch);
+            let read = || {
+                let loaded = dataset::load_watched(&definition, &workspace, &mut watch)?;
+                // The interface asks for it with every frame.
+                loaded.gap();
+                Ok(loaded)
+            };
             let result = Box::new(catch_as(crash, read));
             let _ = messages.send(WorkerMessage::Read { name, reading, result });
         });
@@ -506,8 +513,11 @@ impl WorkerThread {
         names.any(|name| self.reading.contains_key(name))
     }
 
-    fn export(&self, path: &Path, text: &str) -> Result<()> {
+    /// Writes a file that the user named, relative to the session.
+    fn export(&self, path: &Path, text: &str, replace: Replace) -> Result<()> {
         let path = self.workspace.base().join(path);
+        let data = self.definitions.values().flat_map(|definition| self.files_of(definition));
+        named::check(&path, replace, &data.collect::<Vec<_>>())?;
         if let Some(parent) = path.parent() {
             files::create_folder(parent).doing("create the directory", parent)?;
         }
@@ -692,6 +702,53 @@ mod tests {
                 ended.insert(id);
             }
         }
+    }
+
+    #[test]
+    fn what_a_screen_writes_replaces_neither_data_nor_the_files_of_others() {
+        let here = tempfile::tempdir().unwrap();
+        let path = |name: &str| here.path().join(name);
+        std::fs::write(path("ours.csv"), "x,y\n1,2\n3,4\n").unwrap();
+        std::fs::write(path("theirs.svg"), "<svg/>").unwrap();
+        let (wake, woken) = channel();
+        let worker = Worker::open(Workspace::fresh(here.path()), move || {
+            let _ = wake.send(());
+        });
+        let source = Source::File("ours.csv".to_owned());
+        worker.ask(Request::Load(DatasetDefinition::new("ours", Role::Private, source)));
+        let picture = "<svg><title>halflight: Plan</title></svg>";
+        let own = Replace::Own(OwnKind::Picture);
+        let written = |name: &str, text: &str, replace| {
+            let text = text.to_owned();
+            worker.ask(Request::Export { path: name.into(), text, replace });
+            loop {
+                woken.recv_timeout(Duration::from_mins(1)).unwrap();
+                for report in worker.take() {
+                    match report {
+                        WorkerReport::Wrote(_) => return Ok(()),
+                        WorkerReport::Trouble(error) => return Err(error.to_string()),
+                        _ => {}
+                    }
+                }
+            }
+        };
+        for _ in 0..2 {
+            assert_eq!(written("screen.svg", picture, own), Ok(()));
+        }
+        assert_eq!(written("table.csv", "a\n1\n", Replace::Nothing), Ok(()));
+        for (name, replace) in [
+            ("theirs.svg", own),
+            ("table.csv", Replace::Nothing),
+            ("ours.csv", Replace::Nothing),
+            ("ours.csv", own),
+        ] {
+            let refused = written(name, picture, replace).unwrap_err();
+            assert!(refused.contains("it is there already"), "{name}: {refused}");
+        }
+        // Also by force.
+        let refused = written("ours.csv", picture, Replace::Forced(true)).unwrap_err();
+        assert!(refused.contains("data are read from there"), "{refused}");
+        assert!(std::fs::read_to_string(path("ours.csv")).unwrap().starts_with("x,y"));
     }
 
     #[test]

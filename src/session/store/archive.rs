@@ -45,6 +45,20 @@ const TAG: &str = "tag.txt";
 /// Longer remarks are cut.
 const LONGEST_TAG: usize = 2000;
 
+/// A choice among plans. It computes no exact number, whatever view is open.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ArchivedChoice {
+    /// The names of the candidates; until it has ended, of those with a plan.
+    pub candidates: Vec<String>,
+    /// The result in words, once it has ended.
+    pub result: Option<String>,
+    /// Whether the plan of the run is the chosen one, and not only the first candidate.
+    pub is_of_plan: bool,
+}
+
+/// The method of a choice, at the end of the names of such runs.
+pub const CHOICE: &str = "choice";
+
 /// One run, read from its directory.
 #[derive(Debug, Clone)]
 pub struct ArchivedRun {
@@ -53,6 +67,8 @@ pub struct ArchivedRun {
     /// Start of the run, UTC, to the second.
     pub time: String,
     pub plan: Option<PlanDefinition>,
+    /// The candidates and the result, if it is a choice among plans.
+    pub choice: Option<ArchivedChoice>,
     /// The datasets of the plan.
     pub data: Vec<DatasetDefinition>,
     /// The curator's remark.
@@ -241,6 +257,7 @@ impl ArchivedRun {
             id,
             directory: directory.to_path_buf(),
             plan: None,
+            choice: None,
             data: Vec::new(),
             tag: String::new(),
             outcome: OPEN.to_owned(),
@@ -390,7 +407,15 @@ pub(super) fn read_head(directory: &Path) -> ArchivedRun {
     let mut run = ArchivedRun::unread(RunId(name), directory);
     match Session::open(&directory.join(SESSION)) {
         Ok(session) => {
+            if is_choice(&run.id) {
+                let names = session.plans.iter().map(|plan| plan.name.clone());
+                let candidates: Vec<String> = names.collect();
+                run.choice = Some(ArchivedChoice { candidates, result: None, is_of_plan: false });
+            }
             (run.plan, run.data) = (session.plans.into_iter().next(), session.datasets);
+            if let (Some(plan), Some(choice)) = (&mut run.plan, &run.choice) {
+                plan.name = format!("choice among {}", choice.candidates.join(", "));
+            }
         }
         Err(error) => run.trouble = Some(error.to_string()),
     }
@@ -422,6 +447,12 @@ pub(super) fn read_end(run: &mut ArchivedRun) -> bool {
         run.plan = plan
             .or(session.plans.first())
             .map(|plan| PlanDefinition { name: format!("chosen: {winner}"), ..plan.clone() });
+        let result = harmless(&chosen.sentence, LONGEST_TAG);
+        run.choice = Some(ArchivedChoice {
+            candidates: chosen.candidates.iter().map(|name| harmless(name, LONGEST_TAG)).collect(),
+            result: Some(result).filter(|result| !result.is_empty()),
+            is_of_plan: plan.is_some(),
+        });
     }
     true
 }
@@ -443,6 +474,15 @@ struct CertificateExcerpt {
 #[derive(Deserialize)]
 struct ChosenPlan {
     winner: Option<String>,
+    #[serde(default)]
+    candidates: Vec<String>,
+    #[serde(default)]
+    sentence: String,
+}
+
+/// Whether a run is a choice, by its name: `20260131-235959-choice`, perhaps with a number after it.
+fn is_choice(run: &RunId) -> bool {
+    run.0.split('-').nth(2) == Some(CHOICE)
 }
 
 /// `20260131-235959-…` as `2026-01-31 23:59:59`; another name has no time.

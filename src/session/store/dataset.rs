@@ -60,6 +60,8 @@ pub struct Loaded {
     pub order: Option<OrderOfRows>,
     /// A sketch of its rows, for comparison with other datasets; made on demand.
     sketch: OnceLock<Sketch>,
+    /// A missing value that stops plans, once it was looked for.
+    gap: OnceLock<Option<Error>>,
 }
 
 /// The order of private rows in their file, after its filter.
@@ -125,6 +127,13 @@ impl Loaded {
         *unusable.reveal(watch)?
     }
 
+    /// The first missing value of a public dataset that stops plans with its column. It is looked
+    /// for once.
+    pub fn gap(&self) -> Option<&Error> {
+        let look = || missing::first_refused(self.public().ok()?, &self.definition).ok()?;
+        self.gap.get_or_init(look).as_ref()
+    }
+
     /// The account of a private dataset in the ledger, opened if there is none.
     pub fn register(&self, ledger: &mut Ledger) -> Result<AccountId> {
         self.parts.iter().try_for_each(|part| ledger.register(part).map(|_| ()))?;
@@ -163,6 +172,7 @@ impl Loaded {
             secret: self.secret.clone(),
             order: order.map(|order| OrderOfRows { choices: SecretOrder::KNOWN, ..order }),
             sketch: self.sketch.clone(),
+            gap: OnceLock::new(),
         })
     }
 
@@ -337,6 +347,7 @@ pub fn load_watched(
         secret: found.filter(|_| private).map(|found| found.secret),
         order,
         sketch: sketch.map_or_else(OnceLock::new, OnceLock::from),
+        gap: OnceLock::new(),
     })
 }
 

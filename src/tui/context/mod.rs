@@ -40,7 +40,7 @@ use super::popup::question::{Prompt, QuestionPopup};
 use super::popup::{self, Then};
 use super::tab::{Pane, Tab};
 use super::widgets::text_field::TextField;
-use crate::engine::lookup::{Digest, Rows};
+use crate::engine::lookup::{Digest, Rows, RunLife};
 use crate::engine::timing::RunTime;
 use crate::engine::worker::{JobId, Preview};
 use crate::engine::{Request, look};
@@ -49,7 +49,7 @@ use crate::privacy::ledger::{AccountId, Book, RunId};
 use crate::privacy::{CuratorOnly, Watch};
 use crate::session::{ArchivedRun, Loaded, PlanDefinition, ProgramState, Session, WhenClosed};
 
-pub use plans::TARGET;
+pub use plans::{TARGET, dropped};
 
 pub type OpenPopup = popup::Popup<Context>;
 
@@ -111,6 +111,8 @@ pub struct Context {
     pub quit: bool,
     /// The requested effects.
     pub effects: Vec<Effect>,
+    /// The heads of the columns that were drawn last.
+    pub(super) heads: Vec<String>,
     /// Changes that the screens have not heard of yet.
     pub(super) changes: VecDeque<Change>,
     pub(super) next_tab: Option<Tab>,
@@ -228,6 +230,7 @@ impl Context {
             when_closed: WhenClosed::default(),
             signals: 0,
             effects: Vec::new(),
+            heads: Vec::new(),
             changes: VecDeque::new(),
             next_tab: None,
         }
@@ -361,6 +364,11 @@ impl Context {
         &mut self.attention[self.tab.index()].filter
     }
 
+    /// Whether a column with this head is in a table on the screen; true before anything is drawn.
+    pub fn is_drawn(&self, head: &str) -> bool {
+        self.heads.is_empty() || self.heads.iter().any(|drawn| drawn == head)
+    }
+
     /// The title of a list that may be filtered.
     pub fn filtered_title(&self, title: &str) -> String {
         match self.filter() {
@@ -373,6 +381,12 @@ impl Context {
     pub fn working(&self) -> usize {
         let runs = self.runs.iter().filter(|run| run.is_at_work()).count();
         runs + usize::from(self.ranking.work.is_some())
+    }
+
+    /// Whether the ledger knows a run whose program died.
+    pub fn has_died_run(&self) -> bool {
+        let mut entries = self.digests.iter().flat_map(|digest| &digest.entries);
+        entries.any(|entry| entry.life == RunLife::Died)
     }
 
     /// The archived runs known so far.

@@ -70,7 +70,11 @@ impl Context {
             self.session.plans.push(taken);
         }
         self.changed();
-        self.inform("took the settings of the earlier run; u undoes it");
+        let name = self.shown_plan().map_or("", |plan| &plan.name);
+        self.inform(format!(
+            "the plan '{name}' has the settings of the earlier run now, under its own name; u \
+             undoes it"
+        ));
         self.ask_preview();
     }
 
@@ -177,13 +181,15 @@ impl Context {
             let Some((id, why)) = better.flatten().filter(|(id, _)| *id != plan.method) else {
                 continue;
             };
-            told.push(format!(
-                "plan '{}' has a new method, '{}', because the one before {why}",
-                plan.name,
-                methods::name_of(id)
-            ));
+            let (before, name) = (plan.clone(), methods::name_of(id));
             let plan = &mut self.session.plans[index];
             plan.take_method(id);
+            let dropped =
+                dropped(&before, plan).map_or(String::new(), |words| format!(" ({words})"));
+            told.push(format!(
+                "plan '{}' has a new method, '{name}', because the one before {why}{dropped}",
+                plan.name
+            ));
         }
         if !told.is_empty() {
             self.changed();
@@ -217,7 +223,7 @@ impl Context {
         }
         let player = plan.player();
         let lost = self.advice(plan).and_then(|it| it.warning(&player, plan.target.epsilon));
-        let cost = if player.spends() || plan.evaluation.is_some() {
+        let cost = if plan.spends() {
             let Target { epsilon, delta } = plan.target;
             format!("It reserves ε {epsilon} at δ {delta:e} of '{}' before it starts", plan.private)
         } else {
@@ -302,6 +308,18 @@ impl Context {
         control.set_pace(self.pace);
         (self.runs.iter().map(|run| run.id + 1).max().unwrap_or(1), control)
     }
+}
+
+/// What a plan lost when it got another method: `25 for 'lambda' was dropped`.
+pub fn dropped(before: &PlanDefinition, now: &PlanDefinition) -> Option<String> {
+    let kept = |key: &String| now.settings.contains_key(key);
+    let settings = before.settings.iter().filter(|(key, _)| !kept(key));
+    let mut lost: Vec<String> = settings.map(|(key, value)| format!("{key} {value}")).collect();
+    let predictor = before.public_predictor != now.public_predictor;
+    lost.extend(predictor.then(|| "the public predictor".to_owned()));
+    let score = before.evaluation.is_some() && now.evaluation.is_none();
+    lost.extend(score.then(|| "the released score".to_owned()));
+    (!lost.is_empty()).then(|| format!("dropped with the method before: {}", lost.join(", ")))
 }
 
 /// A plan for a session that has none: first private from all public datasets.

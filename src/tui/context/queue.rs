@@ -2,14 +2,32 @@
 
 use super::{Change, Context};
 use crate::engine::worker::JobId;
-use crate::notice::Level;
+use crate::error::{Action, Error};
+use crate::notice::{Level, one_line};
 use crate::session::PlanDefinition;
+
+/// Whether a plan is refused only because its dataset has no budget yet.
+fn is_for_budget(refusal: &Error) -> bool {
+    matches!(refusal.action(), Some(Action::SetBudget { .. }))
+}
 
 impl Context {
     pub fn enqueue(&mut self, plans: Vec<PlanDefinition>) {
         let count = plans.len();
         self.queue.plans.extend(plans);
         let runs = if count == 1 { "the plan is".to_owned() } else { format!("{count} runs are") };
+        let refusal = match &self.plan.preview {
+            Some(Ok(preview)) if Some(&preview.plan) == self.shown_plan() => {
+                preview.refusal.as_ref().filter(|it| !is_for_budget(it))
+            }
+            _ => None,
+        };
+        if let Some(refusal) = refusal {
+            let refused = one_line(refusal);
+            return self.warn(format!(
+                "{runs} in the queue, but the ledger would refuse the shown plan now: {refused}"
+            ));
+        }
         self.say(Level::Good, format!("{runs} in the queue: w runs it, every run is charged"));
     }
 

@@ -57,6 +57,9 @@ impl Context {
                     self.warn(warning.clone());
                 }
                 self.mended(&ErrorTopic::Dataset(name.clone()));
+                if let Some(gap) = loaded.gap() {
+                    self.complain_of(ErrorTopic::Dataset(name.clone()), gap);
+                }
                 self.peeked.take_if(|(peeked, _)| *peeked == name);
                 self.datasets.insert(name, DatasetStatus::Ready { loaded, account });
                 self.ask_preview();
@@ -147,7 +150,13 @@ impl Context {
             },
             WorkerReport::Trouble(error) => self.complain(&error),
             WorkerReport::Wrote(path) => {
-                self.inform(format!("wrote {}", path.display()));
+                let removed = self.demo.as_ref().is_some_and(|demo| path.starts_with(demo));
+                let ends = if removed {
+                    "; the demo removes it at its end, so give a full path to keep it"
+                } else {
+                    ""
+                };
+                self.inform(format!("wrote {}{ends}", path.display()));
                 self.written = Some(path);
             }
             WorkerReport::Remark(text) => self.inform(text),

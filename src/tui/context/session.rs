@@ -7,8 +7,11 @@ use crate::engine::Request;
 use crate::engine::lookup::Wanted;
 use crate::live_run::LiveRun;
 use crate::popup::picker::Item;
-use crate::popup::question::QuestionPopup;
-use crate::session::{Session, WhenClosed, plan_name};
+use crate::popup::question::{QuestionPopup, Then};
+use crate::session::{Session, WhenClosed, changes, plan_name};
+
+/// Changes of the session that are in no file.
+const UNSAVED: &str = "changes that are not saved";
 
 impl Context {
     /// Makes the requests needed when the interface opens or another session is loaded.
@@ -70,8 +73,43 @@ impl Context {
         });
     }
 
-    /// Offers the recent sessions, and any other.
+    /// Offers the recent sessions and any other, once the user may leave this one.
     pub fn ask_to_open(&mut self) {
+        let ranking = self.ranking.work.as_ref().map(|_| "a ranking under way".to_owned());
+        let lost: Vec<String> = self.unkept().into_iter().chain(ranking).collect();
+        self.ask_to_lose(&lost, ("Open another one", "open"), Self::offer_sessions);
+    }
+
+    /// Parts of the session that are lost when it is left.
+    fn unkept(&self) -> Vec<String> {
+        let changes = (self.unsaved && self.demo.is_none()).then_some(UNSAVED.to_owned());
+        let queued = match self.queue.plans.len() {
+            0 => None,
+            1 => Some("a plan in the queue".to_owned()),
+            many => Some(format!("{many} plans in the queue")),
+        };
+        changes.into_iter().chain(queued).collect()
+    }
+
+    /// Leaves the session if nothing is lost; otherwise asks.
+    fn ask_to_lose(
+        &mut self,
+        lost: &[String],
+        (what, yes): (&str, &'static str),
+        leave: fn(&mut Self),
+    ) {
+        if lost.is_empty() {
+            return leave(self);
+        }
+        let unsaved = lost.iter().any(|it| it == UNSAVED);
+        let saves = if unsaved { " (s saves)" } else { "" };
+        let text = format!("The session has {}. {what} without them?{saves}", lost.join(" and "));
+        let mut question = QuestionPopup::new(text, yes, leave);
+        question.other = unsaved.then(|| ('s', Box::new(Self::save) as Then<Self>));
+        self.popup = Some(OpenPopup::Question(question));
+    }
+
+    fn offer_sessions(&mut self) {
         let browse = |context: &mut Self| {
             context.ask(Request::Browse(PathBuf::from("."), Wanted::Sessions));
         };
@@ -103,11 +141,7 @@ impl Context {
     /// False when there was nothing to undo.
     pub fn undo(&mut self) -> bool {
         let before = self.history.undo().cloned();
-        self.restore(
-            before,
-            "undone; what was spent or budgeted in the ledger stays",
-            "nothing to undo",
-        )
+        self.restore(before, "undone", "nothing to undo")
     }
 
     /// False when there was nothing to redo.
@@ -124,6 +158,10 @@ impl Context {
         };
         let before = std::mem::replace(&mut self.session, session);
         self.unsaved = true;
+        let changed = changes::since(&before, &self.session).join("; ");
+        let budgeted = before.budgets != self.session.budgets;
+        let stays = if budgeted { "; a budget in the ledger stays as it is" } else { "" };
+        self.inform(format!("{done}: {changed}{stays}"));
         for dataset in self.session.datasets.clone() {
             if !before.datasets.contains(&dataset) || !self.datasets.contains_key(&dataset.name) {
                 self.load(dataset);
@@ -134,7 +172,6 @@ impl Context {
         self.datasets.retain(|name, _| known(name));
         self.plan.index = self.plan.index.min(self.session.plans.len().saturating_sub(1));
         self.note(Change::Restored);
-        self.inform(done);
         self.ask_preview();
         true
     }
@@ -144,30 +181,24 @@ impl Context {
             self.quit = true;
             return;
         }
-        let (working, can_leave) = (self.working(), self.can_leave_running());
-        let text = match working {
-            0 if self.unsaved && self.demo.is_none() => {
-                "The session has changes that are not saved. Quit without them? (s saves)"
-                    .to_owned()
-            }
-            0 => return self.leave(),
-            _ => {
-                let runs = match working {
-                    1 if self.ranking.work.is_some() => "A ranking is".to_owned(),
-                    1 => "A run is".to_owned(),
-                    many => format!("{many} runs are"),
-                };
-                let more = " Or g: quit, and it continues in a process of its own.";
-                let more = if can_leave { more } else { "" };
-                format!("{runs} under way. Stop and quit? What has been spent stays spent.{more}")
-            }
+        let (lost, can_leave) = (self.unkept(), self.can_leave_running());
+        let runs = match self.working() {
+            0 => return self.ask_to_lose(&lost, ("Quit", "quit"), Self::leave),
+            1 if self.ranking.work.is_some() => "A ranking is".to_owned(),
+            1 => "A run is".to_owned(),
+            many => format!("{many} runs are"),
         };
+        let more = " Or g: quit, and it continues in a process of its own.";
+        let more = if can_leave { more } else { "" };
+        let lost = match lost.join(" and ") {
+            lost if lost.is_empty() => lost,
+            lost => format!(" The session also has {lost}, which would be lost."),
+        };
+        let text = format!(
+            "{runs} under way. Stop and quit? What has been spent stays spent.{more}{lost}"
+        );
         let mut question = QuestionPopup::new(text, "quit", Self::leave);
-        if working == 0 {
-            question.other = Some(('s', Box::new(Self::save)));
-        } else if can_leave {
-            question.other = Some(('g', Box::new(Self::leave_running)));
-        }
+        question.other = can_leave.then(|| ('g', Box::new(Self::leave_running) as Then<Self>));
         self.popup = Some(OpenPopup::Question(question));
     }
 

@@ -217,7 +217,7 @@ impl DatasetForm {
             canvas.wrapped(format!("columns of the file: {columns}"), theme.muted, known);
         }
         let words = "↑↓ or Tab between fields, Enter saves, Esc leaves";
-        canvas.render(Line::styled(words, theme.muted), keys);
+        canvas.line(Line::styled(words, theme.muted), keys);
     }
 
     fn check_column(&self, name: &str) -> Result<()> {

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use ratatui::layout::Constraint::Max;
-use ratatui::widgets::Paragraph;
 
 use super::picker::{Item, Picker};
 use crate::canvas::{Canvas, Fill, Length, Line, Rect, Span, in_columns, in_rows, longest};
@@ -67,7 +66,7 @@ impl FileBrowser {
             ],
         );
         let directory = self.directory.display().to_string();
-        canvas.render(Line::styled(directory, theme.muted), place);
+        canvas.line(Line::styled(directory, theme.muted), place);
         self.picker.draw_query(canvas, field, "a few letters of the name, or a path");
         self.picker.draw_items(canvas, left);
         let glance = self.glance.as_ref().filter(|(file, _)| self.file().as_ref() == Some(file));
@@ -84,7 +83,7 @@ impl FileBrowser {
         } else {
             "Enter opens a folder or takes a file, Esc leaves"
         };
-        canvas.render(Line::styled(words, theme.muted), keys);
+        canvas.line(Line::styled(words, theme.muted), keys);
     }
 }
 
@@ -135,5 +134,5 @@ fn first_look(canvas: &mut Canvas, area: Rect, schema: &Schema, watch: &Watch) {
             Span::styled(values.join(", "), style),
         ]));
     }
-    canvas.render(Paragraph::new(lines), area);
+    canvas.lines(lines, area);
 }

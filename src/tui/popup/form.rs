@@ -83,13 +83,13 @@ impl Form {
             let [name, value] = in_columns(row, [Length(18), Fill(1)]);
             let focused = self.focus == index;
             let label = if focused { bold(theme.text) } else { theme.muted };
-            canvas.render(Line::styled(line.label, label), name);
+            canvas.line(Line::styled(line.label, label), name);
             if line.choices.is_empty() {
                 let field = TextFieldView::new(text, theme, canvas.glyphs);
                 canvas.render(field.focused(focused), value);
             } else {
                 let style = if focused { theme.selection } else { style(index) };
-                canvas.render(Span::styled(text.text(), style), value);
+                canvas.line(Span::styled(text.text(), style), value);
             }
         }
     }

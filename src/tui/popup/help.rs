@@ -1,7 +1,6 @@
 //! The keys of a screen that match a search.
 
 use crossterm::event::{KeyCode, KeyEvent};
-use ratatui::widgets::Paragraph;
 
 use crate::canvas::{Canvas, Fill, Length, Line, Rect, Span, bold, broken, in_rows};
 use crate::fuzzy;
@@ -92,6 +91,7 @@ impl Help {
         let view = TextFieldView::new(&self.search, theme, glyphs).placeholder("search");
         canvas.render(view.focused(true), Rect { height: 1, ..field });
         let most = (lines.len() as u16).saturating_sub(rest.height);
-        canvas.render(Paragraph::new(lines).scroll((self.scroll.min(most), 0)), rest);
+        lines.drain(..usize::from(self.scroll.min(most)));
+        canvas.lines(lines, rest);
     }
 }

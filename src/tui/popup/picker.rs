@@ -124,14 +124,14 @@ impl<T> Picker<T> {
         self.draw_query(canvas, Rect { height: 1, ..field }, "type a few letters");
         self.draw_items(canvas, list);
         let words = "↑↓ choose, Enter takes it, Esc leaves";
-        canvas.render(Line::styled(words, canvas.theme.muted), keys);
+        canvas.line(Line::styled(words, canvas.theme.muted), keys);
     }
 
     pub(super) fn draw_query(&self, canvas: &mut Canvas, area: Rect, placeholder: &str) {
         // The typed text must not look like an entry of the list below it.
         let mark = format!("{} ", canvas.glyphs.pointer);
         let [sign, text] = in_columns(area, [Length(longest([&mark])), Fill(1)]);
-        canvas.render(Line::styled(mark, canvas.theme.accent), sign);
+        canvas.line(Line::styled(mark, canvas.theme.accent), sign);
         let view = TextFieldView::new(&self.query, canvas.theme, canvas.glyphs);
         canvas.render(view.placeholder(placeholder).focused(true), text);
     }
@@ -141,7 +141,7 @@ impl<T> Picker<T> {
         let theme = canvas.theme;
         let matches = self.matches();
         if matches.is_empty() {
-            canvas.render(Line::styled("nothing matches", theme.muted), area);
+            canvas.line(Line::styled("nothing matches", theme.muted), area);
             return;
         }
         let keys = longest(matches.iter().map(|item| &item.key));

@@ -42,7 +42,7 @@ impl<C> QuestionPopup<C> {
             Span::styled("n", theme.accent),
             Span::styled(", Enter or Esc: no", theme.muted),
         ]);
-        canvas.render(line, answers);
+        canvas.line(line, answers);
         let [yes, no, _] =
             in_columns(answers, [Length(longest([self.yes]) + 7), Length(19), Fill(1)]);
         let key = |c: char| KeyEvent::from(KeyCode::Char(c));
@@ -92,6 +92,6 @@ impl<C> Prompt<C> {
         if let Some(text) = &self.problem {
             canvas.wrapped(text, theme.error, problem);
         }
-        canvas.render(Line::styled("Enter takes it, Esc leaves", theme.muted), keys);
+        canvas.line(Line::styled("Enter takes it, Esc leaves", theme.muted), keys);
     }
 }

@@ -28,10 +28,10 @@ impl Words {
         self.picker.draw_items(canvas, left);
         if let Some(item) = self.picker.chosen() {
             let [name, text] = in_rows(right, [Length(2), Fill(1)]);
-            canvas.render(Line::styled(item.title.clone(), bold(theme.accent)), name);
+            canvas.line(Line::styled(item.title.clone(), bold(theme.accent)), name);
             canvas.wrapped(item.value.clone(), theme.text, text);
         }
         let words = "↑↓ other words of this screen, Enter or Esc leaves";
-        canvas.render(Line::styled(words, theme.muted), keys);
+        canvas.line(Line::styled(words, theme.muted), keys);
     }
 }

@@ -72,9 +72,10 @@ pub trait Screen {
     /// The next step for a new user.
     fn next_step(&self, context: &Context) -> Option<String>;
 
-    /// Whether the key with this name has an effect now; the hint bar leaves out others.
-    fn is_of_use(&self, _name: &str, _context: &Context) -> bool {
-        true
+    /// Why the key with this name has no effect now. Such a key changes nothing: it shows the reason,
+    /// and the hint bar leaves it out.
+    fn hindrance(&self, _name: &str, _context: &Context) -> Option<&'static str> {
+        None
     }
 
     /// Leaves one of its own layers; false if there was none.
@@ -120,6 +121,12 @@ pub trait Screen {
         wanted.or(panes.first().copied())
     }
 }
+
+/// The keys for a run whose program died.
+const DIED_RUN: &str = "a run died: r on Compare (5) resumes it, s on Ledger (6) settles it";
+
+/// The cost of a plan that draws nothing from private records.
+const SPENDS_NOTHING: &str = "spends nothing: public data alone";
 
 /// A scrolling text hardly has more lines than this; the view knows its real end.
 const LONGEST_TEXT: usize = 40;

@@ -30,6 +30,7 @@ pub enum Message {
 pub fn update(app: &mut App, message: Message, hits: &Hits) -> Vec<Effect> {
     if hits.size.0 > 0 {
         app.size = hits.size;
+        app.context.heads = hits.heads.iter().map(|head| head.title.clone()).collect();
     }
     match message {
         Message::Key(key) => on_key(app, key),

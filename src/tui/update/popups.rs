@@ -14,6 +14,7 @@ use crate::popup::export_form::ExportForm;
 use crate::popup::file_browser::FileBrowser;
 use crate::popup::question::Prompt;
 use crate::screenshot::{TerminalColours, svg};
+use crate::session::named::{OwnKind, Replace};
 use crate::theme::ThemeBackground;
 use crate::view::view;
 use crate::{export, keymap};
@@ -146,12 +147,12 @@ fn export(app: &mut App, form: Box<ExportForm>) {
         return app.context.popup = Some(OpenPopup::Export(form));
     }
     let exact = form.is_exact();
-    let text = if form.is_picture() {
-        picture(app, exact)
+    let (text, replace) = if form.is_picture() {
+        (picture(app, exact), Replace::Own(OwnKind::Picture))
     } else {
-        export::sheet(app, exact).unwrap_or_default().csv()
+        (export::sheet(app, exact).unwrap_or_default().csv(), Replace::Nothing)
     };
-    app.context.ask(Request::Export { path: path.into(), text });
+    app.context.ask(Request::Export { path: path.into(), text, replace });
 }
 
 /// The screen as a picture, without windows over it.

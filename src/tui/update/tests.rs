@@ -12,18 +12,20 @@ use ratatui::backend::TestBackend;
 use super::*;
 use crate::context::{DatasetStatus, OpenPopup};
 use crate::engine::choice::{ChoiceProgress, Offer};
-use crate::engine::lookup::Wanted;
+use crate::engine::lookup::{MOST_RUNS, Wanted};
 use crate::engine::ranking::{Manner, RankingProgress};
-use crate::engine::worker::{JobEvent, JobRequest};
-use crate::engine::{Request, RunProgress};
+use crate::engine::worker::{JobEvent, JobRequest, Preview};
+use crate::engine::{Control, Request, RunProgress};
 use crate::error::{Action, Error};
 use crate::evaluation::Evaluation;
 use crate::fixtures::{self, archived};
+use crate::live_run::LiveRun;
 use crate::notice::Level;
 use crate::privacy::{Released, Watch};
 use crate::rank::{Disclosed, RankStep};
 use crate::screen::run::LOG;
 use crate::session::Session;
+use crate::session::archive::ArchivedChoice;
 use crate::session::steering::SteeringRequest;
 use crate::tab::Tab;
 use crate::view::view;
@@ -634,12 +636,182 @@ fn a_key_without_effect_says_so() {
     let said =
         |app: &App| app.context.notice.as_ref().map(|it| it.text.clone()).unwrap_or_default();
     press(&mut app, "4+");
-    assert_eq!(said(&app), "+ (zoom) has no effect here now");
+    assert!(said(&app).starts_with("+ (zoom): no run is shown"), "{}", said(&app));
     press(&mut app, "2s");
-    assert_eq!(said(&app), "s (order) has no effect here now");
-    // A key with an answer of its own keeps it.
+    assert_eq!(said(&app), "s (order): there is no other order");
     press(&mut app, "c");
-    assert_eq!(said(&app), "no ranking is under way");
+    assert_eq!(said(&app), "c (cancel): no ranking is under way");
+    // The pace is also that of the next run.
+    press(&mut app, "4<<");
+    assert_eq!(app.context.pace, Some(256.0));
+    assert!(said(&app).starts_with("pace of the next run"), "{}", said(&app));
+}
+
+#[test]
+fn every_key_of_every_screen_has_an_effect_or_says_why_not() {
+    let shown = |app: &mut App| {
+        let mut terminal = Terminal::new(TestBackend::new(120, 40)).unwrap();
+        let mut hits = Hits::default();
+        terminal.draw(|frame| hits = view(app, frame)).unwrap();
+        app.context.heads = hits.heads.into_iter().map(|head| head.title).collect();
+        terminal.backend().buffer().clone()
+    };
+    // Their effect is not seen at the end of a list or of a chart.
+    let moves = ["left", "right", "down", "up", "pan", "cursor", "zoom", "previous", "next"];
+    let moves = |name: &str| moves.iter().any(|it| name.contains(it)) || name == "reset view";
+    let names: Vec<_> = fixtures::scenes().into_iter().map(|(name, _)| name).collect();
+    let most = Tab::ALL.iter().map(|tab| crate::app::Screens::keys(*tab).len()).max().unwrap();
+    for place in 0..most {
+        for (mut app, scene) in fixtures::scenes().into_iter().map(|it| it.1).zip(&names) {
+            let tab = app.context.tab;
+            let Some(key) = crate::app::Screens::keys(tab).get(place).copied() else { continue };
+            if app.context.popup.is_some() || app.filtering || moves(key.name) {
+                continue;
+            }
+            app.context.notice = None;
+            let session = app.context.session.clone();
+            let (screen, before) = (format!("{:?}", app.screens), shown(&mut app));
+            let hindered = app.screen().hindrance(key.name, &app.context).is_some();
+            app.call(tab, place);
+            app.settle();
+            let at = format!("{scene}: {} ({})", key.shown(), key.name);
+            if hindered {
+                assert_eq!(format!("{:?}", app.screens), screen, "{at} changes the screen");
+                assert!(app.context.session == session, "{at} changes the session");
+            }
+            let context = &app.context;
+            let answers = context.notice.is_some() || context.popup.is_some();
+            let acts = !context.effects.is_empty() || context.session != session;
+            assert!(answers || acts || shown(&mut app) != before, "{at} is silent");
+        }
+    }
+}
+
+#[test]
+fn a_session_is_left_only_after_a_question_where_something_would_be_lost() {
+    let open = KeyEvent::new(KeyCode::Char('o'), KeyModifiers::CONTROL);
+    let leave = |app: &mut App, key: KeyEvent| {
+        let effects = update(app, Message::Key(key), &Hits::default());
+        match app.context.popup.take() {
+            Some(OpenPopup::Question(question)) => Some((question.text, question.other)),
+            _ => {
+                let opens = asked(&effects, |it| matches!(it, Request::Browse(..)));
+                assert!(opens || app.context.quit);
+                None
+            }
+        }
+    };
+    let quit = KeyEvent::from(KeyCode::Char('q'));
+    for key in [open, quit] {
+        assert!(leave(&mut fixtures::priced(), key).is_none(), "nothing is lost");
+        let mut app = fixtures::priced();
+        app.context.unsaved = true;
+        let (text, saves) = leave(&mut app, key).expect("it asks");
+        assert!(text.contains("changes that are not saved"), "{text}");
+        assert_eq!(saves.map(|(key, _)| key), Some('s'));
+        let mut app = fixtures::priced();
+        let plan = app.context.session.plans[0].clone();
+        app.context.queue.plans = vec![plan.clone(), plan];
+        let (text, saves) = leave(&mut app, key).expect("it asks");
+        assert!(text.contains("2 plans in the queue") && saves.is_none(), "{text}");
+    }
+    let mut app = fixtures::loaded();
+    press(&mut app, "2r");
+    let (text, _) = leave(&mut app, open).expect("it asks");
+    assert!(text.contains("a ranking under way"), "{text}");
+    // After a yes the sessions are offered.
+    let mut app = fixtures::priced();
+    app.context.unsaved = true;
+    assert!(update(&mut app, Message::Key(open), &Hits::default()).is_empty());
+    assert!(asked(&press(&mut app, "y"), |it| matches!(it, Request::Browse(..))));
+    // What is not saved is also named where a run is under way.
+    let mut app = fixtures::running();
+    app.context.unsaved = true;
+    let (text, _) = leave(&mut app, quit).expect("it asks");
+    assert!(text.contains("under way") && text.contains("not saved"), "{text}");
+}
+
+#[test]
+fn public_data_alone_are_said_to_spend_nothing_on_every_screen() {
+    let mut app = fixtures::spending();
+    let plan = &mut app.context.session.plans[0];
+    "public_only".clone_into(&mut plan.method);
+    (plan.evaluation, plan.test) = (None, None);
+    plan.settings.clear();
+    let plan = plan.clone();
+    let nothing = Preview {
+        account: app.context.book.as_ref().unwrap().accounts[0].id.clone(),
+        after: None,
+        fits: Some(MOST_RUNS),
+        ..fixtures::preview_of(plan.clone())
+    };
+    app.context.plan.preview = Some(Ok(Box::new(nothing)));
+    app.context.runs = vec![LiveRun::new(1, &plan, Control::default())];
+    for (tab, words) in [
+        (Tab::Plan, "spends nothing: public data alone"),
+        (Tab::Run, "spends nothing: public data alone"),
+        (Tab::Ledger, "spends nothing."),
+    ] {
+        app.go_to(tab);
+        let mut terminal = Terminal::new(TestBackend::new(160, 50)).unwrap();
+        terminal.draw(|frame| drop(view(&app, frame))).unwrap();
+        let cells = terminal.backend().buffer().content.iter();
+        let text: String = cells.map(ratatui::buffer::Cell::symbol).collect();
+        assert!(text.contains(words), "{tab:?}: {text}");
+        for wrong in ["∞", "over budget", "0e0", "and more"] {
+            assert!(!text.contains(wrong), "{tab:?} says {wrong}: {text}");
+        }
+    }
+}
+
+#[test]
+fn a_choice_says_what_it_is_while_it_runs_and_afterwards() {
+    let mut app = fixtures::comparing();
+    let shown = |app: &App| {
+        let mut terminal = Terminal::new(TestBackend::new(160, 50)).unwrap();
+        terminal.draw(|frame| drop(view(app, frame))).unwrap();
+        let cells = terminal.backend().buffer().content.iter();
+        cells.map(ratatui::buffer::Cell::symbol).collect::<String>()
+    };
+    let run = &mut app.context.archive.as_mut().unwrap()[0];
+    let candidates = ["one", "two"].map(str::to_owned).to_vec();
+    run.choice = Some(ArchivedChoice { candidates, result: None, is_of_plan: false });
+    (run.peeked, run.exact) = (false, None);
+    for (result, words) in
+        [(None, "among one, two: none so far"), (Some("'one' was chosen"), "'one' was chosen")]
+    {
+        let run = &mut app.context.archive.as_mut().unwrap()[0];
+        run.choice.as_mut().unwrap().result = result.map(str::to_owned);
+        let text = shown(&app);
+        for words in [words, "a choice computes only released ones"] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+        assert!(!text.contains("sealed view"), "{text}");
+    }
+}
+
+#[test]
+fn what_is_undone_and_what_a_new_method_drops_is_said() {
+    let mut app = fixtures::priced();
+    let said =
+        |app: &App| app.context.notice.as_ref().map(|it| it.text.clone()).unwrap_or_default();
+    press(&mut app, "↓↓↓→u");
+    assert!(said(&app).contains("ε of this run 1 instead of 2"), "{}", said(&app));
+    let plan = &mut app.context.session.plans[0];
+    plan.settings.insert("lambda".to_owned(), crate::methods::Value::Number(25.0));
+    fixtures::select_field(&mut app, |field| field.name() == "method");
+    press(&mut app, "→");
+    assert!(said(&app).contains("lambda 25"), "{}", said(&app));
+}
+
+#[test]
+fn a_run_that_died_is_named_with_its_keys_where_a_user_arrives() {
+    let mut app = fixtures::spending();
+    for tab in [Tab::Data, Tab::Run] {
+        app.go_to(tab);
+        let next = app.screen().next_step(&app.context).unwrap();
+        assert!(next.contains("a run died: r on Compare (5) resumes it"), "{next}");
+    }
 }
 
 #[test]
@@ -938,6 +1110,7 @@ fn what_was_chosen_is_remembered() {
         update(&mut app, Message::Reports(vec![saved(path)]), &Hits::default());
     }
     assert_eq!(app.context.state.recent, ["/a/1.ron", "/a/2.ron"].map(std::path::PathBuf::from));
+    app.context.unsaved = false;
     let open = update(&mut app, control('o'), &Hits::default());
     assert!(open.is_empty() && matches!(app.context.popup, Some(OpenPopup::Pick(_))));
     let effects = press(&mut app, "\n");

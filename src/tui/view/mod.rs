@@ -26,8 +26,9 @@ pub fn view(app: &App, frame: &mut Frame) -> Hits {
         return canvas.hits;
     }
     let strip = if app.context.tutorial.is_some() { tutorial::ROWS } else { 0 };
+    let rows = notice_rows(app, area.width);
     let [head, body, lesson, notice, hints] =
-        in_rows(area, [Length(1), Fill(1), Length(strip), Length(1), Length(1)]);
+        in_rows(area, [Length(1), Fill(1), Length(strip), Length(rows), Length(1)]);
     let context = &app.context;
     canvas.focus = app.pane();
     canvas.marks_focus = app.screen().panes(context).len() > 1 && context.popup.is_none();
@@ -68,7 +69,7 @@ fn tutorial_strip(app: &App, canvas: &mut Canvas, area: Rect) {
         Span::styled(leave, app.theme.muted),
         Span::styled(line.repeat(2), app.theme.accent),
     ];
-    canvas.render(Line::from(parts), title);
+    canvas.line(Line::from(parts), title);
     let words = tutorial.text(&app.context).replace('◆', canvas.glyphs.curator);
     canvas.wrapped(words, app.theme.text, text.inner(Margin::new(1, 0)));
 }
@@ -85,9 +86,14 @@ fn too_small(app: &App, canvas: &mut Canvas, area: Rect) {
     canvas.wrapped(text, app.theme.text, area);
 }
 
+const PROGRAM: &str = " halflight ";
+
 fn tabs(app: &App, canvas: &mut Canvas, area: Rect) {
-    let mut spans = vec![Span::styled(" halflight ", app.theme.accent)];
-    let mut x = area.x + 11;
+    // The names of the screens come before that of the program.
+    let names = Tab::ALL.iter().map(|tab| tab.title().len() + 4).sum::<usize>();
+    let program = if names + PROGRAM.len() <= usize::from(area.width) { PROGRAM } else { "" };
+    let mut spans = vec![Span::styled(program, app.theme.accent)];
+    let mut x = area.x + program.len() as u16;
     for (index, tab) in Tab::ALL.iter().copied().enumerate() {
         let text = format!(" {} {} ", index + 1, tab.title());
         let width = text.len() as u16;
@@ -106,7 +112,7 @@ fn tabs(app: &App, canvas: &mut Canvas, area: Rect) {
     ];
     state.retain(|(holds, _)| *holds);
     let mut state: Vec<&str> = state.into_iter().map(|(_, word)| word).collect();
-    canvas.render(Line::from(spans), area);
+    canvas.line(Line::from(spans), area);
     let room = area.right().saturating_sub(x);
     let right = |state: &[&str]| format!("{} ", state.join(" "));
     // The way back from a window is also in the help; a seal and changes are only here.
@@ -117,54 +123,71 @@ fn tabs(app: &App, canvas: &mut Canvas, area: Rect) {
     let right = right(&state);
     if room as usize > right.chars().count() {
         let line = Line::styled(right, app.theme.warning).right_aligned();
-        canvas.render(line, Rect { x, width: room, ..area });
+        canvas.line(line, Rect { x, width: room, ..area });
     }
 }
 
 fn notice_line(app: &App, canvas: &mut Canvas, area: Rect) {
     if app.filtering {
         let [mark, field, help] = in_columns(area, [Length(9), Fill(1), Length(29)]);
-        canvas.render(Line::styled(" filter: ", app.theme.accent), mark);
+        canvas.line(Line::styled(" filter: ", app.theme.accent), mark);
         let view = TextFieldView::new(app.context.filter_field(), &app.theme, &app.glyphs);
         canvas.render(view.focused(true).placeholder("words that must appear"), field);
-        canvas.render(Line::styled("Enter keeps it, Esc clears it", app.theme.muted), help);
+        canvas.line(Line::styled("Enter keeps it, Esc clears it", app.theme.muted), help);
         return;
     }
-    let line = match &app.context.notice {
-        Some(notice) => {
-            let (style, mark) = match notice.level {
-                Level::Info => (app.theme.text, ""),
-                Level::Good => (app.theme.good, ""),
-                Level::Warning => (app.theme.warning, "note: "),
-                Level::Error => (app.theme.error, "error: "),
-            };
-            Line::styled(format!(" {mark}{}", notice.text), style)
-        }
-        // The tutorial says what to do next.
-        None if app.context.tutorial.is_some() => Line::default(),
-        None if app.context.demo.is_some() && app.context.tab == Tab::ALL[0] => Line::styled(
-            " Demo: public data, throw-away ledger. Ctrl-o opens your own session.",
-            app.theme.muted,
-        ),
-        None => next_step(app),
-    };
-    // A long error deserves more than one line.
-    let width = line.width() as u16;
-    if width > area.width && app.context.notice.is_some() {
-        let rows = wrapped_lines(&line.to_string(), area.width).min(5);
-        let top = area.y.saturating_sub(rows - 1);
-        let tall = Rect { y: top, height: rows, ..area };
-        canvas.render(Clear, tall);
-        canvas.paragraph(line, true, tall);
-    } else {
-        canvas.render(line, area);
+    let (line, next) = (message(app), next_step(app));
+    if line.width() == 0 {
+        return canvas.line(next, area);
     }
+    if area.height > 1 {
+        let last = Rect { y: area.bottom() - 1, height: 1, ..area };
+        canvas.line(next, last);
+    } else if next.width() > 0 {
+        let beside = area.width.saturating_sub(next.width() as u16 + 1);
+        canvas.line(next, Rect { x: area.x + beside, width: area.width - beside, ..area });
+    }
+    // A long message deserves more than one line.
+    let rows = wrapped_lines(&line.to_string(), area.width).min(5);
+    if rows < 2 {
+        let row = Rect { height: 1, width: line.width() as u16, ..area };
+        return canvas.line(line, row);
+    }
+    let tall = Rect { y: area.y.saturating_sub(rows - 1), height: rows, ..area };
+    canvas.render(Clear, tall);
+    canvas.paragraph(line, true, tall);
 }
 
-/// The next step, for new users; Ctrl-n hides it permanently.
+/// The message to the user; empty if there is none.
+fn message(app: &App) -> Line<'_> {
+    let Some(notice) = &app.context.notice else { return Line::default() };
+    let (style, mark) = match notice.level {
+        Level::Info => (app.theme.text, ""),
+        Level::Good => (app.theme.good, ""),
+        Level::Warning => (app.theme.warning, "note: "),
+        Level::Error => (app.theme.error, "error: "),
+    };
+    Line::styled(format!(" {mark}{}", notice.text), style)
+}
+
+/// The rows for the message and the next step: two if both are there and do not fit side by side.
+fn notice_rows(app: &App, width: u16) -> u16 {
+    let [message, next] = [message(app).width(), next_step(app).width()];
+    let fit = message + next < usize::from(width);
+    if app.filtering || fit || message == 0 || next == 0 { 1 } else { 2 }
+}
+
+/// The next step, for new users; Ctrl-n hides it permanently. The tutorial has its own.
 fn next_step(app: &App) -> Line<'static> {
-    let wanted = !app.context.state.no_hints && app.context.popup.is_none();
-    let step = wanted.then(|| app.screen().next_step(&app.context)).flatten();
+    let context = &app.context;
+    if context.tutorial.is_some() || context.popup.is_some() || context.state.no_hints {
+        return Line::default();
+    }
+    if context.demo.is_some() && context.tab == Tab::ALL[0] {
+        let words = " Demo: public data, throw-away ledger. Ctrl-o opens your own session.";
+        return Line::styled(words, app.theme.muted);
+    }
+    let step = app.screen().next_step(context);
     step.map_or_else(Line::default, |step| Line::styled(format!(" Next: {step}."), app.theme.muted))
 }
 
@@ -174,7 +197,7 @@ fn hint_bar(app: &App, canvas: &mut Canvas, area: Rect) {
     // Help and quit must also fit on a narrow terminal, so they come first.
     let keys = keymap::everywhere().chain(keymap::of(app.context.tab));
     let of_use = |command: &keys::Command, key: &keys::Key| {
-        command.tab.is_none() || app.screen().is_of_use(key.name, &app.context)
+        command.tab.is_none() || app.screen().hindrance(key.name, &app.context).is_none()
     };
     for (command, key) in keys.filter(|(command, key)| key.hint && of_use(command, key)) {
         let shown = keys::shown(key.keys[0]);
@@ -188,7 +211,7 @@ fn hint_bar(app: &App, canvas: &mut Canvas, area: Rect) {
         spans.push(Span::styled(shown, app.theme.accent));
         spans.push(Span::styled(format!(" {}  ", key.name), app.theme.muted));
     }
-    canvas.render(Line::from(spans), area);
+    canvas.line(Line::from(spans), area);
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Every screen in its main states: its text and its style.
 
+use std::collections::BTreeSet;
+
 use halflight_privacy_inside::openings::OpenWatch;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -165,6 +167,44 @@ fn every_scene_fits_every_size_and_without_colour_has_none_but_keeps_its_selecti
             let reversed =
                 buffer.content.iter().any(|cell| cell.modifier.contains(Modifier::REVERSED));
             assert_eq!(reversed, columns >= LEAST.0, "{name} at {columns}x{rows}");
+        }
+    }
+}
+
+#[test]
+fn a_text_that_is_cut_says_so() {
+    // The words of a drawing, each with the letters around it.
+    let words = |text: &str| {
+        let letters: Vec<char> = text.chars().collect();
+        let mut found = Vec::new();
+        let mut at = 0_usize;
+        for run in letters.chunk_by(|x, y| x.is_alphabetic() == y.is_alphabetic()) {
+            let (before, after) = (at.checked_sub(1).map(|at| letters[at]), at + run.len());
+            if run[0].is_alphabetic() && run.len() > 1 {
+                found.push((String::from_iter(run), before, letters.get(after).copied()));
+            }
+            at = after;
+        }
+        found
+    };
+    let wide = [(300, 100), (200, 60), (120, 40), (100, 30)];
+    let known: BTreeSet<String> = scenes()
+        .iter()
+        .flat_map(|(_, app)| wide.map(|(columns, rows)| text_of(&buffer(app, columns, rows))))
+        .flat_map(|text| words(&text))
+        .filter(|(.., after)| *after != Some('…'))
+        .map(|(word, ..)| word)
+        .collect();
+    for (name, app) in scenes() {
+        for (columns, rows) in [(60, 16), (80, 24)] {
+            let text = text_of(&buffer(&app, columns, rows));
+            for (word, before, after) in words(&text) {
+                // A window covers parts of words beside its border.
+                let mut around = [before, after].into_iter().flatten();
+                let beside = app.context.popup.is_some() && around.any(|it| "│┌┐└┘".contains(it));
+                let says_so = after == Some('…') || beside;
+                assert!(says_so || known.contains(&word), "{name} cuts {word}:\n{text}");
+            }
         }
     }
 }

@@ -53,6 +53,24 @@ fn ratios_count_and_not_how_large_the_errors_of_a_case_are() {
 }
 
 #[test]
+fn who_is_ahead_so_far_is_the_first_of_the_table() {
+    for losses in [
+        [[1.0; 2], [0.5; 2], [0.99, 0.8], [1.2, 0.9]],
+        [[1.0; 2], [0.5; 2], [1.01, 0.8], [3.0, 0.9]],
+        [[1.0; 2], [0.5; 2], [0.9, 0.8], [0.89, 0.9]],
+    ] {
+        let advice = results(&[losses, losses]).advice(0.5);
+        let first = advice.sorted().find(|line| line.player != Player::NoPrivacy).unwrap();
+        let said = advice.so_far().join(" ");
+        let ahead = format!("{} has the least error", first.player.in_a_sentence());
+        assert!(said.contains(&ahead), "{said}");
+        let (advised, _) = advice.chosen(0).unwrap();
+        let other = said.contains(&format!("{} would be advised", advised.in_a_sentence()));
+        assert_eq!(other, *advised != first.player, "{said}");
+    }
+}
+
+#[test]
 fn public_data_alone_are_advised_where_every_method_loses_to_them() {
     let case = [[1.0; 2], [0.5; 2], [1.2, 0.8], [3.0, 0.9]];
     let advice = results(&[case, case]).advice(0.5);

@@ -5,22 +5,35 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{PlanDefinition, Session, plan_field};
 use crate::data::DatasetDefinition;
 
+/// The words for two versions: of what only the first or the second one has, and between values.
+type Sides = [&'static str; 3];
+
 /// The differences of `ours` from `theirs`; never empty.
 pub fn between(ours: &Session, theirs: &Session) -> Vec<String> {
+    differences(ours, theirs, ["is only in yours", "is only in theirs", "against"])
+}
+
+/// The changes that make `now` out of `before`; never empty.
+pub fn since(before: &Session, now: &Session) -> Vec<String> {
+    differences(now, before, ["is there", "is gone", "instead of"])
+}
+
+fn differences(ours: &Session, theirs: &Session, sides: Sides) -> Vec<String> {
+    let than = sides[2];
     let about = |_: &_, _: &_| "is described differently".to_owned();
-    let mut found = named("dataset", &datasets(ours), &datasets(theirs), about);
-    found.extend(named("plan", &plans(ours), &plans(theirs), |ours, theirs| {
+    let mut found = named("dataset", sides, [&datasets(ours), &datasets(theirs)], about);
+    found.extend(named("plan", sides, [&plans(ours), &plans(theirs)], |ours, theirs| {
         let fields = plan_field::differences(&[Some(ours), Some(theirs)]).into_iter();
         let fields: Vec<String> = fields
-            .map(|(name, values)| format!("{name} {} against {}", values[0], values[1]))
+            .map(|(name, values)| format!("{name} {} {than} {}", values[0], values[1]))
             .collect();
         if fields.is_empty() { "differs".to_owned() } else { format!("has {}", fields.join(", ")) }
     }));
     let budgets = [ours, theirs].map(|session| session.budgets.iter().collect());
-    found.extend(named("the budget of", &budgets[0], &budgets[1], |ours, theirs| {
+    found.extend(named("the budget of", sides, [&budgets[0], &budgets[1]], |ours, theirs| {
         let [ours, theirs] =
             [ours, theirs].map(|it| format!("ε {} at δ {:e}", it.epsilon, it.delta));
-        format!("is {ours} against {theirs}")
+        format!("is {ours} {than} {theirs}")
     }));
     if ours.ranking != theirs.ranking {
         found.push("the settings of the ranking differ".to_owned());
@@ -44,15 +57,15 @@ fn plans(session: &Session) -> BTreeMap<&String, &PlanDefinition> {
 
 fn named<T: PartialEq>(
     what: &str,
-    ours: &BTreeMap<&String, &T>,
-    theirs: &BTreeMap<&String, &T>,
+    [only_ours, only_theirs, _]: Sides,
+    [ours, theirs]: [&BTreeMap<&String, &T>; 2],
     about: impl Fn(&T, &T) -> String,
 ) -> Vec<String> {
     let names: BTreeSet<&String> = ours.keys().chain(theirs.keys()).copied().collect();
     let compared = names.into_iter().filter_map(|name| {
         let difference = match (ours.get(name), theirs.get(name)) {
-            (Some(_), None) => "is only in yours".to_owned(),
-            (None, Some(_)) => "is only in theirs".to_owned(),
+            (Some(_), None) => only_ours.to_owned(),
+            (None, Some(_)) => only_theirs.to_owned(),
             (Some(mine), Some(other)) if mine != other => about(mine, other),
             _ => return None,
         };
@@ -79,6 +92,9 @@ mod tests {
         assert!(found[0].starts_with("dataset '") && found[0].ends_with("only in theirs"));
         assert!(found[1].contains("ε of this run 0.5 against 1"), "{found:?}");
         assert!(found[2].contains("is ε 9 at δ 1e-5 against"), "{found:?}");
+        let found = since(&theirs, &ours);
+        assert!(found[0].ends_with("' is gone"), "{found:?}");
+        assert!(found[1].contains("ε of this run 0.5 instead of 1"), "{found:?}");
         ours.clone_from(&theirs);
         ours.plans.reverse();
         assert_eq!(between(&ours, &theirs), ["the same things in another order"]);

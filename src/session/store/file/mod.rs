@@ -150,6 +150,12 @@ impl PlanDefinition {
         Player::of_plan(&self.method, &self.settings, &self.public_predictor)
     }
 
+    /// Whether a run of the plan spends anything. A model of public data alone does not, unless its
+    /// score on private records is released.
+    pub fn spends(&self) -> bool {
+        self.player().spends() || self.evaluation.is_some()
+    }
+
     /// Takes over the method and the settings of a player; false if no plan can have them.
     pub fn take_player(&mut self, player: &Player) -> bool {
         let id = match player {

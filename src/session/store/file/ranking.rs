@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{PlanDefinition, Session};
-use crate::data::{PreparationSettings, Role};
+use crate::data::{PreparationSettings, Role, Task};
 use crate::error::{Error, Result};
 use crate::methods;
 use crate::model::Activation;
@@ -47,6 +47,17 @@ impl RankingDefinition {
             _ => ProbeModel::Linear,
         };
         Ok(())
+    }
+
+    /// The model whose gradients are compared, in words: a linear one depends on the label.
+    pub fn model_words(&self, session: &Session) -> String {
+        let private = self.private_name(session).ok().and_then(|name| session.dataset(name).ok());
+        let task = private.filter(|it| it.label.is_some()).map(|it| it.task);
+        match (self.settings.model, task) {
+            (ProbeModel::Linear, Some(Task::Regression)) => "linear regression".to_owned(),
+            (ProbeModel::Linear, None) => "a linear model".to_owned(),
+            (model, _) => model.words(),
+        }
     }
 
     pub(super) fn check(&self, session: &Session) -> Result<()> {

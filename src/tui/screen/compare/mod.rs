@@ -288,8 +288,16 @@ impl Screen for CompareScreen {
         Some("Space pins runs to compare them; R writes a report to pass on".to_owned())
     }
 
-    fn is_of_use(&self, name: &str, context: &Context) -> bool {
-        name == "refresh" || !context.archived().is_empty()
+    fn hindrance(&self, name: &str, context: &Context) -> Option<&'static str> {
+        match name {
+            "refresh" => None,
+            _ if context.archived().is_empty() => Some("there is no run yet: 3 plans one"),
+            "smooth" if self.shown_quantity(context.archived(), &context.watch).is_of_runs() => {
+                Some("each run is a point here: there is nothing to smooth")
+            }
+            "clear pins" if self.pins.iter().all(Option::is_none) => Some("no run is pinned"),
+            _ => None,
+        }
     }
 
     fn sort_by(&mut self, head: &str) {

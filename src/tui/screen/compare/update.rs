@@ -19,7 +19,7 @@ const WIDTHS: [u16; 2] = [10, 60];
 #[rustfmt::skip] // a table reads best as one
 pub const KEYS: Keys<CompareScreen> = &[
     show(&["space", "enter"], "pin", "pin or unpin a run: pinned runs are overlaid and compared", pin),
-    show(&["s"], "sort", "sort by the next column", sort),
+    show(&["s"], "sort", "sort by the next column of the table", sort),
     show(&["S"], "reverse", "reverse the order", reverse),
     show(&["b"], "series", "show another series, or utility against ε", |screen, context| screen.next_quantity(context.archived(), &context.watch)),
     show(&["t"], "tag", "write a remark on the run", tag),
@@ -55,9 +55,10 @@ fn pin(screen: &mut CompareScreen, context: &mut Context) {
 }
 
 fn sort(screen: &mut CompareScreen, context: &mut Context) {
-    let columns = RunColumn::shown(!context.watch.is_sealed());
-    let here = columns.iter().position(|column| *column == screen.sort);
-    screen.sort = columns[here.map_or(0, |here| (here + 1) % columns.len())];
+    let columns = RunColumn::shown(!context.watch.is_sealed()).into_iter();
+    let columns: Vec<_> = columns.filter(|column| context.is_drawn(column.title())).collect();
+    let next = columns.iter().skip_while(|column| **column != screen.sort).nth(1);
+    screen.sort = next.or(columns.first()).copied().unwrap_or(screen.sort);
     // Errors and ε: the smallest first; time: the newest first.
     screen.reverse = screen.sort == RunColumn::Time;
     say_order(screen, context);
@@ -108,9 +109,6 @@ fn delete(screen: &mut CompareScreen, context: &mut Context) {
 fn report(screen: &mut CompareScreen, context: &mut Context) {
     let runs: Vec<_> =
         screen.pinned(context.archived()).into_iter().map(|(_, run)| run.id.clone()).collect();
-    if runs.is_empty() {
-        return context.inform("there is no run to report on yet");
-    }
     let help = "an HTML page with public and released numbers only; the path is relative to the \
         session";
     context.ask_for("Write a report", help, "report.html", move |context, path| {

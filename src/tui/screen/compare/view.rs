@@ -307,6 +307,10 @@ fn selected<'a>(shown: Shown, canvas: &Canvas, room: u16) -> Vec<Line<'a>> {
         facts.push(("released score", told.sentence()));
     }
     facts.extend(source_words(&run.source_weights).map(|words| ("released", words)));
+    if let Some(choice) = &run.choice {
+        let among = || format!("among {}: none so far", choice.candidates.join(", "));
+        facts.push(("choice", choice.result.clone().unwrap_or_else(among)));
+    }
     if let Some(plan) = &run.plan {
         facts.push(("private", plan.private.clone()));
         facts.push(("public", plan.public.join(" + ")));
@@ -322,6 +326,7 @@ fn selected<'a>(shown: Shown, canvas: &Canvas, room: u16) -> Vec<Line<'a>> {
         facts.push(("public score", further));
     }
     let seen = match (run.peeked || run.exact.is_some(), run.is_settled()) {
+        _ if run.choice.is_some() => "none: a choice computes only released ones",
         (true, _) => "computed ◆",
         (false, true) => "not computed (sealed view)",
         (false, false) => "none yet",

@@ -3,15 +3,17 @@
 mod update;
 mod view;
 
-use super::{Keys, LONGEST_TEXT, Screen, explained, moved};
+use super::{DIED_RUN, Keys, LONGEST_TEXT, Screen, explained, moved};
 use crate::canvas::{Canvas, Rect};
 use crate::context::{Change, Context};
 use crate::data::{DatasetDefinition, Role};
 use crate::engine::lookup::Rows;
 use crate::fuzzy;
 use crate::glossary::Explained;
+use crate::privacy::Watch;
 use crate::session::Loaded;
 use crate::tab::Pane;
+use crate::text_table::Sheet;
 
 pub const DATASETS: Pane = Pane { filters: true, enters: true, ..Pane::list("datasets") };
 /// Rows of the selected dataset.
@@ -45,10 +47,7 @@ impl DataScreen {
     pub fn visible(context: &Context) -> Vec<usize> {
         let passes = |index: &usize| {
             let dataset = &context.session.datasets[*index];
-            let role = match dataset.role {
-                Role::Private => "private",
-                Role::Public => "public",
-            };
+            let role = role_words(dataset.role);
             let words = [Some(&dataset.name), dataset.label.as_ref(), dataset.filter.as_ref()];
             let words: Vec<&str> = words.into_iter().flatten().map(String::as_str).collect();
             fuzzy::holds(context.filter(), &format!("{} {role}", words.join(" ")))
@@ -94,6 +93,17 @@ impl DataScreen {
     }
 }
 
+fn role_words(role: Role) -> &'static str {
+    match role {
+        Role::Private => "private",
+        Role::Public => "public",
+    }
+}
+
+fn count_words(count: Option<usize>) -> String {
+    count.map_or_else(String::new, |count| count.to_string())
+}
+
 impl Screen for DataScreen {
     fn keys() -> Keys<Self> {
         update::KEYS
@@ -103,8 +113,15 @@ impl Screen for DataScreen {
         vec![DATASETS, ROWS, DETAILS]
     }
 
-    fn is_of_use(&self, name: &str, context: &Context) -> bool {
-        name == "add" || self.definition(context).is_some()
+    fn hindrance(&self, name: &str, context: &Context) -> Option<&'static str> {
+        match name {
+            "add" => None,
+            _ if self.definition(context).is_none() => Some("there is no dataset yet: a adds one"),
+            "columns left" | "columns right" if self.rows(context).is_none() => {
+                Some("no rows are shown")
+            }
+            _ => None,
+        }
     }
 
     fn select(&mut self, pane: Pane, by: isize, context: &Context) {
@@ -127,6 +144,9 @@ impl Screen for DataScreen {
         let [private, public] =
             [Role::Private, Role::Public].map(|role| context.names_with(role).len());
         let ranked = !context.ranking.is_empty();
+        if context.has_died_run() {
+            return Some(DIED_RUN.to_owned());
+        }
         Some(match (private, public) {
             (0, 0) => "a adds a data file, Ctrl-o opens a session".to_owned(),
             (0, _) => "no dataset is private: Enter changes the role of one".to_owned(),
@@ -157,6 +177,26 @@ impl Screen for DataScreen {
 
     fn view(&self, context: &Context, canvas: &mut Canvas, area: Rect) {
         view::view(self, context, canvas, area);
+    }
+
+    /// The datasets of the list.
+    fn sheet(&self, context: &Context, _: &Watch) -> Option<Sheet> {
+        let header = ["name", "role", "size", "columns", "label", "filter"];
+        let rows = Self::visible(context).into_iter().map(|index| {
+            let dataset = &context.session.datasets[index];
+            let loaded = context.loaded(&dataset.name);
+            let [size, columns] =
+                [loaded.map(|it| it.rows), loaded.map(|it| it.columns.len())].map(count_words);
+            let text = |text: &Option<String>| text.clone().unwrap_or_default();
+            let role = role_words(dataset.role).to_owned();
+            let (label, filter) = (text(&dataset.label), text(&dataset.filter));
+            vec![dataset.name.clone(), role, size, columns, label, filter]
+        });
+        Some(Sheet { header: header.map(str::to_owned).to_vec(), rows: rows.collect() })
+    }
+
+    fn export_name(&self) -> Option<&'static str> {
+        Some("datasets")
     }
 
     fn follow(&mut self, change: &Change, context: &mut Context) {

@@ -1,6 +1,6 @@
 //! The picture of the Data screen.
 
-use super::{DATASETS, DETAILS, DataScreen, ROWS, RowsShown};
+use super::{DATASETS, DETAILS, DataScreen, ROWS, RowsShown, role_words};
 use crate::canvas::{
     Canvas, Fill, Length, Line, ListHit, Rect, Span, in_columns, in_rows, longest, wrapped_lines,
 };
@@ -81,6 +81,7 @@ fn datasets(screen: &DataScreen, context: &Context, canvas: &mut Canvas, area: R
         let (size, columns, state, style) = match context.datasets.get(&dataset.name) {
             Some(DatasetStatus::Ready { loaded, .. }) => {
                 let (state, style) = match loaded.exact_unusable(&context.watch) {
+                    _ if loaded.gap().is_some() => ("refused", theme.error),
                     None => ("ready", theme.good),
                     Some(_) => (check.as_str(), theme.curator),
                 };
@@ -93,13 +94,13 @@ fn datasets(screen: &DataScreen, context: &Context, canvas: &mut Canvas, area: R
             }
             None => (String::new(), String::new(), "", theme.muted),
         };
-        let role = match dataset.role {
-            Role::Private => Span::styled("private", theme.warning),
-            Role::Public => Span::styled("public", theme.text),
+        let style_of_role = match dataset.role {
+            Role::Private => theme.warning,
+            Role::Public => theme.text,
         };
         vec![
             Line::raw(dataset.name.clone()),
-            Line::from(role),
+            Line::styled(role_words(dataset.role), style_of_role),
             Line::raw(size).right_aligned(),
             Line::raw(columns).right_aligned(),
             Line::raw(dataset.label.clone().unwrap_or_else(|| "none".to_owned())),
@@ -197,6 +198,7 @@ fn details(Shown { screen, context, definition }: Shown, canvas: &mut Canvas, ar
                     }
                 }
             }
+            lines.extend(loaded.gap().map(|it| Line::styled(one_line(it), theme.error)));
             let notes = loaded.warnings.iter();
             lines.extend(notes.map(|it| Line::styled(format!("note: {it}"), theme.warning)));
         }

@@ -196,15 +196,23 @@ impl Screen for LedgerScreen {
         })
     }
 
-    fn is_of_use(&self, name: &str, context: &Context) -> bool {
+    fn hindrance(&self, name: &str, context: &Context) -> Option<&'static str> {
+        let has_sweep = || self.visible_entries(context).iter().any(|entry| entry.runs.len() > 1);
+        let waits = |life| self.waiting(context, life).is_some();
         match name {
-            "certificate" => self.account(context).is_some(),
-            "unfold" => {
-                let entries = self.visible_entries(context);
-                self.unfolded || entries.iter().any(|entry| entry.runs.len() > 1)
+            "certificate" if self.account(context).is_none() => {
+                Some("nothing has been spent yet, so there is nothing to certify")
             }
-            "settle" => self.waiting(context, RunLife::Died).is_some(),
-            _ => true,
+            "unfold" if !self.unfolded && !has_sweep() => Some("there is no sweep here"),
+            "settle" if !waits(RunLife::Died) => Some(if waits(RunLife::Reserved) {
+                "the runs of a sweep are settled when it is collected: c"
+            } else {
+                "no run has died here: there is nothing to settle"
+            }),
+            "accept" if !self.account(context).is_some_and(Account::waits_for_acceptance) => {
+                Some("there is nothing to accept here")
+            }
+            _ => None,
         }
     }
 

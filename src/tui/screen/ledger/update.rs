@@ -50,9 +50,7 @@ fn set_budget(screen: &mut LedgerScreen, context: &mut Context) {
 }
 
 fn certify(screen: &mut LedgerScreen, context: &mut Context) {
-    let Some(account) = screen.account(context).map(|account| account.id.clone()) else {
-        return context.inform("nothing has been spent yet, so there is nothing to certify");
-    };
+    let Some(account) = screen.account(context).map(|account| account.id.clone()) else { return };
     let path = format!("certificate-{}.json", account.0);
     let title = "Write a certificate of everything spent";
     let help = "file, relative to the session; it names no data, only the account";
@@ -72,10 +70,7 @@ fn collect(screen: &mut LedgerScreen, context: &mut Context) {
 
 /// Continues without a total.
 fn accept(screen: &mut LedgerScreen, context: &mut Context) {
-    let account = screen.account(context).filter(|account| account.waits_for_acceptance());
-    let Some(account) = account else {
-        return context.inform("there is nothing to accept here");
-    };
+    let Some(account) = screen.account(context) else { return };
     let waiting = account.gaps().iter().filter(|gap| gap.accepted.is_none());
     let missing: Vec<String> = waiting.map(Gap::missing).collect();
     let text = format!(
@@ -91,15 +86,7 @@ fn accept(screen: &mut LedgerScreen, context: &mut Context) {
 /// Settles a run whose process is gone: the selected one if it is such a run.
 fn settle(screen: &mut LedgerScreen, context: &mut Context) {
     let dead = screen.waiting(context, RunLife::Died);
-    let Some(id) = dead.map(|run| run.grant.run.clone()) else {
-        let reserved = screen.waiting(context, RunLife::Reserved).is_some();
-        let text = if reserved {
-            "the runs of a sweep are settled when it is collected: c"
-        } else {
-            "no run has died here: there is nothing to settle"
-        };
-        return context.inform(text);
-    };
+    let Some(id) = dead.map(|run| run.grant.run.clone()) else { return };
     let text = format!(
         "Settle {}? Only what it had entered in the ledger stays charged. It cannot be resumed \
          afterwards. To resume it, press r on Compare (5) instead.",

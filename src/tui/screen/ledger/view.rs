@@ -1,7 +1,5 @@
 //! The picture of the Ledger screen.
 
-use ratatui::widgets::Paragraph;
-
 use super::{ACCOUNTS, ENTRIES, ENTRY_HEADER, LedgerScreen, state_words};
 use crate::canvas::{Canvas, Fill, Length, Line, Rect, Span, in_rows, longest, wrapped_lines};
 use crate::context::Context;
@@ -36,7 +34,7 @@ pub fn view(screen: &LedgerScreen, context: &Context, canvas: &mut Canvas, area:
     let style = if book.damaged { theme.error } else { theme.warning };
     let notes = book.warnings.iter().take(4).map(|warning| format!(" note: {warning}"));
     let lines: Vec<Line> = notes.map(|note| Line::styled(note, style)).collect();
-    canvas.render(Paragraph::new(lines), warnings);
+    canvas.lines(lines, warnings);
     if book.accounts.is_empty() {
         let words = "Nothing was spent here yet. The first run on a private dataset, or its first \
                      budget, opens an account. Press b to set a budget.";
@@ -67,9 +65,8 @@ fn name_of(account: &Account) -> String {
 fn account_list(screen: &LedgerScreen, canvas: &mut Canvas, area: Rect, accounts: &[Account]) {
     let theme = canvas.theme;
     let inner = canvas.pane(area, "Private datasets", ACCOUNTS);
-    let row = |index: usize| {
-        let account = &accounts[index];
-        let (state, style) = if account.unknown_past() {
+    let state_of = |account: &Account| {
+        if account.unknown_past() {
             ("unknown past: A accepts", theme.error)
         } else if account.waits_for_acceptance() {
             ("no total: A accepts", theme.error)
@@ -83,7 +80,11 @@ fn account_list(screen: &LedgerScreen, canvas: &mut Canvas, area: Rect, accounts
             ("no budget: b sets one", theme.warning)
         } else {
             ("in order", theme.good)
-        };
+        }
+    };
+    let row = |index: usize| {
+        let account = &accounts[index];
+        let (state, style) = state_of(account);
         let rows = account.datasets.last().map_or(0, |dataset| dataset.rows);
         vec![
             Line::raw(name_of(account)),
@@ -93,7 +94,8 @@ fn account_list(screen: &LedgerScreen, canvas: &mut Canvas, area: Rect, accounts
             Line::styled(state, style),
         ]
     };
-    let widths = [Fill(1), Length(15), Length(8), Length(5), Length(24)];
+    let states = longest(accounts.iter().map(|account| state_of(account).0)).max(5);
+    let widths = [Fill(1), Length(15), Length(8), Length(5), Length(states)];
     // If persons are protected, persons are counted.
     let persons = accounts.iter().any(|account| account.protects().is_some());
     let size = if persons { "size" } else { "rows" };
@@ -208,14 +210,15 @@ fn totals<'a>(Shown { context, account, digest, .. }: Shown, canvas: &Canvas) ->
     };
     let what_if = match &context.plan.preview {
         Some(Ok(preview)) if preview.account == account.id => {
-            let times = match preview.fits {
+            let what = match preview.fits {
+                _ if !preview.plan.spends() => Some("spends nothing".to_owned()),
                 None | Some(0) => None,
-                Some(1) => Some("once".to_owned()),
-                Some(MOST_RUNS..) => Some(format!("{MOST_RUNS} times and more")),
-                Some(runs) => Some(format!("{runs} times")),
+                Some(1) => Some("can be run once".to_owned()),
+                Some(MOST_RUNS..) => Some(format!("can be run {MOST_RUNS} times and more")),
+                Some(runs) => Some(format!("can be run {runs} times")),
             };
             let name = &preview.plan.name;
-            times.map(|times| format!(" The plan '{name}' can be run {times}.")).unwrap_or_default()
+            what.map(|what| format!(" The plan '{name}' {what}.")).unwrap_or_default()
         }
         _ => String::new(),
     };
@@ -260,6 +263,12 @@ fn bought_by(context: &Context, canvas: &mut Canvas, area: Rect, run: &RunRecord
             ),
             theme.text,
         ));
+    }
+    let of = |draws: &[u64]| draws.iter().sum::<u64>();
+    if !matches!(run.state, RunState::Open) && of(&run.charged) < of(&run.reserved) {
+        let words = "Draws that were not made are not charged. Draws from different records, such \
+                     as training and held-out ones, cost the larger ε of them, not the sum.";
+        lines.push(Line::styled(words, theme.muted));
     }
     for change in &run.corrections {
         let words = format!("changed by hand on {}: {}", change.time, change.why);

@@ -1,9 +1,8 @@
 //! What to expect from a plan: its rehearsals on public data, as they arrive.
 
 use ratatui::style::Style;
-use ratatui::widgets::Paragraph;
 
-use crate::canvas::{Canvas, Fill, Length, Line, Rect, Span, bold, in_rows, wrapped_lines};
+use crate::canvas::{Canvas, Fill, Length, Line, Rect, bold, in_rows, wrapped_lines};
 use crate::context::Context;
 use crate::engine::rehearse::RehearsalProgress;
 use crate::rehearsal::Player;
@@ -12,7 +11,6 @@ use crate::screen::plan::COST;
 use crate::theme::Theme;
 use crate::widgets::chart::Chart;
 use crate::widgets::number::compact;
-use crate::widgets::shortened;
 use crate::widgets::smoothing::PlotPoint;
 
 /// Rows of the chart, if there is room.
@@ -44,7 +42,7 @@ pub fn expectations(context: &Context, canvas: &mut Canvas, area: Rect, scroll: 
     let said = if done < total { advice.so_far() } else { advice.sentences() };
     let (width, height) = (area.width.saturating_sub(2), area.height.saturating_sub(2));
     let lines = said.iter().map(|text| wrapped_lines(text, width)).sum::<u16>();
-    let table = advice.lines.len() as u16 + 2;
+    let table = standings(advice, theme, width).len() as u16 + 1;
     if let Some(first) = scroll.filter(|_| lines + table > height) {
         let all = sentences(said, theme).into_iter().chain([Line::raw("")]);
         let all = all.chain(standings(advice, theme, width)).collect();
@@ -62,7 +60,7 @@ pub fn expectations(context: &Context, canvas: &mut Canvas, area: Rect, scroll: 
         draw_curves(advice, canvas, curves);
     }
     let table = self::standings(advice, theme, standings.width);
-    canvas.render(Paragraph::new(table), standings);
+    canvas.lines(table, standings);
 }
 
 fn sentences(said: Vec<String>, theme: &Theme) -> Vec<Line<'static>> {
@@ -97,12 +95,16 @@ fn draw_curves(advice: &Advice, canvas: &mut Canvas, area: Rect) {
 fn standings(advice: &Advice, theme: &Theme, width: u16) -> Vec<Line<'static>> {
     let head = format!("error at ε {}", compact(advice.epsilons[advice.at]));
     let width = usize::from(width);
+    let room = width.saturating_sub(19);
+    // A name that is too long has a line of its own.
     let row = |name: &str, ratio: &str, best: &str, style: Style| {
-        let room = width.saturating_sub(19);
-        let name = shortened(name, room as u16, "…");
-        Line::from(Span::styled(format!("{name:<room$} {ratio:>8} {best:>9}"), style))
+        let is_long = name.chars().count() > room;
+        let above = is_long.then(|| Line::styled(name.to_owned(), style));
+        let name = if is_long { "" } else { name };
+        let line = Line::styled(format!("{name:<room$} {ratio:>8} {best:>9}"), style);
+        above.into_iter().chain([line])
     };
-    let mut lines = vec![row(&head, "× public", "best in", theme.muted)];
+    let mut lines: Vec<Line> = row(&head, "× public", "best in", theme.muted).collect();
     for line in advice.sorted() {
         let style = match (&line.player, advice.is_choice(line, advice.at)) {
             (_, true) => bold(theme.good),
@@ -110,7 +112,7 @@ fn standings(advice: &Advice, theme: &Theme, width: u16) -> Vec<Line<'static>> {
             _ => theme.text,
         };
         let (ratio, best) = words(advice, line);
-        lines.push(row(&line.player.title(), &ratio, &best, style));
+        lines.extend(row(&line.player.title(), &ratio, &best, style));
     }
     lines
 }

@@ -14,8 +14,10 @@ use crate::canvas::{Canvas, Rect};
 use crate::context::{Change, Context};
 use crate::glossary::Explained;
 use crate::notice::one_line;
+use crate::privacy::Watch;
 use crate::session::PlanDefinition;
 use crate::tab::Pane;
+use crate::text_table::Sheet;
 use crate::widgets::text_field::TextField;
 use form::{FormField, PlanField, fields};
 #[cfg(test)]
@@ -75,9 +77,9 @@ impl PlanScreen {
         let marked = |plan: &&PlanDefinition| self.marked.contains(&plan.name);
         let any_marked = context.session.plans.iter().any(|plan| marked(&plan));
         let wanted = |plan: &&PlanDefinition| {
+            let fits = || Some(&plan.private) == private;
             // Public data alone are a candidate without a plan.
-            let fits = || Some(&plan.private) == private && plan.player().spends();
-            if any_marked { marked(plan) } else { fits() }
+            plan.player().spends() && if any_marked { marked(plan) } else { fits() }
         };
         let mut plans: Vec<_> = context.session.plans.iter().filter(wanted).cloned().collect();
         // The first one is kept if noise hides which is the best.
@@ -119,6 +121,9 @@ impl Screen for PlanScreen {
     }
 
     fn next_step(&self, context: &Context) -> Option<String> {
+        if context.shown_plan().is_none() {
+            return Some("1 adds the data: one private and one public dataset".to_owned());
+        }
         let rehearsal = &context.rehearsal;
         if rehearsal.shown && context.shown_plan().is_some_and(|plan| rehearsal.fits(plan)) {
             let words = if rehearsal.work.is_some() {
@@ -129,12 +134,36 @@ impl Screen for PlanScreen {
             return Some(words.to_owned());
         }
         match context.plan.preview.as_ref()?.as_ref().ok()? {
+            preview if !preview.plan.spends() => {
+                Some("l launches this plan, which spends nothing".to_owned())
+            }
             preview if preview.budget.is_none() => Some(
                 "l asks for a budget and launches; r rehearses on public data, free".to_owned(),
             ),
             preview if preview.refusal.is_none() => {
                 Some("l launches this plan; r rehearses it on public data, for free".to_owned())
             }
+            _ => None,
+        }
+    }
+
+    fn hindrance(&self, name: &str, context: &Context) -> Option<&'static str> {
+        let is_free = matches!(name, "new plan" | "run queue" | "remove");
+        match context.shown_plan() {
+            None if !is_free => {
+                Some("there is no plan yet: it needs one private and one public dataset (1)")
+            }
+            _ if name == "remove" && context.queue.plans.is_empty() => {
+                context.shown_plan().is_none().then_some("there is no plan yet")
+            }
+            _ if matches!(name, "previous plan" | "next plan") => (context.session.plans.len() < 2)
+                .then_some("this is the only plan: n makes another"),
+            _ if name == "choose best" && self.candidates(context).is_empty() => {
+                Some("there is no plan to choose: public data alone cost nothing")
+            }
+            Some(plan) if name == "mark" && !plan.player().spends() => Some(
+                "public data alone are a candidate of every choice, without a plan and at no cost",
+            ),
             _ => None,
         }
     }
@@ -165,6 +194,14 @@ impl Screen for PlanScreen {
 
     fn view(&self, context: &Context, canvas: &mut Canvas, area: Rect) {
         view::view(self, context, canvas, area);
+    }
+
+    /// The settings of the shown plan.
+    fn sheet(&self, context: &Context, _: &Watch) -> Option<Sheet> {
+        let plan = context.shown_plan()?;
+        let rows = fields(plan).into_iter().map(|it| vec![it.name().to_owned(), it.value(plan)]);
+        let header = ["setting", "value"].map(str::to_owned).to_vec();
+        Some(Sheet { header, rows: rows.collect() })
     }
 
     fn open(&mut self, context: &mut Context) {

@@ -2,7 +2,7 @@
 
 use super::form::{FormField, PRESETS, PlanField};
 use super::{Editing, FIELDS, PlanScreen, QUEUE};
-use crate::context::{Context, OpenPopup};
+use crate::context::{Context, OpenPopup, dropped};
 use crate::engine::Request;
 use crate::evaluation::{Evaluation, Pay};
 use crate::keys::{also, show};
@@ -331,6 +331,10 @@ pub(super) fn set_field(context: &mut Context, field: PlanField, text: &str) -> 
             return Err(format!("another plan is called '{name}'"));
         }
     }
+    let now = &context.session.plans[index];
+    if let Some(words) = dropped(&before, now).filter(|_| matches!(field, PlanField::Method)) {
+        context.inform(format!("{words}; u undoes it"));
+    }
     context.changed();
     if matches!(field, PlanField::Private | PlanField::Public) {
         context.refit_plans();
@@ -370,8 +374,12 @@ fn nudge(context: &mut Context, field: PlanField, by: isize) {
         _ => ladder(now, by),
     };
     // A number that does not fit leaves the field unchanged.
+    let before = plan.clone();
     if let Err(problem) = set_field(context, field, &next.to_string()) {
         context.inform(problem);
+    } else if context.shown_plan() == Some(&before) {
+        let which = if by > 0 { "larger" } else { "smaller" };
+        context.inform(format!("'{}' has no {which} value", field.name()));
     }
 }
 

@@ -18,6 +18,7 @@ use crate::methods::{self, ExplainedEnergy};
 use crate::notice::one_line;
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::TotalStanding;
+use crate::screen::SPENDS_NOTHING;
 use crate::session::PlanDefinition;
 use crate::widgets::chart::Chart;
 use crate::widgets::gauge::{BudgetGauge, GaugeOf};
@@ -115,8 +116,7 @@ fn beside_costs(Shown { screen, context, plan }: Shown, canvas: &mut Canvas, are
     let row = |index: usize| {
         let plan = &plans[index];
         let mark = if screen.marked.contains(&plan.name) { "*" } else { " " };
-        let target = format!("ε {} δ {:e}", plan.target.epsilon, plan.target.delta);
-        vec![Line::raw(mark), Line::raw(plan.name.clone()), Line::raw(target)]
+        vec![Line::raw(mark), Line::raw(plan.name.clone()), Line::raw(asks_for(plan))]
     };
     let widths = vec![Length(1), Fill(1), Length(14)];
     let header = ["", "plan", "asks for"].map(Line::raw).to_vec();
@@ -169,12 +169,12 @@ fn form(Shown { screen, context, plan }: Shown, canvas: &mut Canvas, area: Rect)
                 folded => format!(" {folded} further settings"),
             };
             let style = if chosen { theme.selection } else { theme.muted };
-            canvas.render(Span::styled(text, style), line);
+            canvas.line(Span::styled(text, style), line);
             continue;
         };
         let changed = if field.is_default(plan) { " " } else { "*" };
         let style = if chosen { bold(theme.text) } else { theme.muted };
-        canvas.render(Line::styled(format!("{changed}{}", field.name()), style), name);
+        canvas.line(Line::styled(format!("{changed}{}", field.name()), style), name);
         if let Some(editing) = screen.editing.as_ref().filter(|_| chosen) {
             let view = TextFieldView::new(&editing.text, theme, glyphs).focused(true);
             canvas.render(view, value);
@@ -188,7 +188,7 @@ fn form(Shown { screen, context, plan }: Shown, canvas: &mut Canvas, area: Rect)
             between if arrows && between.chars().count() <= room => between,
             _ => shortened(&text, value.width, "…"),
         };
-        canvas.render(Span::styled(text, style), value);
+        canvas.line(Span::styled(text, style), value);
     }
 
     canvas.wrapped(help, style, below);
@@ -216,13 +216,21 @@ fn queued(screen: &PlanScreen, context: &Context, canvas: &mut Canvas, area: Rec
     let inner = canvas.pane(area, &title, QUEUE);
     let row = |index: usize| {
         let plan = &context.queue.plans[index];
-        let target = format!("ε {} δ {:e}", plan.target.epsilon, plan.target.delta);
-        vec![Line::raw(plan.name.clone()), Line::raw(target)]
+        vec![Line::raw(plan.name.clone()), Line::raw(asks_for(plan))]
     };
     let widths = vec![Fill(1), Length(14)];
     let selected = canvas.has_focus(QUEUE).then_some(screen.queued);
     let list = (QUEUE, context.queue.plans.len(), selected);
     canvas.list(inner, (Vec::new(), widths), list, row);
+}
+
+/// The spending for which a run of the plan asks.
+fn asks_for(plan: &PlanDefinition) -> String {
+    if plan.spends() {
+        format!("ε {} δ {:e}", plan.target.epsilon, plan.target.delta)
+    } else {
+        "nothing".to_owned()
+    }
 }
 
 fn costs(screen: &PlanScreen, context: &Context, canvas: &mut Canvas, area: Rect) {
@@ -248,8 +256,12 @@ fn costs(screen: &PlanScreen, context: &Context, canvas: &mut Canvas, area: Rect
     };
     let [gauge, text] = in_rows(inner, [Length(1), Fill(1)]);
     let budget = preview.budget.map_or(f64::INFINITY, |budget| budget.epsilon);
-    let (after, glyphs) = (after(preview), canvas.glyphs);
-    canvas.render(BudgetGauge::new(GaugeOf::Plan, (after, budget), theme, glyphs), gauge);
+    if preview.plan.spends() {
+        let (after, glyphs) = (after(preview), canvas.glyphs);
+        canvas.render(BudgetGauge::new(GaugeOf::Plan, (after, budget), theme, glyphs), gauge);
+    } else {
+        canvas.line(Line::styled(SPENDS_NOTHING, theme.good), gauge);
+    }
     canvas.scrolled_text(text, COST, lines, first);
 }
 
@@ -353,18 +365,24 @@ fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16)
         }
     };
     let draws = !preview.calibrated.events().is_empty();
-    let this_run = if draws {
-        format!("ε {} at δ {:e}", round_up(guarantee.epsilon, 4), guarantee.delta)
+    let mut facts = if draws {
+        vec![
+            (
+                "this run",
+                format!("ε {} at δ {:e}", round_up(guarantee.epsilon, 4), guarantee.delta),
+            ),
+            ("holds if", glossary::change(guarantee.adjacency, preview.unit.is_some()).to_owned()),
+            ("budget", budget_words),
+            ("spent before", spent(before)),
+            ("spent after", spent(after)),
+        ]
     } else {
-        "nothing: it uses public data alone".to_owned()
+        vec![
+            ("this run", SPENDS_NOTHING.to_owned()),
+            ("budget", budget_words),
+            ("spent so far", spent(before)),
+        ]
     };
-    let mut facts = vec![
-        ("this run", this_run),
-        ("holds if", glossary::change(guarantee.adjacency, preview.unit.is_some()).to_owned()),
-        ("budget", budget_words),
-        ("spent before", spent(before)),
-        ("spent after", spent(after)),
-    ];
     if draws && at != guarantee.delta && preview.budget.is_some() {
         let words = format!(
             "the budget counts every run at its own δ {at:e}, where the same noise amounts to \

@@ -237,7 +237,7 @@ impl Screen for RankScreen {
             );
         }
         Some(match &self.advised(context)[..] {
-            [] => return None,
+            [] => "v opens the view on this ranking; p ranks privately".to_owned(),
             [name] => format!("Enter takes {name} into the plan"),
             [first @ .., last] => {
                 let first = first.join(", ");
@@ -246,13 +246,21 @@ impl Screen for RankScreen {
         })
     }
 
-    fn is_of_use(&self, name: &str, context: &Context) -> bool {
+    fn hindrance(&self, name: &str, context: &Context) -> Option<&'static str> {
+        let LiveRanking { work, exact, released, .. } = &context.ranking;
         match name {
-            "cancel" => context.ranking.work.is_some(),
-            "take" => !context.ranking.is_empty(),
-            "order" => self.has_two_orders(context),
-            "other result" => context.ranking.exact.is_some() && context.ranking.released.is_some(),
-            _ => true,
+            "cancel" if work.is_none() => Some("no ranking is under way"),
+            "take" if self.advised(context).is_empty() => {
+                Some("there is no ranking to take from: r uses exact numbers, p is private")
+            }
+            "order" if !self.has_two_orders(context) => Some("there is no other order"),
+            "other result" if exact.is_none() || released.is_none() => {
+                Some("there is no other result: r ranks by exact numbers, p privately")
+            }
+            "like the plan" if context.shown_plan().is_none() => {
+                Some("there is no plan yet: 3 makes one")
+            }
+            _ => None,
         }
     }
 

@@ -91,9 +91,6 @@ fn target(context: &Context, text: &str) -> Option<Target> {
 }
 
 fn cancel(_: &mut RankScreen, context: &mut Context) {
-    if context.ranking.work.is_none() {
-        return context.inform("no ranking is under way");
-    }
     context.ranking.stop();
     let words = match &context.ranking.work {
         Some(_) => "stopping; nothing has been spent",
@@ -103,9 +100,6 @@ fn cancel(_: &mut RankScreen, context: &mut Context) {
 }
 
 fn switch_order(screen: &mut RankScreen, context: &mut Context) {
-    if !screen.has_two_orders(context) {
-        return;
-    }
     let shown = screen.exact(&context.ranking, &context.watch).map(|table| table.order);
     let first = context.ranking.exact(&context.watch);
     let [first, second] =
@@ -116,13 +110,11 @@ fn switch_order(screen: &mut RankScreen, context: &mut Context) {
 
 /// From now on ranks with the model and the scaling of the plan.
 fn follow_plan(_: &mut RankScreen, context: &mut Context) {
-    let Some(plan) = context.shown_plan().cloned() else {
-        return context.inform("there is no plan yet: 3 makes one");
-    };
+    let Some(plan) = context.shown_plan().cloned() else { return };
     match context.session.ranking.follow(&plan) {
         Ok(()) => {
             context.changed();
-            let model = context.session.ranking.settings.model.words();
+            let model = context.session.ranking.model_words(&context.session);
             context.say(
                 Level::Good,
                 format!("like '{}': {model}, its scaling; r ranks again", plan.name),
@@ -135,9 +127,6 @@ fn follow_plan(_: &mut RankScreen, context: &mut Context) {
 /// Puts the advised datasets into the plan, instead of the earlier ones.
 fn take(screen: &mut RankScreen, context: &mut Context) {
     let names = screen.advised(context);
-    if names.is_empty() {
-        return context.inform("rank first: r uses exact numbers, p is private");
-    }
     let known = context.names_with(Role::Public);
     if let Some(gone) = names.iter().find(|name| !known.contains(name)) {
         return context.warn(format!("'{gone}' is no longer in the session"));

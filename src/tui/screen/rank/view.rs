@@ -171,7 +171,7 @@ fn progress(context: &Context, canvas: &mut Canvas, area: Rect) {
     let manner = if work.privately { "privately" } else { "by exact numbers" };
     let text = format!(" {} · {manner} · c cancels", work.words);
     spans.push(Span::styled(text, theme.text));
-    canvas.render(Line::from(spans), area);
+    canvas.line(Line::from(spans), area);
 }
 
 fn nothing(context: &Context, canvas: &mut Canvas, area: Rect) {
@@ -188,7 +188,7 @@ fn nothing(context: &Context, canvas: &mut Canvas, area: Rect) {
     let settings = &context.session.ranking.settings;
     let about = format!(
         "Settings: {}, about {} directions (k), samples of up to {} records (m), {} repeats.",
-        settings.model.words(),
+        context.session.ranking.model_words(&context.session),
         settings.directions,
         settings.batch,
         settings.repeats

@@ -7,7 +7,7 @@ use crate::engine::choice::{Chosen, PUBLIC_ALONE};
 use crate::evaluation::words::RELEASED;
 use crate::glossary;
 use crate::live_run::{Ended, LiveChoice, LiveRun};
-use crate::privacy::accountant::round_up;
+use crate::privacy::accountant::{delta_words, round_up};
 use crate::theme::{Glyphs, Theme};
 
 /// Cells of a bar for the training progress of a candidate.
@@ -105,9 +105,9 @@ pub fn verdict(chosen: &Chosen) -> String {
 /// The guarantee for all candidates together.
 pub fn guarantee(chosen: &Chosen) -> String {
     format!(
-        "guarantee, for all candidates together: ε {} at δ {:e} if {}",
+        "guarantee, for all candidates together: ε {} at δ {} if {}",
         round_up(chosen.guarantee.epsilon, 4),
-        chosen.guarantee.delta,
+        delta_words(chosen.guarantee.delta),
         glossary::change(chosen.guarantee.adjacency, chosen.unit.is_some())
     )
 }

@@ -7,7 +7,7 @@ mod view;
 
 use std::collections::BTreeMap;
 
-use super::{Keys, Screen, explained, moved_in};
+use super::{DIED_RUN, Keys, Screen, explained, moved_in};
 use crate::canvas::{Canvas, Rect};
 use crate::context::{Change, Context};
 use crate::engine::Request;
@@ -81,7 +81,13 @@ impl Screen for RunScreen {
     }
 
     fn next_step(&self, context: &Context) -> Option<String> {
-        let run = self.run(context)?;
+        let Some(run) = self.run(context) else {
+            return Some(if context.has_died_run() {
+                DIED_RUN.to_owned()
+            } else {
+                "3 shows the plan, l launches it there; 5 shows earlier runs".to_owned()
+            });
+        };
         if run.trained.is_some() {
             return Some("its ε is computed here from the noise that its file states".to_owned());
         }
@@ -96,11 +102,25 @@ impl Screen for RunScreen {
         Some("it continues on every screen; s stops it and keeps its model".to_owned())
     }
 
-    fn is_of_use(&self, name: &str, context: &Context) -> bool {
-        let Some(run) = self.run(context) else { return false };
+    fn hindrance(&self, name: &str, context: &Context) -> Option<&'static str> {
+        let Some(run) = self.run(context) else {
+            // The pace is also that of the next run.
+            let works = matches!(name, "slower" | "faster");
+            return (!works).then_some("no run is shown: 3 plans one, 5 shows earlier runs");
+        };
         match name {
-            "pause" | "stop" | "slower" | "faster" => !run.has_ended() && run.trained.is_none(),
-            _ => true,
+            "pause" | "stop" if run.has_ended() => Some("this run has ended"),
+            "pause" | "stop" | "slower" | "faster" if run.trained.is_some() => {
+                Some("another trainer's run cannot be steered from here")
+            }
+            "log" | "smooth" | "freeze" | "zoom" | "zoom out" | "cursor left" | "cursor right"
+            | "pan left" | "pan right" | "reset view"
+                if run.choice.is_some() =>
+            {
+                Some("a choice has no charts")
+            }
+            "previous run" | "next run" if context.runs.len() < 2 => Some("this is the only run"),
+            _ => None,
         }
     }
 

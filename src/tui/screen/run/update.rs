@@ -30,16 +30,9 @@ pub const KEYS: Keys<RunScreen> = &[
     also(&["]"], "next run", "show the next run", |screen, context| screen.select(RUNS, 1, context)),
 ];
 
-/// Why a run of another trainer cannot be steered.
-const NOT_OURS: &str = "another trainer's run cannot be paused or stopped from here";
-
 fn pause(screen: &mut RunScreen, context: &mut Context) {
     let Some(run) = screen.run(context) else { return };
-    if run.has_ended() {
-        context.inform("this run has ended");
-    } else if run.trained.is_some() {
-        context.inform(NOT_OURS);
-    } else if let Some(elsewhere) = &run.elsewhere {
+    if let Some(elsewhere) = &run.elsewhere {
         let request = if elsewhere.outcome == PAUSED {
             SteeringRequest::GoOn
         } else {
@@ -56,12 +49,6 @@ fn pause(screen: &mut RunScreen, context: &mut Context) {
 
 fn stop(screen: &mut RunScreen, context: &mut Context) {
     let Some(run) = screen.run(context) else { return };
-    if run.has_ended() {
-        return context.inform("this run has ended");
-    }
-    if run.trained.is_some() {
-        return context.inform(NOT_OURS);
-    }
     if let Some(elsewhere) = &run.elsewhere {
         let directory = elsewhere.directory.clone();
         let text = format!(
@@ -107,10 +94,10 @@ fn rounded(speed: f64) -> f64 {
 }
 
 fn set_pace(screen: &RunScreen, context: &mut Context, change: fn(Option<f64>) -> Option<f64>) {
-    let Some(run) = context.runs.get_mut(screen.selected) else { return };
-    if run.trained.is_some() {
-        return context.inform(NOT_OURS);
-    }
+    let Some(run) = context.runs.get_mut(screen.selected) else {
+        context.pace = change(context.pace);
+        return context.inform(pace_words("pace of the next run", context.pace));
+    };
     // Only the speed is known of a run of another process.
     let speed = run.elsewhere.as_ref().and_then(RunElsewhere::speed);
     let next = change(run.control.pace().or(speed.map(rounded)));
@@ -123,12 +110,14 @@ fn set_pace(screen: &RunScreen, context: &mut Context, change: fn(Option<f64>) -
     } else {
         context.pace = next;
     }
-    let of = if is_over { "pace of the next run" } else { "pace" };
-    let text = match next {
+    context.inform(pace_words(if is_over { "pace of the next run" } else { "pace" }, next));
+}
+
+fn pace_words(of: &str, pace: Option<f64>) -> String {
+    match pace {
         Some(pace) => format!("{of}: at most {pace} steps per second"),
         None => format!("{of}: as fast as it can"),
-    };
-    context.inform(text);
+    }
 }
 
 fn log_axis(screen: &mut RunScreen, context: &mut Context) {

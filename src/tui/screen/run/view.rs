@@ -3,7 +3,6 @@
 use ratatui::layout::Constraint::Max;
 use ratatui::layout::Margin;
 use ratatui::style::Style;
-use ratatui::widgets::Paragraph;
 
 use super::{LOG, RUNS, RunScreen};
 use super::{choice, trainer};
@@ -19,9 +18,9 @@ use crate::glossary;
 use crate::live_run::{Ended, LiveRun, Logged, always_log};
 use crate::methods::{self, Series, source_words};
 use crate::notice::one_line;
-use crate::privacy::accountant::round_up;
+use crate::privacy::accountant::{delta_words, round_up};
 use crate::privacy::{Target, Watch};
-use crate::screen::toned;
+use crate::screen::{SPENDS_NOTHING, toned};
 use crate::tab::CHARTS;
 use crate::verdict::{Standing, Tone};
 use crate::widgets::chart::Chart;
@@ -41,8 +40,13 @@ pub(super) struct Shown<'a> {
 
 pub fn view(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Rect) {
     let Some(run) = screen.run(context) else {
-        let words = "No run since this program was opened, and none of another process is under way. \
-                     Press 3 for the plan, then l to launch it; 5 shows earlier runs.";
+        let words = if context.watched.is_empty() {
+            "No run since this program was opened, and none of another process is under way. Press \
+             3 for the plan, then l to launch it; 5 shows earlier runs."
+        } else {
+            "No run is under way here. The first one that begins is shown at once; 5 shows earlier \
+             runs."
+        };
         canvas.empty_box(area, "Run", &[words]);
         return;
     };
@@ -190,6 +194,7 @@ fn run_list(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Re
             Line::raw(format!("step {} of {}", run.step, run.total)),
             Line::raw(match &run.trained {
                 Some(trained) if trained.ours.is_none() => "ε not known".to_owned(),
+                None if !run.spends => "nothing".to_owned(),
                 _ => format!("ε {}", round_up(run.spent(), 3)),
             }),
         ]
@@ -248,10 +253,13 @@ fn status_lines(Shown { screen, context, run }: Shown, canvas: &mut Canvas, area
     if run.choice.is_some() && !run.has_ended() {
         let Target { epsilon, delta } = run.target;
         let text = format!("ε {epsilon} at δ {delta:e} is reserved for all candidates together");
-        return canvas.render(Line::styled(text, theme.text), inset);
+        return canvas.line(Line::styled(text, theme.text), inset);
     }
     if let Some(trained) = &run.trained {
-        return canvas.render(Line::styled(trainer::spent(trained), theme.text), inset);
+        return canvas.line(Line::styled(trainer::spent(trained), theme.text), inset);
+    }
+    if !run.spends {
+        return canvas.line(Line::styled(SPENDS_NOTHING, theme.good), inset);
     }
     let spent = (run.spent(), run.target.epsilon);
     canvas.render(BudgetGauge::new(GaugeOf::Run, spent, theme, glyphs), inset);
@@ -367,7 +375,7 @@ fn corrections(Shown { screen, context, run }: Shown, canvas: &mut Canvas, area:
         parts.push(Span::styled(format!(" {}", compact(*size)), theme.muted));
         Line::from(parts)
     };
-    canvas.render(Paragraph::new(sizes.iter().map(line).collect::<Vec<_>>()), inner);
+    canvas.lines(sizes.iter().map(line).collect(), inner);
 }
 
 /// The content of one chart.
@@ -401,7 +409,12 @@ fn chart(shown: Shown, canvas: &mut Canvas, area: Rect, figure: &ChartContent) {
     let views: Vec<_> = views.collect();
     let sealed = context.watch.is_sealed() && views.len() < series.len();
     let title = if sealed { format!("{title} · sealed") } else { title.to_owned() };
-    let chart = Chart::new(&title, theme, glyphs).log(log).percent(share);
+    let nothing = match run.step {
+        0 if !run.has_ended() => "no steps yet",
+        _ if sealed => "exact numbers are sealed: v shows them",
+        _ => "no numbers of this kind",
+    };
+    let chart = Chart::new(&title, theme, glyphs).log(log).percent(share).empty(nothing);
     let chart = chart.window(viewport.window).cursor(viewport.cursor);
     // The private error matters most; if it cannot be seen, the public one is shown.
     let value = |points: &TrackView| points.iter().last().map(|(_, value)| *value);
@@ -433,6 +446,9 @@ fn below_large(canvas: &mut Canvas, area: Rect, number: &str, about: &str, style
 fn spend_chart(Shown { screen, run, .. }: Shown, canvas: &mut Canvas, area: Rect) {
     if area.is_empty() {
         return;
+    }
+    if !run.spends {
+        return canvas.empty_box(area, "ε spent", &[SPENDS_NOTHING]);
     }
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let points = until(run.epsilon.view(), screen.viewport.frozen);
@@ -589,14 +605,16 @@ fn outcome(context: &Context, canvas: &mut Canvas, area: Rect, summary: &Summary
         (true, ..84) => " · ◆ seen",
         (true, _) => " · exact numbers seen ◆",
     };
-    lines.push(Line::styled(
-        format!(
-            " guarantee: ε {} at δ {:e} if {}{peeked}",
-            round_up(summary.guarantee.epsilon, 4),
-            summary.guarantee.delta,
-            glossary::change(summary.guarantee.adjacency, summary.unit.is_some())
+    let guarantee = &summary.guarantee;
+    let promise = match guarantee.epsilon {
+        0.0 => "nothing was spent".to_owned(),
+        epsilon => format!(
+            "guarantee: ε {} at δ {} if {}",
+            round_up(epsilon, 4),
+            delta_words(guarantee.delta),
+            glossary::change(guarantee.adjacency, summary.unit.is_some())
         ),
-        theme.good,
-    ));
-    canvas.render(Paragraph::new(lines), area);
+    };
+    lines.push(Line::styled(format!(" {promise}{peeked}"), theme.good));
+    canvas.lines(lines, area);
 }
