@@ -1,6 +1,8 @@
 //! The stationarity gap of each family of methods: how far a step is from a point that no step
 //! improves. The families measure it in different ways, so each has a name of its own.
 
+use crate::Series;
+
 /// The stationarity gap of a method, for the chart of a run and for the guide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gap {
@@ -11,7 +13,12 @@ pub struct Gap {
     /// What is released and what is exact, and how it compares with the papers; or why there is
     /// none.
     pub about: &'static str,
+    /// What steps have of it, each with its name in the chart.
+    pub series: &'static [(Series, &'static str)],
 }
+
+const RELEASED: (Series, &str) = (Series::StationarityGap, "released");
+const EXACT: (Series, &str) = (Series::ExactStationarityGap, "exact");
 
 impl Gap {
     /// For methods that take no private step.
@@ -19,6 +26,7 @@ impl Gap {
         title: "stationarity gap",
         formula: "none",
         about: "No private step is taken: the model of the public records is the answer.",
+        series: &[],
     };
 
     /// For corrections from released means of errors.
@@ -27,6 +35,7 @@ impl Gap {
         formula: "‖mean of error × features‖ at the model that a round asked, next to σ√p",
         about: "Released, for free: it is computed from the statistics of each round. Noise alone \
                 would give σ√p for p numbers. Where both are equal, another round finds nothing.",
+        series: &[RELEASED, (Series::NoiseGap, "noise alone")],
     };
 
     /// For descents on an objective without constraints.
@@ -34,6 +43,7 @@ impl Gap {
         title: "stationarity gap: gradient norm",
         formula: "‖∇F‖",
         about: "Released, from the noisy gradient of the step; exact (◆) without the noise.",
+        series: &[RELEASED, EXACT],
     };
 
     /// For descents on weights and model under constraints.
@@ -43,6 +53,7 @@ impl Gap {
         about: "Released, and exact (◆). The paper states 𝒢 in its own weights u. Here weights are \
                 scaled by c, so that one step size fits both parts, and β is that of the step: the \
                 two are zero at the same points.",
+        series: &[RELEASED, EXACT],
     };
 
     /// For searches for weights on the simplex, by an exact private moment.
@@ -52,6 +63,7 @@ impl Gap {
         about: "As in the paper (its Definition 1). It needs the private moment, so the whole is \
                 exact (◆). Where the model is a part of the search, the model's part is computed \
                 from released values and public records, and is shown under a sealed view, too.",
+        series: &[(Series::ModelGap, "model's part"), EXACT],
     };
 
     /// For searches for weights on the simplex, by a released moment.
@@ -60,6 +72,7 @@ impl Gap {
         formula: "max over s of ⟨∇F(q), q − s⟩",
         about: "Released: of the objective with the noisy moment, so the search can end at zero. \
                 What noise in the moment costs is not in it.",
+        series: &[RELEASED],
     };
 
     /// For steps on noisy samples of clipped gradients.
@@ -68,6 +81,11 @@ impl Gap {
         formula: "‖mean of clipped gradients of a sample, with noise‖",
         about: "Released. It is no stationarity gap: noise and sampling keep it from falling. The \
                 loss on public records shows better whether training goes on.",
+        series: &[
+            RELEASED,
+            (Series::GradientMedian, "median record"),
+            (Series::GradientTail, "90 % of records"),
+        ],
     };
 }
 

@@ -63,7 +63,8 @@ fn before(track: &Track, step: f64) -> Vec<PlotPoint> {
 
 /// A stationarity gap falls over decades, so its axis is always logarithmic.
 pub fn always_log(series: Series) -> bool {
-    matches!(series, Series::StationarityGap | Series::ExactStationarityGap)
+    use Series::{ExactStationarityGap, ModelGap, NoiseGap, StationarityGap};
+    matches!(series, StationarityGap | ExactStationarityGap | ModelGap | NoiseGap)
 }
 
 #[derive(Debug)]

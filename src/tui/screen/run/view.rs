@@ -16,7 +16,7 @@ use crate::engine::Summary;
 use crate::evaluation::{FurtherScores, Measured};
 use crate::glossary;
 use crate::live_run::{Ended, LiveRun, Logged, always_log};
-use crate::methods::{self, Series, source_words};
+use crate::methods::{self, Gap, Series, source_words};
 use crate::notice::one_line;
 use crate::privacy::accountant::{delta_words, round_up};
 use crate::privacy::{Target, Watch};
@@ -276,22 +276,22 @@ fn curves(shown: Shown, canvas: &mut Canvas, area: Rect) {
 
 fn three_charts(shown: Shown, canvas: &mut Canvas, area: Rect) {
     let run = shown.run;
-    let [loss, gap, spend] = if area.width >= 120 {
+    let corrected = run.curves.contains_key(&CORRECTIONS[0].0);
+    let bars = if corrected { CORRECTIONS.len() as u16 + 2 } else { 0 };
+    let [loss, bars, gap, spend] = if area.width >= 120 {
         // The growth of ε is also visible on a narrow chart.
-        in_columns(area, [Fill(1), Fill(1), Length((area.width / 6).clamp(26, 36))])
+        let narrow = Length((area.width / 6).clamp(26, 36));
+        let [loss, gap, spend] = in_columns(area, [Fill(1), Fill(1), narrow]);
+        let [bars, below] = in_rows(gap.union(spend), [Length(bars), Fill(1)]);
+        let [gap, spend] = in_columns(below, [Fill(1), narrow]);
+        [loss, bars, gap, spend]
     } else {
         let [left, right] = in_columns(area, [Fill(1); 2]);
         // In so few rows two charts would show nothing, and the gauge shows the spending.
-        let spend = u16::from(area.height >= LEAST_FOR_THREE);
-        let [above, below] = in_rows(right, [Fill(1), Fill(spend)]);
-        [left, above, below]
-    };
-    // A few bars need few rows; ε gets the others.
-    let corrected = run.curves.contains_key(&CORRECTIONS[0].0);
-    let [gap, spend] = if corrected && area.width >= 120 {
-        in_rows(gap.union(spend), [Length(CORRECTIONS.len() as u16 + 2), Fill(1)])
-    } else {
-        [gap, spend]
+        let spend = u16::from(area.height >= LEAST_FOR_THREE + bars);
+        let bars = bars.min(area.height / 2);
+        let [bars, gap, spend] = in_rows(right, [Length(bars), Fill(1), Fill(spend)]);
+        [left, bars, gap, spend]
     };
     // The objective and the errors have different units: a chart for both would
     // flatten one of them.
@@ -301,6 +301,7 @@ fn three_charts(shown: Shown, canvas: &mut Canvas, area: Rect) {
         series: &[(Series::PublicError, "public"), (Series::PrivateError, "private")],
         share,
         large: true,
+        none: None,
     };
     let objective = ChartContent::new(
         "objective",
@@ -329,17 +330,11 @@ fn three_charts(shown: Shown, canvas: &mut Canvas, area: Rect) {
     }
     spend_chart(shown, canvas, spend);
     if corrected {
-        return corrections(shown, canvas, gap);
+        corrections(shown, canvas, bars);
     }
-    let gaps = ChartContent::new(
-        "stationarity gap",
-        &[
-            (Series::StationarityGap, "noisy"),
-            (Series::ExactStationarityGap, "exact"),
-            (Series::GradientMedian, "median record"),
-            (Series::GradientTail, "90 % of records"),
-        ],
-    );
+    let about = methods::method(&run.method).map_or(Gap::NONE, |method| method.spec().gap);
+    let none = (about == Gap::NONE).then_some("none: no private step is taken");
+    let gaps = ChartContent { none, ..ChartContent::new(about.title, about.series) };
     chart(shown, canvas, gap, &gaps);
 }
 
@@ -387,17 +382,19 @@ struct ChartContent<'a> {
     share: bool,
     /// Whether its current value is shown large.
     large: bool,
+    /// Why it never has numbers.
+    none: Option<&'static str>,
 }
 
 impl<'a> ChartContent<'a> {
     fn new(title: &'a str, series: &'a [(Series, &'static str)]) -> Self {
-        Self { title, series, share: false, large: false }
+        Self { title, series, share: false, large: false, none: None }
     }
 }
 
 fn chart(shown: Shown, canvas: &mut Canvas, area: Rect, figure: &ChartContent) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
-    let ChartContent { title, series, share, large } = *figure;
+    let ChartContent { title, series, share, large, none } = *figure;
     let Shown { context, run, .. } = shown;
     let viewport = &shown.screen.viewport;
     let log = viewport.log || series.iter().any(|(series, _)| always_log(*series));
@@ -410,6 +407,7 @@ fn chart(shown: Shown, canvas: &mut Canvas, area: Rect, figure: &ChartContent) {
     let sealed = context.watch.is_sealed() && views.len() < series.len();
     let title = if sealed { format!("{title} · sealed") } else { title.to_owned() };
     let nothing = match run.step {
+        _ if none.is_some() => none.unwrap_or_default(),
         0 if !run.has_ended() => "no steps yet",
         _ if sealed => "exact numbers are sealed: v shows them",
         _ => "no numbers of this kind",
