@@ -692,14 +692,12 @@ fn a_session_is_left_only_after_a_question_where_something_would_be_lost() {
     let open = KeyEvent::new(KeyCode::Char('o'), KeyModifiers::CONTROL);
     let leave = |app: &mut App, key: KeyEvent| {
         let effects = update(app, Message::Key(key), &Hits::default());
-        match app.context.popup.take() {
-            Some(OpenPopup::Question(question)) => Some((question.text, question.other)),
-            _ => {
-                let opens = asked(&effects, |it| matches!(it, Request::Browse(..)));
-                assert!(opens || app.context.quit);
-                None
-            }
+        if let Some(OpenPopup::Question(question)) = app.context.popup.take() {
+            return Some((question.text, question.other));
         }
+        let opens = asked(&effects, |it| matches!(it, Request::Browse(..)));
+        assert!(opens || app.context.quit);
+        None
     };
     let quit = KeyEvent::from(KeyCode::Char('q'));
     for key in [open, quit] {
