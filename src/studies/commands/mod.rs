@@ -529,7 +529,7 @@ impl RankingCommand {
         } else {
             self.manner.seeds() as usize
         };
-        let data = if self.manner.quick { None } else { self.data.as_deref() };
+        let data = self.data.as_deref();
         let model = ProbeModel::Perceptron(self.units, Activation::Relu);
         let (study, missing) = ranking::RankingStudy::new(data, model, self.batch, repeats, 1)?;
         let interrupted = signals::on_first(|| {})?;
