@@ -105,6 +105,21 @@ impl Scored {
         rows
     }
 
+    /// How much less this error is than another one, and whether that may be chance. The errors
+    /// must be of the same kind and have the same cap.
+    pub fn less_than(&self, other: &Self) -> Result<String, String> {
+        let (own_name, other_name) = (self.error_name(), other.error_name());
+        if own_name != other_name {
+            return Err(format!("not comparable: {own_name} and {other_name}"));
+        }
+        let what = if self.loss.is_some() { "less error" } else { "fewer wrong answers" };
+        let (own, other) = (self.error, other.error);
+        let share = 100.0 * (1.0 - own.value / other.value.max(f64::MIN_POSITIVE));
+        let apart = own.high < other.low || other.high < own.low;
+        let sure = if apart { "the ranges do not overlap" } else { "the ranges overlap" };
+        Ok(format!("{share:.0} % {what}; {sure}").replace('-', "−"))
+    }
+
     /// Whether private training was worth it, as far as the score shows.
     pub fn verdict(&self) -> Option<String> {
         if self.says_nothing() {
@@ -242,6 +257,24 @@ mod tests {
         assert!(open.verdict().unwrap().starts_with("not clearly"));
         let alone = Scored { public_alone: None, difference: None, ..classes() };
         assert_eq!(alone.verdict(), None);
+    }
+
+    #[test]
+    fn two_scores_are_compared_where_they_measure_the_same() {
+        let good = classes();
+        let bad = Scored { error: score(0.45, 0.39, 0.52), ..classes() };
+        let told = "50 % fewer wrong answers; the ranges do not overlap";
+        assert_eq!(good.less_than(&bad), Ok(told.to_owned()));
+        let near = Scored { error: score(0.25, 0.19, 0.31), ..classes() };
+        let told = "10 % fewer wrong answers; the ranges overlap";
+        assert_eq!(good.less_than(&near), Ok(told.to_owned()));
+        let number = |cap| Scored { loss: Some(Loss::Absolute), largest_error: cap, ..classes() };
+        let error = number(Some(61.2)).less_than(&number(Some(77.3))).unwrap_err();
+        assert!(
+            error.contains("capped at 61.2 and mean absolute error, capped at 77.3"),
+            "{error}"
+        );
+        assert!(number(None).less_than(&good).is_err());
     }
 
     #[test]

@@ -3,8 +3,10 @@
 use super::{ARCHIVE, CompareScreen, DETAILS, Quantity, USUAL_WIDTH};
 use crate::canvas::{
     Canvas, Fill, Length, Line, Rect, Span, fitting, in_columns, in_rows, longest, sort_mark,
+    wrapped_lines,
 };
 use crate::context::Context;
+use crate::evaluation::Scored;
 use crate::methods::{Series, source_words};
 use crate::privacy::Watch;
 use crate::run_column::RunColumn;
@@ -265,6 +267,31 @@ fn chart(Shown { screen, context, runs, order }: Shown, canvas: &mut Canvas, are
     canvas.pointed_chart(area, CHARTS, chart, viewport);
 }
 
+/// How the pinned run with the least released error compares with the others.
+fn answer<'a>(pinned: &[(usize, &ArchivedRun)], canvas: &Canvas) -> Vec<Line<'a>> {
+    let (theme, glyphs) = (canvas.theme, canvas.glyphs);
+    let private = |run: &ArchivedRun| run.plan.as_ref().map(|plan| plan.private.clone());
+    let known =
+        |(slot, run): &(usize, &ArchivedRun)| Some((*slot, run.score.clone()?, private(run)));
+    let mut scores: Vec<_> = pinned.iter().filter_map(known).collect();
+    scores.sort_by(|(_, one, _), (_, other, _)| one.error.value.total_cmp(&other.error.value));
+    let Some(((best, least, of), others)) = scores.split_first() else { return Vec::new() };
+    let line = |(slot, other, of_other): &(usize, Scored, Option<String>)| {
+        let compared = if of == of_other {
+            least.less_than(other)
+        } else {
+            Err("not comparable: they are of different private data".to_owned())
+        };
+        let (text, style) = match compared {
+            Ok(text) => (format!(" against {}: {text}", glyphs.series(*slot)), theme.text),
+            Err(text) => (format!(" and {}: {text}", glyphs.series(*slot)), theme.muted),
+        };
+        let mark = Span::styled(glyphs.series(*best), theme.series(*best));
+        Line::from(vec![mark, Span::styled(text, style)])
+    };
+    others.iter().map(line).collect()
+}
+
 /// Only the differences between the pinned runs.
 fn differences(shown: Shown, canvas: &mut Canvas, area: Rect) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
@@ -280,6 +307,10 @@ fn differences(shown: Shown, canvas: &mut Canvas, area: Rect) {
     if pinned.len() < 2 {
         return canvas.empty(inner, &["Pin a second run (Space) to see what differs."]);
     }
+    let answer: Vec<Line> = answer(&pinned, canvas);
+    let rows: u16 = answer.iter().map(|it| wrapped_lines(&it.to_string(), inner.width)).sum();
+    let [above, inner] = in_rows(inner, [Length(rows.min(inner.height / 2)), Fill(1)]);
+    canvas.paragraph(answer, true, above);
     let differences = screen.differences(runs);
     if differences.is_empty() {
         return canvas.empty(inner, &["All pinned runs have the same settings and data."]);
