@@ -300,8 +300,9 @@ fn columns_that_fit(room: u16, first: RankColumn, rows: &[CandidateRow]) -> Vec<
     let verdict = longest(rows.iter().map(|row| &row.verdict));
     let first =
         [RankColumn::Rank, RankColumn::Name, first].map(|column| width_of(column, rows) + 1);
-    let most = room.saturating_sub(first.iter().sum::<u16>() + LEAST_BAR + 2).max(verdict.min(20));
-    let taken = LEAST_BAR + 2 + verdict.min(most);
+    let most =
+        room.saturating_sub(first.iter().sum::<u16>() + bar_width(room) + 2).max(verdict.min(20));
+    let taken = bar_width(room) + 2 + verdict.min(most);
     let width = |column| width_of(column, rows);
     let mut columns = fitting(by_weight, width, room.saturating_sub(taken));
     columns.push(RankColumn::Verdict);
@@ -316,7 +317,9 @@ struct Bar {
     order: RankColumn,
 }
 
-const LEAST_BAR: u16 = 10;
+fn bar_width(room: u16) -> u16 {
+    10 + room.saturating_sub(78) / 8
+}
 
 /// What the candidates of an exact table are compared with.
 fn references(comparison: &Comparison) -> Vec<CandidateRow> {
@@ -359,7 +362,7 @@ fn candidates(
     if let Some(place) = columns.iter().position(|column| *column == barred) {
         columns.insert(place + 1, RankColumn::Bar);
     }
-    let bar = LEAST_BAR + area.width.saturating_sub(78) / 8;
+    let bar = bar_width(area.width);
     let is_exact = screen.shows_exact(&context.ranking, &context.watch);
     let style = if is_exact { theme.curator } else { theme.text };
     let head = |column: &RankColumn| {
