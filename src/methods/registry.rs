@@ -75,6 +75,31 @@ mod tests {
     use crate::privacy::{Adjacency, Calibrated, Private, Spender, Watch};
     use crate::{ProblemShape, example, smallest};
 
+    #[test]
+    fn every_method_is_proved_tried_and_in_the_guide() {
+        let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../../assets/guide");
+        let page = |name: &str| std::fs::read_to_string(format!("{guide}/{name}.md")).ok();
+        let pages = ["methods", "persons"].map(|name| (name, page(name).unwrap()));
+        for spec in methods().iter().map(|method| method.spec()) {
+            let (id, proof) = (spec.id, spec.proof());
+            let tried = spec.public_only || spec.tries_public_predictor || !spec.tries.is_empty();
+            assert!(tried, "{id}: name in `tries` what a rehearsal should try");
+            assert!(
+                page(&format!("proofs/{proof}")).is_some(),
+                "{id} has no proof page: write assets/guide/proofs/{proof}.md and list it in \
+                 src/tui/guide/mod.rs"
+            );
+            for (name, text) in &pages {
+                assert!(text.contains(&format!("`{id}`")), "{id}: say on the page {name} what it does");
+            }
+            let table = pages[1].1.lines().filter(|line| line.starts_with('|'));
+            assert!(
+                table.into_iter().any(|line| line.contains(&format!("`{id}`"))),
+                "{id}: say in the table of assets/guide/persons.md what a person adds"
+            );
+        }
+    }
+
     /// The most records of a person here.
     const MOST: usize = 8;
     /// The persons, of whom all but the first have one record.
