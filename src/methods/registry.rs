@@ -90,7 +90,10 @@ mod tests {
                  src/tui/guide/mod.rs"
             );
             for (name, text) in &pages {
-                assert!(text.contains(&format!("`{id}`")), "{id}: say on the page {name} what it does");
+                assert!(
+                    text.contains(&format!("`{id}`")),
+                    "{id}: say on the page {name} what it does"
+                );
             }
             let table = pages[1].1.lines().filter(|line| line.starts_with('|'));
             assert!(
@@ -109,7 +112,8 @@ mod tests {
     fn with_first(data: &Dataset, records: usize, [x, y]: [f64; 2], label: f64) -> Dataset {
         let rows: Vec<usize> = (0..records).chain(MOST..data.len()).collect();
         let mut data = data.select(&rows);
-        let record = Vector::from_fn(data.dimension(), |k, _| [x, y].get(k).copied().unwrap_or(0.0));
+        let record =
+            Vector::from_fn(data.dimension(), |k, _| [x, y].get(k).copied().unwrap_or(0.0));
         for k in 0..records {
             data.features.set_column(k, &record);
             if let Some(target) = &mut data.target {
@@ -147,7 +151,9 @@ mod tests {
             };
             let settings = spec.check(&spec.settings_for_few_records()).unwrap();
             let prepare = || {
-                method.prepare(&settings, example::problem(&shape, &public), example::TARGET).unwrap()
+                method
+                    .prepare(&settings, example::problem(&shape, &public), example::TARGET)
+                    .unwrap()
             };
             let noise = Calibrated::of_rough_noise(&prepare().plan().releases, 1e-3, 0.5).unwrap();
             let play = |data: Dataset, departure: Departure| -> Vec<Draw> {
@@ -173,9 +179,10 @@ mod tests {
                 again(with_first(&private, records, record, label), Vec::new())
             });
             let nobody = again(with_first(&private, 1, [0.0, 0.0], 0.0), vec![0]);
-            for (one, other) in played.iter().flat_map(|one| {
-                played.iter().chain([&nobody]).map(move |other| (one, other))
-            }) {
+            for (one, other) in played
+                .iter()
+                .flat_map(|one| played.iter().chain([&nobody]).map(move |other| (one, other)))
+            {
                 let zeroed = std::ptr::eq(other, &raw const nobody);
                 for (a, b) in one.iter().zip(other) {
                     let event = &noise.events()[a.event];

@@ -299,9 +299,9 @@ impl Spec {
         ];
         let tried = tried.map(|(key, value)| (key, Value::Number(value)));
         let batch = self.always_samples.then_some(("batch", Value::Number(12.0)));
-        let admitted = tried.into_iter().filter(|(key, value)| {
-            self.field(key).is_some_and(|field| field.kind.admits(value))
-        });
+        let admitted = tried
+            .into_iter()
+            .filter(|(key, value)| self.field(key).is_some_and(|field| field.kind.admits(value)));
         admitted.chain(batch).map(|(key, value)| (key.to_owned(), value)).collect()
     }
 
