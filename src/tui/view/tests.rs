@@ -58,7 +58,7 @@ fn every_screen_has_a_scene() {
 /// A key that a screen names works there, everywhere, or on a screen that is named beside it.
 #[test]
 fn every_key_of_a_next_step_exists() {
-    let mut keys = std::collections::BTreeSet::new();
+    let mut keys = BTreeSet::new();
     for (name, app) in scenes() {
         let Some(step) = app.screen().next_step(&app.context) else { continue };
         let words = step.split([' ', ',', ';', ':', '(', ')']).filter(|word| {
@@ -73,7 +73,10 @@ fn every_key_of_a_next_step_exists() {
             .flat_map(|(_, key)| key.keys.iter().map(|key| keys::shown(key)))
             .collect();
         for key in named {
-            assert!(known.iter().any(|known| known == key), "{name}: '{key}' of '{step}' is no key");
+            assert!(
+                known.iter().any(|known| known == key),
+                "{name}: '{key}' of '{step}' is no key"
+            );
             keys.insert((app.context.tab.index(), key.to_owned()));
         }
     }
