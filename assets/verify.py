@@ -23,7 +23,7 @@ def kind(event):  # (name, size, sampling rate, replace-one)
         return "repeated", mu, (c, math.log(mean)), replaced
     if name in ("laplace", "noisy_selection"): return "laplace", it["sensitivity"] / it["scale"] * (2 if name != "laplace" else 1), 1.0, False
     size = it["epsilon"] if name == "pure" else it["range"] / it["scale"]
-    return "range" if name in ("selection", "direction") else "pure", size, 1.0, False
+    return {"selection": "range", "direction": "range", "permute_and_flip": "pure", "pure": "pure"}[name], size, 1.0, False
 def draws(events, counts=None):
     """Every mechanism of one run, and how often it was drawn. A record is in training or held out, so Gaussian noise on
     held-out records counts for what that of training does not cover."""

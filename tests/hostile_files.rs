@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use halflight::data::read::{self, Reading, Unwatched};
+use halflight::data::read::{self, Format, Reading, Unwatched};
 use halflight::data::{Column, Table};
 use halflight::error::ErrorKind;
 use peak_alloc::PeakAlloc;
@@ -141,6 +141,21 @@ fn cells(table: &Table, name: &str) -> Vec<String> {
             .collect(),
         Ok(column) => column.cells().map(|cell| cell.to_string()).collect(),
         Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn every_format_has_a_seed() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let mut seen = Vec::new();
+    for (name, bytes) in seeds() {
+        let path = folder.path().join(name);
+        fs::write(&path, bytes).unwrap();
+        seen.push(read::format(&path).ok().unwrap());
+    }
+    for format in Format::all() {
+        assert!(seen.contains(&format), "{format:?}: add a small file of it to `seeds`");
     }
 }
 

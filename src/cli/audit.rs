@@ -132,7 +132,7 @@ impl Audit {
         let wanted =
             if self.method.is_empty() { std::slice::from_ref(&plan.method) } else { &self.method };
         let subject = |id: &String| {
-            let mut settings = subject::small(methods::method(id)?.spec());
+            let mut settings = methods::method(id)?.spec().settings_for_few_records();
             if *id == plan.method {
                 // The plan's own settings, except the number of steps.
                 let own = plan

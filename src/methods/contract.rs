@@ -189,7 +189,7 @@ pub struct Step {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Dataset;
+    use crate::data::{Dataset, Persons};
     use crate::example::{self, TARGET};
     use crate::numeric::Vector;
     use crate::privacy::openings::OpenSpender;
@@ -224,6 +224,33 @@ mod tests {
         let labels = Vector::from_vec(private.target.unwrap());
         let wanted = &private.features * labels / 500.0;
         assert!((Vector::from_vec(model.weights) - wanted).norm() < 1e-12);
+    }
+
+    /// Replaces a person of one record by one of 32 opposite records.
+    #[test]
+    fn the_smallest_method_counts_a_person_as_the_mean_of_their_records() {
+        let (shape, public, private) = example::shifted(3, 40, 71, 1);
+        let shape = crate::ProblemShape { private_records: 40, most_records: 32, ..shape };
+        let prepared = || prepared(&public, &shape);
+        let query = prepared().plan().releases[0].query;
+        let noise = Calibrated::noiseless(&prepared().plan().releases, TARGET.delta);
+        let slope = |first: usize, sign: f64| {
+            let rows: Vec<usize> = (0..first).chain(32..71).collect();
+            let mut data = private.select(&rows);
+            for k in 0..first {
+                data.features.set_column(k, &Vector::from_vec(vec![1.0, 0.0, 0.0]));
+                data.target.as_mut().unwrap()[k] = sign;
+            }
+            let counts = std::iter::once(first).chain(std::iter::repeat_n(1, 39));
+            data.persons = Some(Persons::of_counts(counts).into());
+            let mut run = prepared().start(Private::new(data.into()), &noise).unwrap();
+            let mut spender = Spender::rehearsal(&noise, 1);
+            run.drive(&mut spender, &Watch::sealed(), |_, _, _| Ok(())).unwrap();
+            let Model::Linear(model) = run.finish().unwrap().into_inner() else { panic!() };
+            Vector::from_vec(model.weights)
+        };
+        let moved = (slope(1, 1.0) - slope(32, -1.0)).norm() / query.sensitivity;
+        assert!(moved > 1.0 - 1e-9 && moved <= 1.0, "{moved}");
     }
 
     #[test]

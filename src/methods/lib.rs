@@ -29,6 +29,9 @@
 //! * Settings are read from the struct that the declaration generates.
 //! * Each planned release is a [`Release`](crate::privacy::Release). It states how far one record
 //!   can move the released value. The proof of this is in the method's module text.
+//! * A person counts as the mean of their records: each record has its share
+//!   ([`Dataset::shares`](crate::data::Dataset::shares)), and the number of persons
+//!   ([`Dataset::protected`](crate::data::Dataset::protected)) divides their sum.
 //! * `plan` sees only public values. Private records and noise come at the start, after these
 //!   checks: the problem against the spec, the records against the problem, the noise against the
 //!   plan.

@@ -68,6 +68,133 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::data::{Bounded, Dataset, Persons};
+    use crate::numeric::Vector;
+    use crate::privacy::openings::OpenSpender;
+    use crate::privacy::tape::{Departure, Draw};
+    use crate::privacy::{Adjacency, Calibrated, Private, Spender, Watch};
+    use crate::{ProblemShape, example, smallest};
+
+    #[test]
+    fn every_method_is_proved_tried_and_in_the_guide() {
+        let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../../assets/guide");
+        let page = |name: &str| std::fs::read_to_string(format!("{guide}/{name}.md")).ok();
+        let pages = ["methods", "persons"].map(|name| (name, page(name).unwrap()));
+        for spec in methods().iter().map(|method| method.spec()) {
+            let (id, proof) = (spec.id, spec.proof());
+            let tried = spec.public_only || spec.tries_public_predictor || !spec.tries.is_empty();
+            assert!(tried, "{id}: name in `tries` what a rehearsal should try");
+            assert!(
+                page(&format!("proofs/{proof}")).is_some(),
+                "{id} has no proof page: write assets/guide/proofs/{proof}.md and list it in \
+                 src/tui/guide/mod.rs"
+            );
+            for (name, text) in &pages {
+                assert!(
+                    text.contains(&format!("`{id}`")),
+                    "{id}: say on the page {name} what it does"
+                );
+            }
+            let table = pages[1].1.lines().filter(|line| line.starts_with('|'));
+            assert!(
+                table.into_iter().any(|line| line.contains(&format!("`{id}`"))),
+                "{id}: say in the table of assets/guide/persons.md what a person adds"
+            );
+        }
+    }
+
+    /// The most records of a person here.
+    const MOST: usize = 8;
+    /// The persons, of whom all but the first have one record.
+    const ALL: usize = 30;
+
+    /// `data` with these records in the place of the first person.
+    fn with_first(data: &Dataset, records: usize, [x, y]: [f64; 2], label: f64) -> Dataset {
+        let rows: Vec<usize> = (0..records).chain(MOST..data.len()).collect();
+        let mut data = data.select(&rows);
+        let record =
+            Vector::from_fn(data.dimension(), |k, _| [x, y].get(k).copied().unwrap_or(0.0));
+        for k in 0..records {
+            data.features.set_column(k, &record);
+            if let Some(target) = &mut data.target {
+                target[k] = label;
+            }
+            if let Some(classes) = &mut data.classes {
+                classes.of[k] = u32::from(label > 0.0);
+            }
+        }
+        let counts = std::iter::once(records).chain(std::iter::repeat_n(1, ALL - 1));
+        Dataset { persons: Some(Persons::of_counts(counts).into()), ..data }
+    }
+
+    /// A part of the audit that takes seconds: one history, and another first person.
+    #[test]
+    fn an_opposite_person_moves_no_release_further_than_announced() {
+        for method in methods().iter().copied().chain([smallest::METHOD]) {
+            let spec = method.spec();
+            if spec.public_only {
+                continue;
+            }
+            let make = match spec.task {
+                Task::Regression => example::shifted,
+                Task::Classification => example::two_classes,
+            };
+            let (shape, public, mut private) = make(3, 40, ALL - 1 + MOST, 1);
+            if !spec.needs_private_labels {
+                (private.target, private.classes) = (None, None);
+            }
+            let shape = ProblemShape {
+                private_records: ALL,
+                most_records: MOST,
+                private_labels: spec.needs_private_labels,
+                ..shape
+            };
+            let settings = spec.check(&spec.settings_for_few_records()).unwrap();
+            let prepare = || {
+                method
+                    .prepare(&settings, example::problem(&shape, &public), example::TARGET)
+                    .unwrap()
+            };
+            let noise = Calibrated::of_rough_noise(&prepare().plan().releases, 1e-3, 0.5).unwrap();
+            let play = |data: Dataset, departure: Departure| -> Vec<Draw> {
+                let mut spender = Spender::audited(&noise, 1, departure);
+                let data = Private::new(Bounded::within(data, shape.bounds));
+                let mut run = prepare().start(data, &noise).unwrap();
+                run.drive(&mut spender, &Watch::sealed(), |_, _, _| Ok(())).unwrap();
+                spender.into_draws()
+            };
+            let sampled = Departure { present: Some(0), ..Departure::default() };
+            let history = play(with_first(&private, 1, [0.0, 0.0], 0.0), sampled);
+            let again = |data, blank| {
+                play(data, Departure { before: Some(history.clone()), blank, present: None })
+            };
+            let persons = [
+                (1, [1.0, 0.0], 1.0),
+                (1, [1.0, 0.0], -1.0),
+                (MOST, [1.0, 0.0], -1.0),
+                (MOST, [-1.0, 0.0], 1.0),
+                (MOST, [0.0, 1.0], 1.0),
+            ];
+            let played = persons.map(|(records, record, label)| {
+                again(with_first(&private, records, record, label), Vec::new())
+            });
+            let nobody = again(with_first(&private, 1, [0.0, 0.0], 0.0), vec![0]);
+            for (one, other) in played
+                .iter()
+                .flat_map(|one| played.iter().chain([&nobody]).map(move |other| (one, other)))
+            {
+                let zeroed = std::ptr::eq(other, &raw const nobody);
+                for (a, b) in one.iter().zip(other) {
+                    let event = &noise.events()[a.event];
+                    if zeroed == (event.adjacency == Adjacency::ZeroOut) {
+                        let moved = a.moved(b, &event.mechanism.query);
+                        assert!(moved <= 1.0 + 1e-9, "{}, {}: {moved}", spec.id, event.label);
+                        assert!(!a.overreached, "{}, {}: clipped", spec.id, event.label);
+                    }
+                }
+            }
+        }
+    }
 
     #[test]
     fn every_method_has_a_name_of_its_own_and_describes_itself() {

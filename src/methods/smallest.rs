@@ -18,6 +18,7 @@ static SPEC: Spec = Spec {
     line: "one noisy step",
     task: Task::Regression,
     fields: OneStepSettings::FIELDS,
+    tries: &[("rate", &[0.3, 3.0])],
     ..Spec::DEFAULT
 };
 
@@ -26,12 +27,13 @@ pub const METHOD: &Method = &Method { spec: &SPEC, plan };
 #[allow(clippy::needless_pass_by_value)] // Methods that learn from its public data keep them.
 fn plan(settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
     let OneStepSettings { rate } = OneStepSettings::of(settings)?;
-    let ProblemShape { dimension, private_records, bounds, .. } = problem.shape;
-    // The longest gradient of one record; records are clipped to these bounds before they come
-    // here.
+    let ProblemShape { dimension, private_records, most_records, bounds, .. } = problem.shape;
+    // The longest gradient of one record, and so of one person, who counts as the mean of their
+    // records; records are clipped to these bounds before they come here.
     let longest = bounds.label * bounds.feature_norm;
-    let rounding = 1.0 + private_records as f64 * summation_error(private_records + 16);
-    let sensitivity = 2.0 * longest / private_records as f64 * rounding;
+    let n = private_records as f64;
+    let rounding = 1.0 + n * summation_error(private_records * most_records + 16);
+    let sensitivity = 2.0 * longest / n * rounding;
     let slope = Release::new("slope", Gaussian { sensitivity, numbers: dimension });
     let what = format!("the mean of labels times features, {dimension} numbers once");
     let share = Allotment::Share(1.0);
@@ -53,13 +55,15 @@ struct OneStepRun {
 
 fn mean_slope(data: &Bounded) -> Vec<f64> {
     let labels = data.target.as_deref().unwrap_or_default();
+    // A person counts as the mean of their records.
+    let shares = data.shares().unwrap_or_else(|| vec![1.0; labels.len()]);
     let mut sum = Vector::zeros(data.dimension());
     data.features.each(|record, features| {
         for (sum, x) in sum.iter_mut().zip(features) {
-            *sum += labels[record] * x;
+            *sum += shares[record] * labels[record] * x;
         }
     });
-    (sum / labels.len() as f64).as_slice().to_vec()
+    (sum / data.protected() as f64).as_slice().to_vec()
 }
 
 impl Run for OneStepRun {

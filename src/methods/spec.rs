@@ -286,6 +286,25 @@ impl Spec {
         self.proof.unwrap_or(self.id)
     }
 
+    /// Settings for few steps on few records.
+    pub fn settings_for_few_records(&self) -> BTreeMap<String, Value> {
+        let tried = [
+            ("steps", 6.0),
+            ("rounds", 6.0),
+            ("iterations", 20.0),
+            ("epochs", 1.0),
+            ("components", 2.0),
+            ("basis", 2.0),
+            ("anchors", 20.0),
+        ];
+        let tried = tried.map(|(key, value)| (key, Value::Number(value)));
+        let batch = self.always_samples.then_some(("batch", Value::Number(12.0)));
+        let admitted = tried
+            .into_iter()
+            .filter(|(key, value)| self.field(key).is_some_and(|field| field.kind.admits(value)));
+        admitted.chain(batch).map(|(key, value)| (key.to_owned(), value)).collect()
+    }
+
     /// The hyperparameter with this key.
     pub fn field(&self, key: &str) -> Option<&Field> {
         self.fields.iter().find(|field| field.key == key)

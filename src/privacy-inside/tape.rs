@@ -1,7 +1,10 @@
 //! The draws of a rehearsal and their inputs, so that an audit can compare two rehearsals. Public
 //! data stand in for private data in a rehearsal, so nothing here is private.
 
+use crate::accountant::{Query, QueryKind, Rule};
 use crate::error::{Error, Result};
+use crate::numeric::Matrix;
+use crate::numeric::eigen::eigenvalues;
 
 /// One draw.
 #[derive(Debug, Clone, Default)]
@@ -16,6 +19,38 @@ pub struct Draw {
     pub members: Vec<usize>,
     /// Whether the mechanism had to clip: the method exceeded its announcement.
     pub overreached: bool,
+}
+
+impl Draw {
+    /// How far the exact value is from that of another draw of this query, relative to the
+    /// announced sensitivity.
+    pub fn moved(&self, other: &Self, query: &Query) -> f64 {
+        let differences = || self.exact.iter().zip(&other.exact).map(|(a, b)| a - b);
+        let spread = |values: &[f64]| {
+            let largest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            largest - values.iter().copied().fold(f64::INFINITY, f64::min)
+        };
+        let Query { kind, sensitivity, size } = *query;
+        let moved = match kind {
+            QueryKind::Gaussian | QueryKind::SampledSum { .. } => {
+                differences().map(|x| x * x).sum::<f64>().sqrt()
+            }
+            QueryKind::Laplace => differences().map(f64::abs).sum::<f64>(),
+            QueryKind::Selection(Rule::Exponential | Rule::PermuteAndFlip) => {
+                spread(&differences().collect::<Vec<_>>())
+            }
+            QueryKind::Selection(Rule::NoisyMaximum) => {
+                differences().map(f64::abs).fold(0.0, f64::max)
+            }
+            QueryKind::Direction => {
+                let side = size as usize;
+                let matrix = Matrix::from_iterator(side, side, differences());
+                eigenvalues(&matrix).map_or(f64::NAN, |values| spread(values.as_slice()))
+            }
+            QueryKind::Pure | QueryKind::Repeated(_) => f64::NAN,
+        };
+        moved / sensitivity
+    }
 }
 
 /// How a rehearsal differs from another one.

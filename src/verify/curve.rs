@@ -186,7 +186,11 @@ fn all_at_once(list: &[Draws], delta: f64) -> f64 {
     let log_probability = |it: &Draws| match it.kind {
         CheckedLoss::Laplace { .. } => Some(it.count * 0.5_f64.ln()),
         CheckedLoss::Pure { epsilon } => Some(-it.count * (-epsilon).exp().ln_1p()),
-        _ => None,
+        // No single loss of these has a probability.
+        CheckedLoss::Gaussian { .. }
+        | CheckedLoss::Sampled { .. }
+        | CheckedLoss::Range { .. }
+        | CheckedLoss::Repeated { .. } => None,
     };
     let together = list.iter().map(log_probability).sum::<Option<f64>>();
     let part = together.map(|log| delta / log.exp()).filter(|part| *part < 1.0);

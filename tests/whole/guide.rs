@@ -65,10 +65,14 @@ fn halflight(arguments: &[&str]) -> Output {
 #[test]
 fn every_path_in_the_guide_exists() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let guide = std::fs::read_to_string(root.join("assets/guide/code.md")).unwrap();
-    let quoted = guide.split('`').skip(1).step_by(2);
-    let paths: Vec<&str> = quoted.filter(|word| word.starts_with("src/")).collect();
-    assert!(paths.len() > 30, "{paths:?}");
+    let page = |name: &str| std::fs::read_to_string(root.join("assets/guide").join(name)).unwrap();
+    let pages = page("code.md") + &page("contributing.md");
+    let is_path = |word: &&str| {
+        ["src/", "tests/", "assets/"].iter().any(|folder| word.starts_with(folder))
+            && !word.contains([' ', '*'])
+    };
+    let paths: Vec<&str> = pages.split('`').skip(1).step_by(2).filter(is_path).collect();
+    assert!(paths.len() > 60, "{paths:?}");
     for path in paths {
         assert!(root.join(path).exists(), "{path}");
     }

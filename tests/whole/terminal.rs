@@ -259,10 +259,10 @@ fn resize_at_random(dice: &mut chance::Dice) -> bool {
     screen.wait_for("can be launched");
     screen.press("ly");
     screen.wait_for("running");
+    let keys = [&*screens(), &["\t", "+", "-", "\x1b[C"]].concat();
     for _ in 0..200 {
         screen.resize(1 + dice.below(220) as u16, 1 + dice.below(70) as u16);
-        let key = ["1", "2", "3", "4", "5", "6", "\t", "+", "-", "\x1b[C"][dice.below(10)];
-        screen.press(key);
+        screen.press(keys[dice.below(keys.len())]);
         std::thread::sleep(std::time::Duration::from_millis(dice.below(4) as u64));
     }
     screen.resize(80, 24);
@@ -442,7 +442,9 @@ fn every_signal_that_asks_to_end_restores_the_terminal_and_settles_the_run() {
 }
 
 /// Keys of all screens.
-const SCREENS: [&str; 6] = ["1", "2", "3", "4", "5", "6"];
+fn screens() -> Vec<&'static str> {
+    halflight::tui::app::TAB_KEYS.iter().map(|binding| binding.key.keys[0]).collect()
+}
 
 /// Random keys, sizes and pauses of one program that shows `start`, and the signal that ends it.
 fn play_at_random(dice: &mut chance::Dice, start: &str, actions: usize) {
@@ -500,7 +502,7 @@ fn random_keys_sizes_and_signals_during_a_run_leave_terminal_and_ledger_whole() 
     let mut dice = chance::Dice::of_the_seed("interface");
     let games = if chance::is_long() { 200 } else { 6 };
     for game in 0..games {
-        let start = SCREENS[game % SCREENS.len()];
+        let start = screens()[game % screens().len()];
         println!("game {game} from screen {start}");
         play_at_random(&mut dice, start, 60);
     }

@@ -12,6 +12,7 @@ use halflight::privacy::accountant::{
 use halflight::privacy::ledger::{AccountId, RunId, RunOutcome};
 use halflight::session::certificate::{AccountStanding, Certificate, Choice, Facts, TakenAsPublic};
 use halflight::verify::claim::ClaimVerdict;
+use halflight::verify::noise::NoiseCheck;
 use halflight::verify::{curve, json};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -197,26 +198,85 @@ fn the_second_path_bears_out_the_accountant() {
     }
 }
 
-#[test]
-fn selections_and_directions_are_known() {
-    let event = |mechanism: Mechanism| Event {
+fn event(mechanism: Mechanism, count: u64) -> Event {
+    Event {
         label: "choice".into(),
         what: String::new(),
         mechanism,
-        count: 40,
+        count,
         adjacency: Adjacency::ReplaceOne,
         held_out: false,
-    };
+    }
+}
+
+/// The page that proves what a draw of this kind guarantees.
+fn proof(kind: QueryKind) -> &'static str {
+    match kind {
+        QueryKind::Gaussian => "gaussian",
+        QueryKind::SampledSum { .. } => "sampling",
+        QueryKind::Laplace => "laplace",
+        QueryKind::Selection(Rule::Exponential) => "exponential",
+        QueryKind::Selection(Rule::PermuteAndFlip) => "permute_and_flip",
+        QueryKind::Selection(Rule::NoisyMaximum) => "noisy_maximum",
+        QueryKind::Direction => "direction",
+        QueryKind::Repeated(_) => "repeats",
+        QueryKind::Pure => "accountant",
+    }
+}
+
+#[test]
+fn every_kind_of_mechanism_is_verified_and_has_a_proof() {
+    let place = TempDir::new().unwrap();
+    for kind in QueryKind::one_of_each() {
+        let page = format!("proofs/{}", proof(kind));
+        assert!(
+            halflight::guide::find(&page).is_some_and(|topic| topic.name == page),
+            "{kind:?} has no proof: write assets/guide/{page}.md and list it in src/tui/guide/mod.rs"
+        );
+        let planned = event(kind.query(0.2, 9).with(Noise::ideal(1.0)), 1);
+        let value = drawn(&serde_json::to_value(&planned).unwrap());
+        let draws = json::draws(std::slice::from_ref(&value), None);
+        assert_eq!(draws.unwrap_or_else(|error| panic!("{kind:?}: {error}")).len(), 1, "{kind:?}");
+        // The size of a draw is checked, too: `pure` alone has none.
+        assert!(NoiseCheck::of([&value]).faults.is_empty(), "{kind:?}");
+        let none = serde_json::to_value(event(kind.query(0.2, 0).with(Noise::ideal(1.0)), 1));
+        let faults = NoiseCheck::of([&none.unwrap()]).faults;
+        assert_eq!(faults.is_empty(), kind == QueryKind::Pure, "{kind:?}: {faults:?}");
+        let said = certificate(&[value], 100.0, 1e-6, "fixed_plan");
+        let path = written(&place, "certificate.json", &said.to_string());
+        let report = halflight::verify::verify(&path).unwrap();
+        assert!(report.holds(), "{kind:?}: {}", report.text());
+    }
+    let unknown = json!({"label": "choice", "what": "", "count": 1, "adjacency": "replace_one",
+        "mechanism": {"alchemy": {"range": 0.2, "scale": 1.0, "candidates": 9}}});
+    let error = json::draws(std::slice::from_ref(&unknown), None).unwrap_err();
+    assert!(error.what().contains("'alchemy', which is not known"), "{error}");
+    if let Some(mut python) = python() {
+        let mut said = certificate(&[told_event()], 100.0, 1e-6, "fixed_plan");
+        said["mechanisms"] = json!([unknown]);
+        let path = written(&place, "certificate.json", &said.to_string());
+        let output = python.arg(SCRIPT).arg(&path).output().unwrap();
+        assert!(!output.status.success(), "{}", out(&output));
+    }
+}
+
+#[test]
+fn selections_and_directions_are_known() {
     for mechanism in [
         QueryKind::Selection(Rule::Exponential).query(0.2, 9).with(Noise::ideal(1.0)),
         QueryKind::Direction.query(0.2, 9).with(Noise::ideal(1.0)),
         QueryKind::Selection(Rule::PermuteAndFlip).query(0.05, 9).with(Noise::ideal(1.0)),
         QueryKind::Selection(Rule::NoisyMaximum).query(0.03, 9).with(Noise::ideal(1.0)),
     ] {
-        let event = event(mechanism);
-        let claimed = Composition::of([&event]).unwrap().guarantee(1e-6).unwrap().epsilon;
+        let event = event(mechanism, 40);
+        let sum = Composition::of([&event]).unwrap();
         let value = serde_json::to_value(&event).unwrap();
-        let found = curve::epsilon(&json::draws(&[value], None).unwrap(), 1e-6);
+        let draws = json::draws(&[value], None).unwrap();
+        let (gate, again) =
+            (sum.gate(1e-6).unwrap().epsilon, curve::epsilon_of_choices(&draws, 1e-6));
+        assert!((gate / again - 1.0).abs() < 1e-6, "{mechanism:?}: {gate} {again}");
+        let claimed = sum.guarantee(1e-6).unwrap().epsilon;
+        let found = curve::epsilon(&draws, 1e-6);
         assert!(found.is_known() && claimed >= found.most * (1.0 - 1e-3), "{claimed} {found:?}");
         assert!(claimed <= found.most * 1.01, "{claimed} {found:?}");
     }

@@ -126,7 +126,12 @@ fn evidence(event: &Event, seen: &Draw, inside: &[f64], outside: &[f64]) -> f64 
         QueryKind::Gaussian | QueryKind::SampledSum { .. } => {
             numbers().map(|(x, (a, b))| (x - 0.5 * (a + b)) * (a - b) / (scale * scale)).sum()
         }
-        _ => {
+        // As if every choice were that of the exponential mechanism. Other evidence would only show
+        // more: any number shows a lower bound.
+        QueryKind::Selection(_)
+        | QueryKind::Direction
+        | QueryKind::Repeated(_)
+        | QueryKind::Pure => {
             let winner = seen.released.first().map_or(0, |winner| *winner as usize);
             let log_chance = |scores: &[f64]| {
                 let largest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);

@@ -101,7 +101,10 @@ fn added(event: &Event) -> Option<f64> {
         QueryKind::Gaussian | QueryKind::SampledSum { .. } | QueryKind::Laplace => {
             Some(noise.scale)
         }
-        _ => None,
+        QueryKind::Selection(_)
+        | QueryKind::Direction
+        | QueryKind::Repeated(_)
+        | QueryKind::Pure => None,
     }
 }
 
@@ -121,8 +124,17 @@ impl NoiseSums {
 
     /// Choices of the exponential mechanism: −ln p of each against its mean.
     fn choose(&mut self, event: &Event, draw: &Draw) {
-        if event.mechanism.query.kind != QueryKind::Selection(Rule::Exponential) {
-            return;
+        match event.mechanism.query.kind {
+            QueryKind::Selection(Rule::Exponential) => {}
+            // The probabilities of the other choices have no closed form. Noise that is added has
+            // its own test.
+            QueryKind::Selection(Rule::PermuteAndFlip | Rule::NoisyMaximum)
+            | QueryKind::Direction
+            | QueryKind::Gaussian
+            | QueryKind::SampledSum { .. }
+            | QueryKind::Laplace
+            | QueryKind::Repeated(_)
+            | QueryKind::Pure => return,
         }
         let scale = event.mechanism.noise.scale;
         let largest = draw.exact.iter().copied().fold(f64::NEG_INFINITY, f64::max);

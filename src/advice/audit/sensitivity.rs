@@ -14,10 +14,7 @@ use serde::Serialize;
 use super::neighbours::{NULL, others, reversed, variants};
 use super::subject::{HELD_OUT, Played, Subject};
 use crate::error::Result;
-use crate::numeric::Matrix;
-use crate::numeric::eigen::eigenvalues;
 use crate::privacy::Adjacency;
-use crate::privacy::accountant::{Event, Query, QueryKind, Rule};
 use crate::privacy::tape::{Departure, Draw};
 
 /// Rounding of the comparison itself.
@@ -81,7 +78,7 @@ pub(super) fn measure(subject: &Subject, findings: &mut Vec<String>) -> Result<V
 
     for (a, b) in first.draws.iter().zip(&turned.draws) {
         let event = &events[a.event];
-        let moved = change(event, &a.exact, &b.exact);
+        let moved = a.moved(b, &event.mechanism.query);
         if moved.is_nan() || moved > OF_ORDER {
             findings.push(format!("{}: it follows the order of the records", event.label));
             break;
@@ -102,7 +99,7 @@ pub(super) fn measure(subject: &Subject, findings: &mut Vec<String>) -> Result<V
             for (a, b) in one.draws.iter().zip(&other.draws) {
                 let event = &events[a.event];
                 if zeroed == (event.adjacency == Adjacency::ZeroOut) {
-                    let share = change(event, &a.exact, &b.exact);
+                    let share = a.moved(b, &event.mechanism.query);
                     let largest = &mut moved[a.event].largest;
                     *largest = if share.is_nan() { f64::INFINITY } else { largest.max(share) };
                 }
@@ -146,31 +143,4 @@ fn in_another_order(subject: &Subject, first: &Played) -> Result<Played> {
     let mut turned = subject.play(subject.bounded(data), 1, history)?;
     turned.draws.iter_mut().for_each(turn);
     Ok(turned)
-}
-
-/// The change of a query, relative to its announced sensitivity.
-fn change(event: &Event, one: &[f64], other: &[f64]) -> f64 {
-    let differences = || one.iter().zip(other).map(|(a, b)| a - b);
-    let spread = |values: &[f64]| {
-        let largest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        largest - values.iter().copied().fold(f64::INFINITY, f64::min)
-    };
-    let Query { kind, sensitivity, size } = event.mechanism.query;
-    let moved = match kind {
-        QueryKind::Gaussian | QueryKind::SampledSum { .. } => {
-            differences().map(|x| x * x).sum::<f64>().sqrt()
-        }
-        QueryKind::Laplace => differences().map(f64::abs).sum::<f64>(),
-        QueryKind::Selection(Rule::Exponential | Rule::PermuteAndFlip) => {
-            spread(&differences().collect::<Vec<_>>())
-        }
-        QueryKind::Selection(Rule::NoisyMaximum) => differences().map(f64::abs).fold(0.0, f64::max),
-        QueryKind::Direction => {
-            let side = size as usize;
-            let matrix = Matrix::from_iterator(side, side, differences());
-            eigenvalues(&matrix).map_or(f64::NAN, |values| spread(values.as_slice()))
-        }
-        QueryKind::Pure | QueryKind::Repeated(_) => f64::NAN,
-    };
-    moved / sensitivity
 }

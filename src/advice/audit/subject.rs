@@ -27,8 +27,6 @@ const FEATURES: usize = 4;
 const MOST_RECORDS: usize = 4;
 /// The number of held-out private records, if a score is audited.
 pub(super) const HELD_OUT: usize = 20;
-/// The number of steps for methods where it can be chosen.
-const STEPS: u64 = 6;
 
 /// A method with its settings, and public data in both roles.
 pub struct Subject {
@@ -211,7 +209,7 @@ pub fn built_in(only: &[String], claims: bool) -> Result<Vec<Subject>> {
         if spec.public_only || !only.is_empty() && !only.iter().any(|wanted| wanted == id) {
             continue;
         }
-        let few = small(spec);
+        let few = spec.settings_for_few_records();
         let subject = |variant: &str, settings: &BTreeMap<String, Value>, data| {
             let name = if variant.is_empty() { id.to_owned() } else { format!("{id}, {variant}") };
             Subject::new(&name, id, settings, data, target)
@@ -275,31 +273,6 @@ fn scores_of(method: &str) -> Vec<(&'static str, Evaluation, End)> {
         ],
         _ => Vec::new(),
     }
-}
-
-/// Settings for few steps on few records.
-pub fn small(spec: &methods::Spec) -> BTreeMap<String, Value> {
-    let tried: [(&str, f64); 7] = [
-        ("steps", STEPS as f64),
-        ("rounds", STEPS as f64),
-        ("iterations", 20.0),
-        ("epochs", 1.0),
-        ("components", 2.0),
-        ("basis", 2.0),
-        ("anchors", 20.0),
-    ];
-    let mut settings = BTreeMap::new();
-    for (key, value) in tried {
-        if let Some(field) = spec.field(key)
-            && field.kind.admits(&Value::Number(value))
-        {
-            settings.insert(key.to_owned(), Value::Number(value));
-        }
-    }
-    if spec.always_samples {
-        settings.insert("batch".to_owned(), Value::Number(12.0));
-    }
-    settings
 }
 
 /// Public and private data, both synthetic, with up to three classes of equal size.

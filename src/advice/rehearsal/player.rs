@@ -144,7 +144,8 @@ mod tests {
                 continue;
             }
             let variants = Player::method(spec.id).variants();
-            assert!(!variants.is_empty(), "{}", spec.id);
+            let id = spec.id;
+            assert!(!variants.is_empty(), "{id}: name in `tries` what a rehearsal should try");
             for variant in variants {
                 let (settings, predictor) = variant.settings();
                 spec.check(&settings).unwrap();

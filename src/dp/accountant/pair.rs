@@ -80,7 +80,11 @@ impl Pair {
             Self::BoundedRange { epsilon } => {
                 (theta * (theta + 1.0) * epsilon * epsilon / 8.0).min(theta * epsilon)
             }
-            _ => self.log_moment(theta),
+            Self::Gaussian { .. }
+            | Self::Subsampled(_)
+            | Self::Laplace { .. }
+            | Self::Response { .. }
+            | Self::Repeated(_) => self.log_moment(theta),
         }
     }
 
@@ -141,7 +145,10 @@ impl Pair {
             Self::Laplace { epsilon } | Self::Response { epsilon } => {
                 Some(std::f64::consts::PI / epsilon)
             }
-            _ => None,
+            Self::Gaussian { .. }
+            | Self::Subsampled(_)
+            | Self::BoundedRange { .. }
+            | Self::Repeated(_) => None,
         }
     }
 
@@ -202,6 +209,36 @@ impl Pair {
                 Some(cells)
             }
         }
+    }
+}
+
+#[cfg(test)]
+impl Pair {
+    /// One of each kind, with losses of about `epsilon`, for tests of every pair. Each arm names
+    /// the next kind, so the compiler asks for a new one here.
+    pub fn one_of_each(epsilon: f64) -> Vec<Self> {
+        use super::repeats::Repeats;
+        use super::subsampling::View;
+        let sampled = |view| Subsampled { noise: 1.0 / epsilon, rate: 0.05, view };
+        let next = |pair: &Self| match pair {
+            Self::Gaussian { .. } => Some(Self::Subsampled(sampled(View::Remove))),
+            Self::Subsampled(Subsampled { view: View::Remove, .. }) => {
+                Some(Self::Subsampled(sampled(View::Add)))
+            }
+            Self::Subsampled(Subsampled { view: View::Add, .. }) => {
+                Some(Self::Subsampled(sampled(View::Replace)))
+            }
+            Self::Subsampled(Subsampled { view: View::Replace, .. }) => {
+                Some(Self::Laplace { epsilon })
+            }
+            Self::Laplace { .. } => Some(Self::BoundedRange { epsilon }),
+            Self::BoundedRange { .. } => Some(Self::Response { epsilon }),
+            Self::Response { .. } => {
+                Some(Self::Repeated(Repeated::new(epsilon, Repeats { shape: 1, stop: 0.125 })))
+            }
+            Self::Repeated(_) => None,
+        };
+        std::iter::successors(Some(Self::Gaussian { mu: epsilon }), next).collect()
     }
 }
 

@@ -144,6 +144,7 @@ mod tests {
 
     #[test]
     fn what_was_written_before_is_read_and_written_again_byte_for_byte() {
+        assert_eq!(WRITTEN.len(), QueryKind::one_of_each().len());
         let read = WRITTEN.map(|text| serde_json::from_str::<Mechanism>(text).unwrap());
         for (text, mechanism) in WRITTEN.iter().zip(&read) {
             assert_eq!(serde_json::to_string(mechanism).unwrap(), *text);

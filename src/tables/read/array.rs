@@ -536,7 +536,7 @@ pub fn table(input: &Input, columns: Vec<(String, Column)>) -> Result<Table> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::fmt::Debug;
     use std::path::Path;
 
@@ -545,7 +545,7 @@ mod tests {
     use super::*;
 
     /// An NPY file of these cells.
-    fn npy(kind: &str, fortran: bool, shape: &[usize], cells: &[Vec<u8>]) -> Vec<u8> {
+    pub fn npy(kind: &str, fortran: bool, shape: &[usize], cells: &[Vec<u8>]) -> Vec<u8> {
         let order = if fortran { "True" } else { "False" };
         let shape = format!("{shape:?}").replace('[', "(").replace(']', ",)");
         let header = format!("{{'descr': '{kind}', 'fortran_order': {order}, 'shape': {shape}}}\n");

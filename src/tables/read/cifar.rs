@@ -7,6 +7,7 @@ use super::array;
 use super::input::Input;
 use crate::column::Column;
 use crate::error::Result;
+use crate::numbers::Numbers;
 use crate::table::Table;
 use crate::vectors::{Values, Vectors};
 
@@ -36,35 +37,40 @@ pub fn read(input: &Input) -> Result<Table> {
             .cure("copy or download the file again; other binary files are not known by .bin"));
     };
     let record = labels + PIXELS;
-    let mut columns = vec![Vec::new(); labels];
-    let mut pixels = Vec::new();
-    let mut take = |records: &[u8]| {
+    // Numbers become doubles sooner or later.
+    let space = input.room((size_of::<f64>() as u64).saturating_mul(length), 0)?;
+    let mut pixels = Numbers::in_space(space.as_ref());
+    let mut columns = vec![pixels.clone(); labels];
+    let mut take = |records: &[u8]| -> Result<()> {
+        let mut some = Vec::new();
         for record in records.chunks_exact(record) {
             for (column, &label) in columns.iter_mut().zip(record) {
                 column.push(f64::from(label));
             }
-            pixels.extend_from_slice(&record[labels..]);
+            some.extend_from_slice(&record[labels..]);
         }
+        columns.iter_mut().try_for_each(Numbers::settle)?;
+        pixels.join(&Values::U8(some).into())
     };
     if input.packed {
-        take(&bytes);
+        take(&bytes)?;
     } else {
         let mut block = vec![0; BLOCK * record];
         let mut left = length as usize;
         while left > 0 {
             let length = block.len().min(left);
             reader.read_exact(&mut block[..length]).map_err(|error| input.io(&error))?;
-            take(&block[..length]);
+            take(&block[..length])?;
             left -= length;
         }
     }
     let names: &[&str] = if labels == 1 { &["label"] } else { &["coarse_label", "label"] };
-    let pixels = Vectors::new(PIXELS, Values::U8(pixels));
+    let pixels = Vectors::of_numbers(PIXELS, pixels, true);
     let pixels = pixels.ok_or_else(|| input.error("an image is cut off"))?;
     let mut table: Vec<_> = names
         .iter()
         .zip(columns)
-        .map(|(name, column)| ((*name).to_owned(), Column::Numbers(column.into())))
+        .map(|(name, column)| ((*name).to_owned(), Column::Numbers(column)))
         .collect();
     table.push(("pixel".to_owned(), Column::Vectors(pixels)));
     array::table(input, table)

@@ -16,6 +16,10 @@
 //! | [`in_turn`] | threads that work on pieces and add them in order |
 //! | [`decoder_crash`] | decoders that crash on damaged files |
 //!
+//! Booleans become 0 and 1. A whole number beyond 2⁵³, which a double cannot hold, is an error in an
+//! array, makes its column text in Parquet, and is rounded in text; columns of a CSV file that
+//! [`TableReader::with_names`] names stay text then.
+//!
 //! Every text format, IDX, NPY and CIFAR may be compressed with gzip. A header is trusted only up
 //! to the length of the file: no reader allocates more than the file can hold.
 
@@ -72,6 +76,22 @@ pub enum Format {
 }
 
 impl Format {
+    /// All formats, for tests of every reader. Each arm names the next format, so the compiler asks
+    /// for a new one here.
+    pub fn all() -> impl Iterator<Item = Self> {
+        std::iter::successors(Some(Self::Csv), |format| match format {
+            Self::Csv => Some(Self::Parquet),
+            Self::Parquet => Some(Self::Npy),
+            Self::Npy => Some(Self::Npz),
+            Self::Npz => Some(Self::Idx),
+            Self::Idx => Some(Self::Safetensors),
+            Self::Safetensors => Some(Self::Cifar),
+            Self::Cifar => Some(Self::Libsvm),
+            Self::Libsvm => Some(Self::Arff),
+            Self::Arff => None,
+        })
+    }
+
     /// Name of the format.
     pub fn name(self) -> &'static str {
         match self {
@@ -120,7 +140,9 @@ impl TableReader {
     ///
     /// Only the curator may learn that one of the records is unlike the others. So no single record
     /// makes the reading fail, and none changes the columns: an unreadable record is a row in which
-    /// every value is missing. Possible errors of a record, by format:
+    /// every value is missing. (In text tables and Parquet a cell can make a column of numbers one of
+    /// text. Nothing follows from that, because a cell means the same in both.) Possible errors of a
+    /// record, by format:
     ///
     /// * *text tables*: too few or too many cells, text that is not UTF-8, a quote that is not closed.
     ///   ***A record is a line that is not empty**: a line end inside quotes ends it, because otherwise
@@ -483,16 +505,30 @@ mod tests {
     use std::fmt::Write as _;
     use std::fs;
 
+    use super::array::tests::npy;
     use super::*;
     use crate::Column;
     use crate::write::{WriteFormat, bytes};
 
-    /// 50 000 rows: a byte, a single, a double with gaps, a few texts, a name for each row, and a
-    /// label.
-    fn columns() -> Vec<(String, Column)> {
-        let rows = 0..50_000_u32;
-        let double = |row: u32| if row % 7 == 3 { f64::NAN } else { f64::from(row).sqrt() };
-        let text = |row: u32| ["a", "b", "", "c"][row as usize / 5 % 4].to_owned();
+    /// The number of rows of [`columns`].
+    const ROWS: u32 = 50_000;
+    /// The number of odd records that [`sample`] knows.
+    const ODD: usize = 4;
+
+    /// Rows with a byte, a single, a double with gaps, a few texts, a name for each row, and a
+    /// label. With `odd`, the last row has another double and another text.
+    fn columns(rows: u32, odd: Option<usize>) -> Vec<(String, Column)> {
+        let rows = 0..rows;
+        let odd = move |row: u32| odd.filter(|_| row + 1 == ROWS);
+        let double = |row: u32| match odd(row) {
+            Some(odd) => NUMBERS[odd],
+            None if row % 7 == 3 => f64::NAN,
+            None => f64::from(row).sqrt(),
+        };
+        let text = |row: u32| match odd(row) {
+            Some(odd) => ["", "7", "1e999", "\u{fffd}"][odd].to_owned(),
+            None => ["a", "b", "", "c"][row as usize / 5 % 4].to_owned(),
+        };
         [
             ("byte", Column::Numbers(rows.clone().map(|row| f64::from(row % 256)).collect())),
             ("single", Column::Numbers(rows.clone().map(|row| f64::from(row) / 8.0).collect())),
@@ -505,31 +541,158 @@ mod tests {
         .to_vec()
     }
 
-    /// The file read into memory, and onto the disk.
-    fn both(path: &Path) -> (Table, Table) {
-        both_above(path, 1 << 16)
+    const NUMBERS: [f64; ODD] = [f64::NAN, f64::INFINITY, 1e300, -0.0];
+
+    /// A file of this format under its usual name. With `odd`, one record is another one, which may
+    /// be unreadable.
+    fn sample(format: Format, odd: Option<usize>) -> (&'static str, Vec<u8>, Reading) {
+        let text = |head: &str, rows: usize, row: &dyn Fn(usize) -> String, odds: [&[u8]; ODD]| {
+            let usual = (0..rows - usize::from(odd.is_some())).flat_map(|at| row(at).into_bytes());
+            let last = odd.map_or(&[][..], |odd| odds[odd]);
+            head.bytes().chain(usual).chain(last.iter().copied()).collect::<Vec<_>>()
+        };
+        // 9 000 rows of three numbers, of which an odd one comes last.
+        let number = |at: u32| match odd {
+            Some(odd) if at >= 3 * 8_999 => NUMBERS[odd],
+            _ => f64::from(at).sqrt(),
+        };
+        let whole = |row: u32| match odd {
+            Some(odd) if row == 8_999 => [i64::MAX, i64::MIN, (1 << 53) + 1, 255][odd],
+            _ => i64::from(row % 3),
+        };
+        let doubles = || (0..27_000).flat_map(|at| number(at).to_le_bytes()).collect::<Vec<u8>>();
+        let singles = |bytes: fn(f32) -> [u8; 4]| {
+            (0..27_000).flat_map(|at| bytes(number(at) as f32)).collect::<Vec<u8>>()
+        };
+        let labels = || (0..9_000).flat_map(|row| whole(row).to_le_bytes()).collect::<Vec<u8>>();
+        match format {
+            Format::Csv => {
+                let usual = ROWS - u32::from(odd.is_some());
+                let mut file = bytes(WriteFormat::Csv, &columns(usual, None)).unwrap();
+                let odds: [&[u8]; ODD] =
+                    [b"1,2\n", b"\"open,1,2,a,b,c\n", b"\xff,1,2,a,b,c\n", b"x,1e999,y,,,z\n"];
+                file.extend(odd.map_or(&[][..], |odd| odds[odd]));
+                ("t.csv", file, Reading::Plain)
+            }
+            Format::Parquet => {
+                let file = bytes(WriteFormat::Parquet, &columns(ROWS, odd)).unwrap();
+                ("t.parquet", file, Reading::Plain)
+            }
+            Format::Npy => ("t.npy", npy("<f8", false, &[9_000, 3], &[doubles()]), Reading::Plain),
+            Format::Npz => {
+                let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+                for (name, array) in [
+                    ("X.npy", npy("<f8", false, &[9_000, 3], &[doubles()])),
+                    ("y.npy", npy("<i8", false, &[9_000], &[labels()])),
+                ] {
+                    archive.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
+                    std::io::Write::write_all(&mut archive, &array).unwrap();
+                }
+                ("t.npz", archive.finish().unwrap().into_inner(), Reading::Plain)
+            }
+            Format::Idx => {
+                let axes = [9_000_u32, 3].map(u32::to_be_bytes);
+                let file = [&[0, 0, 0x0D, 2][..], &axes.concat(), &singles(f32::to_be_bytes)];
+                ("t-idx2-ubyte", file.concat(), Reading::Plain)
+            }
+            Format::Safetensors => {
+                use ::safetensors::tensor::{Dtype, TensorView, serialize};
+                let (x, y) = (singles(f32::to_le_bytes), labels());
+                let tensors = [
+                    ("x", TensorView::new(Dtype::F32, vec![9_000, 3], &x).unwrap()),
+                    ("y", TensorView::new(Dtype::I64, vec![9_000], &y).unwrap()),
+                ];
+                ("t.safetensors", serialize(tensors, None).unwrap(), Reading::Plain)
+            }
+            Format::Cifar => {
+                let byte = |at: u32| if at < 59 * 3_073 { at % 251 } else { 255 } as u8;
+                let usual = |at: u32| (at % 251) as u8;
+                let byte = |at| if odd.is_some() { byte(at) } else { usual(at) };
+                ("t.bin", (0..60 * 3_073).map(byte).collect(), Reading::Plain)
+            }
+            Format::Libsvm => {
+                let row = |at: usize| format!("{} {}:{at}.5 {}:1\n", at % 3, at % 7, 7 + at % 5);
+                let odds: [&[u8]; ODD] = [b"1 one:2\n", b"1 99:1\n", b"x 1:1\n", b"\xff 1:1e999\n"];
+                ("t.svm", text("", 9_000, &row, odds), Reading::Sparse(12))
+            }
+            Format::Arff => {
+                let names = (0..1_000).map(|at| format!("@attribute x{at} numeric\n"));
+                let head = format!(
+                    "@relation r\n{}@attribute t string\n@data\n",
+                    names.collect::<String>()
+                );
+                let row = |at: usize| format!("{{{} 0.25, 1000 w{}}}\n", at % 1_000, at % 70);
+                let odds: [&[u8]; ODD] = [b"1,2\n", b"{2000 1}\n", b"{0 word}\n", b"{1000 \xff}\n"];
+                ("t.arff", text(&head, 1_100, &row, odds), Reading::Plain)
+            }
+        }
     }
 
-    fn both_above(path: &Path, above: u64) -> (Table, Table) {
+    /// What others may know of a private table: its columns, and which hold vectors of which width.
+    /// Whether a column of text tables and of Parquet is numbers or text depends on its cells, and
+    /// nothing follows from it: a cell means the same in both.
+    fn public_columns(format: Format, table: &Table) -> Vec<(String, String)> {
+        let free = matches!(format, Format::Csv | Format::Parquet);
+        let kind = |column: &Column| match column {
+            Column::Vectors(vectors) => format!("vectors of {}", vectors.width()),
+            Column::Numbers(_) | Column::Text(_) if free => "numbers or text".to_owned(),
+            Column::Numbers(_) => "numbers".to_owned(),
+            Column::Text(_) => "text".to_owned(),
+        };
+        table.names.iter().cloned().zip(table.columns.iter().map(kind)).collect()
+    }
+
+    #[test]
+    fn no_private_record_changes_the_columns_or_their_number_of_rows() {
+        for format in Format::all() {
+            let read = |odd| {
+                let (name, file, reading) = sample(format, odd);
+                let input = Input::of_bytes(name, &file, &mut Unwatched).map(|input| {
+                    assert_eq!(detect(&input, &extension(Path::new(name))).unwrap(), format);
+                });
+                input.unwrap();
+                let table = read_private_bytes(name, &file, &reading);
+                table.unwrap_or_else(|error| panic!("{format:?}, {odd:?}: {error}"))
+            };
+            let usual = read(None);
+            for odd in (0..ODD).map(Some) {
+                let table = read(odd);
+                assert!(format == Format::Cifar || table != usual, "{format:?}, {odd:?}");
+                assert_eq!(
+                    (public_columns(format, &table), table.rows(), &table.remarks),
+                    (public_columns(format, &usual), usual.rows(), &usual.remarks),
+                    "{format:?}, {odd:?}"
+                );
+            }
+        }
+    }
+
+    /// The file read into memory, and onto the disk.
+    fn both(path: &Path) -> (Table, Table) {
+        both_above(path, &Reading::Plain, 1 << 16)
+    }
+
+    fn both_above(path: &Path, reading: &Reading, above: u64) -> (Table, Table) {
         let overflow = Overflow { folder: path.parent().unwrap().to_path_buf(), above };
-        let read =
-            |reader: TableReader| reader.read(path, &Reading::Plain, &mut Unwatched).unwrap();
+        let read = |reader: TableReader| reader.read(path, reading, &mut Unwatched).unwrap();
         (read(TableReader::private()), read(TableReader::private().with(overflow)))
     }
 
     #[test]
     fn a_table_on_the_disk_is_the_same_table() {
         let folder = tempfile::tempdir().unwrap();
-        for format in [WriteFormat::Csv, WriteFormat::Parquet] {
-            let name = if format == WriteFormat::Csv { "t.csv" } else { "t.parquet" };
+        for (format, odd) in Format::all().flat_map(|format| [(format, None), (format, Some(0))]) {
+            let (name, file, reading) = sample(format, odd);
             let path = folder.path().join(name);
-            fs::write(&path, bytes(format, &columns()).unwrap()).unwrap();
-            let (memory, disk) = both(&path);
+            fs::write(&path, file).unwrap();
+            let (memory, disk) = both_above(&path, &reading, 1 << 16);
             assert!(memory.columns.iter().all(|column| column.space().is_none()), "{name}");
-            assert!(disk.columns.iter().all(|column| column.space().is_some()), "{name}");
+            // The labels of sparse rows stay in memory.
+            let held = usize::from(format == Format::Libsvm);
+            assert!(disk.columns.iter().skip(held).all(|it| it.space().is_some()), "{name}");
             assert!(memory == disk, "{name}");
             assert_eq!(memory.duplicated_rows(), disk.duplicated_rows(), "{name}");
-            let rows: Vec<usize> = (0..50_000).filter(|row| row % 3 != 1).collect();
+            let rows: Vec<usize> = (0..memory.rows()).filter(|row| row % 3 != 1).collect();
             assert!(memory.select(&rows).unwrap() == disk.select(&rows).unwrap(), "{name}");
             let twice = |table: &Table| Table::concat(&[table, table]).unwrap();
             assert!(twice(&memory) == twice(&disk), "{name}");
@@ -583,10 +746,10 @@ mod tests {
             writeln!(text, "{number}{long},{}", row % 3).unwrap();
         }
         fs::write(&path, text).unwrap();
-        let (memory, disk) = both_above(&path, 1 << 20);
+        let (memory, disk) = both_above(&path, &Reading::Plain, 1 << 20);
         assert!(memory == disk);
         assert!(disk.columns.iter().all(|column| column.space().is_some()));
-        let (_, few) = both_above(&path, 1 << 24);
+        let (_, few) = both_above(&path, &Reading::Plain, 1 << 24);
         assert!(few.space().is_none());
     }
 
@@ -631,7 +794,7 @@ mod tests {
     fn a_disk_without_a_place_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("t.csv");
-        fs::write(&path, bytes(WriteFormat::Csv, &columns()).unwrap()).unwrap();
+        fs::write(&path, bytes(WriteFormat::Csv, &columns(ROWS, None)).unwrap()).unwrap();
         let nowhere = Overflow { folder: "/proc/nowhere".into(), above: 1 << 16 };
         let told =
             TableReader::private().with(nowhere).read(&path, &Reading::Plain, &mut Unwatched);

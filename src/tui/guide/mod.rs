@@ -145,8 +145,12 @@ mod tests {
     #[test]
     fn every_method_has_a_proof() {
         for method in crate::methods::methods() {
-            let page = format!("proofs/{}", method.spec().proof());
-            assert!(find(&page).is_some_and(|found| found.name == page), "{page}");
+            let (id, page) = (method.spec().id, format!("proofs/{}", method.spec().proof()));
+            assert!(
+                find(&page).is_some_and(|found| found.name == page),
+                "{id} has no proof page: write assets/guide/{page}.md and list it in \
+                 src/tui/guide/mod.rs"
+            );
         }
     }
 }

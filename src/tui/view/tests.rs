@@ -44,6 +44,46 @@ fn every_scene_at_every_size() {
 }
 
 #[test]
+fn every_screen_has_a_scene() {
+    let scenes = scenes();
+    for tab in Tab::ALL {
+        let plain = |app: &App| app.context.tab == *tab && app.context.popup.is_none();
+        assert!(
+            scenes.iter().any(|(_, app)| plain(app)),
+            "{tab:?}: add a scene of it to `scenes` in src/tui/fixtures.rs"
+        );
+    }
+}
+
+/// A key that a screen names works there, everywhere, or on a screen that is named beside it.
+#[test]
+fn every_key_of_a_next_step_exists() {
+    let mut keys = BTreeSet::new();
+    for (name, app) in scenes() {
+        let Some(step) = app.screen().next_step(&app.context) else { continue };
+        let words = step.split([' ', ',', ';', ':', '(', ')']).filter(|word| {
+            let letter = word.len() == 1 && *word != "a";
+            letter || ["Enter", "Space", "Tab"].contains(word) || word.starts_with("Ctrl-")
+        });
+        let named: Vec<&str> = words.collect();
+        let place = |tab: &Tab| named.contains(&(tab.index() + 1).to_string().as_str());
+        let tabs = Tab::ALL.iter().filter(|tab| **tab == app.context.tab || place(tab));
+        let known: Vec<String> = keymap::everywhere()
+            .chain(tabs.flat_map(|tab| keymap::of(*tab)))
+            .flat_map(|(_, key)| key.keys.iter().map(|key| keys::shown(key)))
+            .collect();
+        for key in named {
+            assert!(
+                known.iter().any(|known| known == key),
+                "{name}: '{key}' of '{step}' is no key"
+            );
+            keys.insert((app.context.tab.index(), key.to_owned()));
+        }
+    }
+    assert!(keys.len() >= 15, "{keys:?}");
+}
+
+#[test]
 fn every_step_of_the_tutorial_has_a_strip_beside_what_it_speaks_of() {
     let ranking = {
         let mut app = fixtures::loaded();
