@@ -30,7 +30,7 @@ use crate::verdict::Tone;
 /// use halflight_tui::screen::{Keys, rank::RankScreen};
 ///
 /// const KEYS: Keys<RankScreen> =
-///     &[show(&["S"], "reverse", "turn the order round", |screen, _| screen.reverse = true)];
+///     &[show(&["T"], "top", "go to the first dataset", |screen, _| screen.selected = 0)];
 /// ```
 ///
 /// A function for another screen does not compile:
@@ -40,10 +40,10 @@ use crate::verdict::Tone;
 /// use halflight_tui::keys::show;
 /// use halflight_tui::screen::{Keys, data::DataScreen, rank::RankScreen};
 ///
-/// fn reverse(screen: &mut RankScreen, _: &mut Context) {
-///     screen.reverse = true;
+/// fn top(screen: &mut RankScreen, _: &mut Context) {
+///     screen.selected = 0;
 /// }
-/// const KEYS: Keys<DataScreen> = &[show(&["S"], "reverse", "turn the order round", reverse)];
+/// const KEYS: Keys<DataScreen> = &[show(&["T"], "top", "go to the first dataset", top)];
 /// ```
 pub type Keys<S> = &'static [Binding<fn(&mut S, &mut Context)>];
 
