@@ -668,6 +668,43 @@ fn the_guide_has_the_picture_of_the_floors() {
     assert!(page.contains(&format!("```text\n{floors}```")), "the picture is now:\n{floors}");
 }
 
+/// The packages that a selection of crates is tested with, each with its features. Cargo compiles a
+/// package once for each set of features, and with it everything above.
+fn packages(selection: &[&str]) -> BTreeSet<String> {
+    let output = std::process::Command::new(env!("CARGO"))
+        .args(["tree", "--offline", "--locked", "--prefix", "none", "--format", "{p} {f}"])
+        .args(["--edges", "normal,build,dev,features"])
+        .args(selection)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let lines = String::from_utf8(output.stdout).unwrap();
+    let lines = lines.lines().map(|line| line.trim_end_matches(" (*)").trim_end().to_owned());
+    lines.filter(|line| line.contains(" v")).collect()
+}
+
+/// So that a test of one crate uses what the tests of the others have compiled.
+#[test]
+fn every_crate_is_tested_with_the_features_of_all() {
+    let all = packages(&["--workspace"]);
+    for (name, _) in manifests() {
+        // These build in seconds, and use few of the packages.
+        if ["base", "plot", "testing", "widgets"].contains(&&*name) {
+            continue;
+        }
+        let name = if name.is_empty() { "halflight".into() } else { format!("halflight-{name}") };
+        let own = format!("{name} v");
+        let of_crate = packages(&["--package", &name]);
+        let apart: Vec<_> =
+            of_crate.difference(&all).filter(|line| !line.starts_with(&own)).collect();
+        assert!(
+            apart.is_empty(),
+            "{name} is tested with other features: ask for those of the workspace in \
+             src/testing/Cargo.toml: {apart:#?}"
+        );
+    }
+}
+
 /// A doc comment that begins so needs the item above, which an editor's hover does not show.
 const OF_ANOTHER: [&str; 7] = ["The same", "Its", "Those", "Whether it", "Their", "It", "They"];
 
