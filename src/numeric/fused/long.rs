@@ -1,6 +1,6 @@
-//! Four examples at a time. First their scores, one by one, so that memory is read in order and the
-//! processor can prefetch; then their sum, in one pass from the cache, where each entry of the sum
-//! is loaded and stored once for all four.
+//! A few examples at a time, as many as fit into the nearest cache. First their scores, one by one,
+//! so that memory is read in order and the processor can prefetch; then their sum from the cache,
+//! four at a time, where each entry of the sum is loaded and stored once for all four.
 
 use pulp::Simd;
 
@@ -10,6 +10,13 @@ use crate::projection::shrink_factor;
 /// The number of examples whose slopes are computed and which are added together.
 const TOGETHER: usize = 4;
 
+/// The most groups of so many whose slopes are asked for at once. A question costs as much as some
+/// hundred numbers.
+const MOST_GROUPS: usize = 4;
+
+/// The numbers of examples that stay in the nearest cache until they are added.
+const NEAR: usize = 2048;
+
 /// Smaller sums of squares may have lost terms that were too small for a double.
 const LEAST_SQUARE: f64 = 1e-280;
 
@@ -17,25 +24,30 @@ const LEAST_SQUARE: f64 = 1e-280;
 pub(super) fn pass<S: Simd, T: Kept>(simd: S, pass: Pass<'_, '_, T>) {
     let Pass { examples, mut first, w, sum, slopes } = pass;
     let dimension = w.len();
-    let mut groups = examples.chunks_exact(TOGETHER * dimension);
-    for group in groups.by_ref() {
-        let mut found = [0.0; TOGETHER];
-        for (score, example) in found.iter_mut().zip(group.chunks_exact(dimension)) {
+    let size = TOGETHER * dimension;
+    let (whole, rest) = examples.split_at(examples.len() / size * size);
+    let at_once = (NEAR / size).clamp(1, MOST_GROUPS);
+    let mut found = [0.0; MOST_GROUPS * TOGETHER];
+    for groups in whole.chunks(at_once * size) {
+        let found = &mut found[..groups.len() / dimension];
+        for (score, example) in found.iter_mut().zip(groups.chunks_exact(dimension)) {
             *score = score_of(simd, example, w);
         }
-        slopes(first, &mut found);
-        if found.contains(&0.0) {
-            for (slope, example) in found.into_iter().zip(group.chunks_exact(dimension)) {
-                add(slope, example, sum);
+        slopes(first, found, TOGETHER);
+        for (slopes, group) in found.as_chunks().0.iter().zip(groups.chunks_exact(size)) {
+            if slopes.contains(&0.0) {
+                for (slope, example) in slopes.iter().zip(group.chunks_exact(dimension)) {
+                    add(*slope, example, sum);
+                }
+            } else {
+                add_four(simd, *slopes, group, sum);
             }
-        } else {
-            add_four(simd, found, group, sum);
         }
-        first += TOGETHER;
+        first += found.len();
     }
-    for example in groups.remainder().chunks_exact(dimension) {
+    for example in rest.chunks_exact(dimension) {
         let mut found = [score_of(simd, example, w)];
-        slopes(first, &mut found);
+        slopes(first, &mut found, 1);
         add(found[0], example, sum);
         first += 1;
     }
@@ -55,7 +67,7 @@ pub(super) fn by_group<S: Simd>(simd: S, pass: GroupPass<'_, '_>) {
         let square = if group.len() == 1 { score_of(simd, examples, examples) } else { 0.0 };
         if square > LEAST_SQUARE {
             let mut found = [score_of(simd, examples, w)];
-            slopes(group.start, &mut found);
+            slopes(group.start, &mut found, 1);
             let norm = found[0].abs() * square.sqrt();
             if norm.is_finite() {
                 add(shrink_factor(norm, longest) * found[0], examples, sum);

@@ -162,11 +162,15 @@ fn in_shares<J: Send, S: Slopes>(
 ///
 /// The passes call it for a few examples at a time. So they are compiled once, here, and not again for
 /// each kind of slopes in every crate that has some: their code is far longer than that of the slopes.
-type Turn<'a> = dyn FnMut(usize, &mut [f64]) + 'a;
+/// The last argument is the number of scores that the slopes get at a time, on which their sums
+/// depend to the last bit.
+type Turn<'a> = dyn FnMut(usize, &mut [f64], usize) + 'a;
 
 /// Slopes that are computed with this instruction set.
-fn on<S: Slopes>(arch: Arch, slopes: &mut S) -> impl FnMut(usize, &mut [f64]) {
-    move |first, scores| arch.dispatch(Block { slopes: &mut *slopes, first, scores })
+fn on<S: Slopes>(arch: Arch, slopes: &mut S) -> impl FnMut(usize, &mut [f64], usize) {
+    move |first, scores, at_a_time| {
+        arch.dispatch(Block { slopes: &mut *slopes, first, scores, at_a_time });
+    }
 }
 
 /// The scores of a few examples, to be turned into slopes.
@@ -174,6 +178,7 @@ struct Block<'a, M> {
     slopes: &'a mut M,
     first: usize,
     scores: &'a mut [f64],
+    at_a_time: usize,
 }
 
 impl<M: Slopes> WithSimd for Block<'_, M> {
@@ -181,7 +186,9 @@ impl<M: Slopes> WithSimd for Block<'_, M> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        self.slopes.slopes(self.first, self.scores);
+        for (place, scores) in self.scores.chunks_mut(self.at_a_time).enumerate() {
+            self.slopes.slopes(self.first + place * self.at_a_time, scores);
+        }
     }
 }
 

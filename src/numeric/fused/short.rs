@@ -94,7 +94,7 @@ pub(super) fn pass<S: Simd, const N: usize>(simd: S, pass: Pass<'_, '_, f64>) {
     for block in examples.chunks(BLOCK * dimension) {
         let scores = &mut scores[..block.len() / dimension];
         score::<S, N>(simd, block, w, &ending, scores);
-        slopes(first, scores);
+        slopes(first, scores, scores.len());
         first += scores.len();
         if scores.contains(&0.0) {
             for (x, slope) in block.chunks_exact(dimension).zip(&*scores) {
@@ -137,7 +137,7 @@ pub(super) fn by_group<S: Simd, const N: usize>(simd: S, pass: GroupPass<'_, '_>
     for block in examples.chunks(BLOCK * dimension) {
         let scores = &mut scores[..block.len() / dimension];
         score::<S, N>(simd, block, w, &ending, scores);
-        slopes(first, scores);
+        slopes(first, scores, scores.len());
         for (x, slope) in block.chunks_exact(dimension).zip(&*scores) {
             if *slope != 0.0 {
                 add_scaled::<S, N>(simd, x, *slope, &ending, (&mut own, &mut own_last));

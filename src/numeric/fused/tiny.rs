@@ -16,7 +16,7 @@ pub(super) fn pass<const D: usize>(pass: Pass<'_, '_, f64>) {
         for (score, x) in scores.iter_mut().zip(block) {
             *score = x.iter().zip(w).map(|(x, w)| x * w).sum();
         }
-        slopes(first, scores);
+        slopes(first, scores, scores.len());
         for (slope, x) in scores.iter().zip(block) {
             for (sum, x) in sum.iter_mut().zip(x) {
                 *sum += if *slope == 0.0 { 0.0 } else { slope * x };
@@ -39,7 +39,7 @@ pub(super) fn by_group<const D: usize>(pass: GroupPass<'_, '_>) {
         for (score, x) in scores.iter_mut().zip(block) {
             *score = x.iter().zip(w).map(|(x, w)| x * w).sum();
         }
-        slopes(first, scores);
+        slopes(first, scores, scores.len());
         for (slope, x) in scores.iter().zip(block) {
             if *slope != 0.0 {
                 for (own, x) in own.iter_mut().zip(x) {
