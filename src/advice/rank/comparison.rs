@@ -69,9 +69,11 @@ impl Comparison {
             CandidateOrder::Distance => CandidateOrder::Error,
             CandidateOrder::Energy | CandidateOrder::Error => CandidateOrder::Distance,
         };
-        let other = Self::in_order(setup, repeats, alongside, second);
-        let by_gsd = verdict::by_gsd(&first, &other);
-        first.remarks.extend(by_gsd);
+        let mut other = Self::in_order(setup, repeats, alongside, second);
+        if let Some(differ) = verdict::by_gsd(&first, &other) {
+            first.remarks.insert(0, differ.clone());
+            other.remarks.insert(0, differ);
+        }
         first.other = (other.order == second).then(|| Box::new(other));
         first
     }
@@ -188,6 +190,12 @@ impl Comparison {
     pub fn constant(&self) -> Option<Mean> {
         let losses = self.lines.iter().find_map(|it| it.alongside.as_ref()?.losses.as_ref());
         losses.map(|(_, constant)| Mean::with_standard_error(constant))
+    }
+
+    /// Whether this dataset is no better than noise, or its model no better than a constant answer.
+    pub fn is_useless(&self, name: &str) -> bool {
+        let tables = [Some(self), self.other.as_deref()].into_iter().flatten();
+        tables.flat_map(|table| &table.lines).any(|line| line.name == name && line.as_noise)
     }
 
     /// The unit of an error, in words.

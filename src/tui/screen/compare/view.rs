@@ -275,7 +275,11 @@ fn answer<'a>(pinned: &[(usize, &ArchivedRun)], canvas: &Canvas) -> Vec<Line<'a>
         |(slot, run): &(usize, &ArchivedRun)| Some((*slot, run.score.clone()?, private(run)));
     let mut scores: Vec<_> = pinned.iter().filter_map(known).collect();
     scores.sort_by(|(_, one, _), (_, other, _)| one.error.value.total_cmp(&other.error.value));
-    let Some(((best, least, of), others)) = scores.split_first() else { return Vec::new() };
+    let Some(((best, least, of), others)) = scores.split_first().filter(|it| !it.1.is_empty())
+    else {
+        let text = "Which is better is said of runs with a released score.";
+        return vec![Line::styled(text, theme.muted)];
+    };
     let line = |(slot, other, of_other): &(usize, Scored, Option<String>)| {
         let compared = if of == of_other {
             least.less_than(other)

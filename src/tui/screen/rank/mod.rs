@@ -195,8 +195,11 @@ impl RankScreen {
         let lines = table.map_or(&[][..], |table| &table.lines);
         let best =
             lines.first().filter(|best| Some(&best.name) == chosen.as_ref() && !best.as_noise);
+        let first = context.ranking.exact(&context.watch);
+        let is_useless = |name: &str| first.is_some_and(|table| table.is_useless(name));
         let equal = lines.iter().filter(|line| {
-            best.is_some() && matches!(line.place, CandidatePlace::Tied(_)) && !line.as_noise
+            let tied = matches!(line.place, CandidatePlace::Tied(_)) && !is_useless(&line.name);
+            best.is_some_and(|best| !is_useless(&best.name)) && tied
         });
         chosen.into_iter().chain(equal.map(|line| line.name.clone())).collect()
     }
