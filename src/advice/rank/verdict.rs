@@ -102,8 +102,8 @@ pub(super) fn by_gsd(first: &Comparison, other: &Comparison) -> Option<String> {
     (by_error.name != by_gsd.name).then(|| {
         format!(
             "by error {} is first, by GSD {}: the error of a dataset's own model is the better \
-             guide to the error of a run; GSD looks at features alone, so it stays right where \
-             labels are shifted or coded in another way",
+             guide to the error of a run; GSD looks at features alone, so labels that are \
+             shifted or coded in another way do not change it",
             by_error.name, by_gsd.name
         )
     })

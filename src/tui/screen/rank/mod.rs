@@ -193,13 +193,13 @@ impl RankScreen {
         let exact = self.shows_exact(&context.ranking, &context.watch);
         let table = self.exact(&context.ranking, &context.watch).filter(|_| exact);
         let lines = table.map_or(&[][..], |table| &table.lines);
-        let best =
-            lines.first().filter(|best| Some(&best.name) == chosen.as_ref() && !best.as_noise);
-        let first = context.ranking.exact(&context.watch);
-        let is_useless = |name: &str| first.is_some_and(|table| table.is_useless(name));
+        let both_orders = context.ranking.exact(&context.watch);
+        let is_useful = |name: &str| both_orders.is_some_and(|table| !table.is_useless(name));
+        let best = lines.first().map(|best| &best.name);
+        let takes_equals = chosen.as_ref() == best && best.is_some_and(|best| is_useful(best));
         let equal = lines.iter().filter(|line| {
-            let tied = matches!(line.place, CandidatePlace::Tied(_)) && !is_useless(&line.name);
-            best.is_some_and(|best| !is_useless(&best.name)) && tied
+            let tied = matches!(line.place, CandidatePlace::Tied(_));
+            takes_equals && tied && is_useful(&line.name)
         });
         chosen.into_iter().chain(equal.map(|line| line.name.clone())).collect()
     }

@@ -102,9 +102,8 @@ fn cancel(_: &mut RankScreen, context: &mut Context) {
 fn switch_order(screen: &mut RankScreen, context: &mut Context) {
     let shown = screen.exact(&context.ranking, &context.watch).map(|table| table.order);
     let first = context.ranking.exact(&context.watch);
-    let [first, second] =
-        [first, first.and_then(|it| it.other.as_deref())].map(|it| it.map(|it| it.order));
-    screen.order = if shown == first { second } else { first };
+    let tables = [first, first.and_then(|table| table.other.as_deref())];
+    screen.order = tables.into_iter().flatten().map(|it| it.order).find(|it| Some(*it) != shown);
     screen.selected = 0;
 }
 
