@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use serde_json::{Value, json};
 
 use super::progress::ProgressLine;
@@ -19,7 +20,9 @@ use crate::privacy::accountant::{delta_words, round_up};
 use crate::privacy::{Target, Watch};
 use crate::rank::candidate_line::{CandidateLine, CandidatePlace, Mean, MeanScores};
 use crate::rank::comparison::Comparison;
-use crate::rank::{CandidateOrder, Disclosed, ReleasedError, ReleasedLine, Selector, released};
+use crate::rank::{
+    CandidateOrder, Disclosed, RankingMechanism, ReleasedError, ReleasedLine, released,
+};
 use crate::session::{Session, dataset};
 
 /// Rank the public datasets of a session: which can stand in for the private one?
@@ -36,11 +39,12 @@ pub struct Rank {
     /// Session file (.ron).
     session: PathBuf,
 
-    /// Rank under differential privacy with this ε.
-    #[arg(long, value_name = "EPSILON")]
-    private: Option<f64>,
+    /// Rank under differential privacy with this ε [default: the session's].
+    #[arg(long, value_name = "EPSILON", num_args = 0..=1)]
+    #[allow(clippy::option_option)] // absent, without a number, or with one
+    private: Option<Option<f64>>,
 
-    /// δ of a private ranking [default: that of the budget, or 1e-6].
+    /// δ of a private ranking [default: the session's, that of the budget, or 1e-6].
     #[arg(long, requires = "private")]
     delta: Option<f64>,
 
@@ -49,10 +53,10 @@ pub struct Rank {
     #[arg(long, requires = "private")]
     allow_large_delta: bool,
 
-    /// What is released privately, and how [default: errors if the data have labels, else
-    /// permute-and-flip].
-    #[arg(long, value_enum, requires = "private")]
-    mechanism: Option<RankMechanism>,
+    /// What is released privately, and how [default: the session's, or errors if the data have
+    /// labels, else permute-and-flip].
+    #[arg(long, value_parser = mechanisms(), requires = "private")]
+    mechanism: Option<RankingMechanism>,
 
     /// Number of repeats [default: the session's].
     #[arg(long)]
@@ -71,20 +75,12 @@ pub struct Rank {
     include_curator: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum RankMechanism {
-    /// The error of each dataset's own model on the private records, with Gaussian noise: the best
-    /// guide to the error of a run. Needs labels.
-    Errors,
-    /// Only the name of the best dataset, by permute-and-flip.
-    PermuteAndFlip,
-    /// Only the name of the best dataset, by the exponential mechanism.
-    Exponential,
-    /// The scores of all, with Gaussian noise.
-    Table,
-    /// One leading direction of the private gradients, by the Bingham mechanism, and its share
-    /// inside of every dataset's span.
-    Direction,
+fn mechanisms() -> impl TypedValueParser<Value = RankingMechanism> {
+    let possible = RankingMechanism::ALL.map(|it| PossibleValue::new(it.word()).help(it.about()));
+    PossibleValuesParser::new(possible).map(|word| {
+        let found = RankingMechanism::ALL.into_iter().find(|it| it.word() == word);
+        found.unwrap_or(RankingMechanism::Errors)
+    })
 }
 
 impl Rank {
@@ -96,7 +92,7 @@ impl Rank {
         }
         let workspace = workspace_for(&self.session, self.workspace.as_deref())?;
         let private = session.ranking.private_name(&session)?.to_owned();
-        let manner = self.manner(&session, &private)?;
+        let manner = self.manner(&session)?;
         let mut datasets = Vec::new();
         let mut unread = Vec::new();
         let wanted = session.ranking.public_names(&session);
@@ -162,23 +158,16 @@ impl Rank {
         Ok(())
     }
 
-    fn manner(&self, session: &Session, private: &str) -> Result<Manner> {
+    fn manner(&self, session: &Session) -> Result<Manner> {
         let Some(epsilon) = self.private else { return Ok(Manner::Curator) };
-        let of_budget = session.budgets.get(private).map(|budget| budget.delta);
-        let delta = self.delta.or(of_budget).unwrap_or(1e-6);
-        let target = Target::new(epsilon, delta)?;
-        let fitting = if session.ranking.has_labels(session) {
-            RankMechanism::Errors
-        } else {
-            RankMechanism::PermuteAndFlip
-        };
-        Ok(match self.mechanism.unwrap_or(fitting) {
-            RankMechanism::Errors => Manner::Errors(target),
-            RankMechanism::PermuteAndFlip => Manner::Winner(Selector::PermuteAndFlip, target),
-            RankMechanism::Exponential => Manner::Winner(Selector::Exponential, target),
-            RankMechanism::Table => Manner::Table(target),
-            RankMechanism::Direction => Manner::Direction(target),
-        })
+        let definition = &session.ranking;
+        let epsilon = epsilon.or(definition.epsilon).ok_or_else(|| {
+            Error::usage("neither --private nor the session's ranking names an ε")
+                .cure("write --private 0.5, or `epsilon: Some(0.5)` in the session's ranking")
+        })?;
+        let delta = self.delta.unwrap_or_else(|| definition.delta(session));
+        let mechanism = self.mechanism.unwrap_or_else(|| definition.mechanism(session));
+        Ok(Manner::Private(mechanism, Target::new(epsilon, delta)?))
     }
 }
 
@@ -253,7 +242,7 @@ pub fn table(comparison: &Comparison) -> String {
         lines.push(row(index + 1, line, comparison.order));
     }
     lines.push(reference("noise", &comparison.ceiling));
-    lines.extend(comparison.constant().map(|error| {
+    lines.extend(comparison.constant.map(|error| {
         format!("  {:>4} {:<22} {:>15} {:>15}", "·", "constant answer", "", error.percent())
     }));
     lines.push(String::new());
@@ -275,7 +264,7 @@ fn row(rank: usize, line: &CandidateLine, order: CandidateOrder) -> String {
     let alongside = line.alongside.clone().unwrap_or_default();
     let energy = told(line.summary.as_ref().map(|summary| summary.energy));
     let distance = told(line.summary.as_ref().map(|summary| summary.distance));
-    let error = alongside.error().map_or_else(|| "–".to_owned(), |error| error.percent());
+    let error = alongside.error.map_or_else(|| "–".to_owned(), |error| error.percent());
     let behind = match (line.place, &line.behind) {
         (CandidatePlace::Behind | CandidatePlace::Tied(_), Some(behind)) => {
             Mean { mean: behind.mean, deviation: behind.half_width }.text_by(order)
@@ -394,7 +383,7 @@ fn comparison_json(comparison: &Comparison) -> Value {
             "no_better_than_noise": line.as_noise,
             "unlabelled_discrepancy": alongside.unlabelled,
             "labelled_discrepancy": alongside.labelled,
-            "error": alongside.error(),
+            "error": alongside.error,
             "verdict": line.verdict,
         })
     });
@@ -403,7 +392,7 @@ fn comparison_json(comparison: &Comparison) -> Value {
         "order": comparison.order, "repeats": comparison.repeats, "batch": comparison.batch,
         "directions": comparison.directions, "datasets": lines.collect::<Vec<_>>(),
         "floor": scores_json(&comparison.floor), "ceiling": scores_json(&comparison.ceiling),
-        "constant_error": comparison.constant(),
+        "constant_error": comparison.constant,
         "by_gsd": by_gsd.map(|it| it.lines.iter().map(|line| &line.name).collect::<Vec<_>>()),
         "verdict": comparison.verdict,
     })

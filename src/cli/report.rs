@@ -115,7 +115,7 @@ impl ReportCommand {
             };
             json!({
                 "ranking": ranking.id,
-                "private": ranking.private,
+                "private": ranking.header.private,
                 "curator_only": guarantee.is_none(),
                 "guarantee": guarantee,
             })

@@ -40,9 +40,9 @@ use crate::privacy::{CuratorOnly, Guarantee, Private, Target, Watch};
 use crate::rank::ranking::RankStep;
 use crate::rank::{
     Candidate, Comparison, Disclosed, PrivateDirection, PrivateErrors, PrivateRanking,
-    PrivateSelection, PrivateTable, Ranking, RankingSetup, Selector, Supply,
+    PrivateSelection, PrivateTable, Ranking, RankingMechanism, RankingSetup, Selector, Supply,
 };
-use crate::session::ranking_record::{self, ReleasedRanking};
+use crate::session::ranking_record::{self, Header, ReleasedRanking};
 use crate::session::{Loaded, RankingDefinition, Session, Workspace};
 
 /// The ledger's entry for a ranking for the curator.
@@ -74,14 +74,8 @@ pub struct RankingJob {
 pub enum Manner {
     /// Exact numbers, only for the curator.
     Curator,
-    /// The error of every dataset's own model, with noise.
-    Errors(Target),
-    /// The best dataset under this guarantee, and nothing else.
-    Winner(Selector, Target),
-    /// Every dataset's scores, with noise.
-    Table(Target),
-    /// One leading direction of the private gradients, and its share in each dataset's span.
-    Direction(Target),
+    /// A release by this mechanism under this guarantee.
+    Private(RankingMechanism, Target),
 }
 
 /// The events of a ranking while it works.
@@ -145,23 +139,26 @@ pub fn rank(job: &RankingJob, tell: &mut dyn FnMut(RankingProgress)) -> Result<R
     // All kinds except the errors draw a label for each record by its place, so nobody may have
     // more places than others.
     let one_of_each = || data.map_unseen(Supply::one_of_each);
-    let (work, target): (Box<dyn PrivateRanking + Send>, Target) = match job.manner {
+    let (mechanism, target) = match job.manner {
         Manner::Curator => return curator(job, private, setup, one_of_each(), tell),
-        Manner::Errors(target) => {
+        Manner::Private(mechanism, target) => (mechanism, target),
+    };
+    let select =
+        |setup, selector| PrivateSelection::new(selector, setup, repeats, &one_of_each(), records);
+    let work: Box<dyn PrivateRanking + Send> = match mechanism {
+        RankingMechanism::Errors => {
             let unit = private.definition.unit.as_ref();
             let most = unit.map_or(1, |_| private.definition.most_records());
             let (seed, sizes) = (definition.settings.seed, (private.rows, most));
-            (Box::new(PrivateErrors::new(setup, seed, &data, sizes)?), target)
+            Box::new(PrivateErrors::new(setup, seed, &data, sizes)?)
         }
-        Manner::Winner(selector, target) => {
-            let work = PrivateSelection::new(selector, setup, repeats, &one_of_each(), records);
-            (Box::new(work), target)
+        RankingMechanism::PermuteAndFlip => Box::new(select(setup, Selector::PermuteAndFlip)),
+        RankingMechanism::Exponential => Box::new(select(setup, Selector::Exponential)),
+        RankingMechanism::Table => {
+            Box::new(PrivateTable::new(setup, repeats, &one_of_each(), records)?)
         }
-        Manner::Table(target) => {
-            (Box::new(PrivateTable::new(setup, repeats, &one_of_each(), records)?), target)
-        }
-        Manner::Direction(target) => {
-            (Box::new(PrivateDirection::new(setup, &one_of_each(), records)?), target)
+        RankingMechanism::Direction => {
+            Box::new(PrivateDirection::new(setup, &one_of_each(), records)?)
         }
     };
     privately(job, private, work, target, tell)
@@ -201,8 +198,9 @@ fn curator(
     })?;
     let unkept = comparison.as_ref().and_then(|comparison| {
         let (id, name) = (new_run_id("ranking"), &private.definition.name);
-        ranking_record::keep_exact(&job.workspace, &id, &account, name, comparison, &job.watch)
-            .err()
+        let definition = job.session.ranking.clone();
+        let header = Header { account, private: name.clone(), settings: Some(definition) };
+        ranking_record::keep_exact(&job.workspace, &id, header, comparison, &job.watch).err()
     });
     let about = summary(private, Findings::Curator(comparison), about, stepped.is_none());
     Ok(RankingSummary { unkept, ..about })
@@ -258,7 +256,10 @@ fn privately(
     let paid = spend.draw(|spender| guarded(|| work.finish(spender)))?;
     let (disclosed, guarantee, run) = (paid.value, paid.guarantee, paid.run);
     let released = ReleasedRanking::of(&disclosed, &guarantee);
-    let kept = ranking_record::keep_released(&job.workspace, &run, &paid.account, name, &released);
+    let settings = Some(job.session.ranking.clone());
+    let header = Header { account: paid.account, private: name.clone(), settings };
+    let kept =
+        ranking_record::keep_released(&job.workspace, &run, header, &released, Some(&disclosed));
     let findings = Findings::Private { disclosed, guarantee, run };
     Ok(RankingSummary { findings, unkept: kept.err(), ..about })
 }

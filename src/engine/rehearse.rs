@@ -631,7 +631,12 @@ mod tests {
         let account = private.register(&mut workspace.ledger().unwrap()).unwrap();
         let keep = |id: &str, account: &AccountId| {
             let id = RunId(format!("{id}-ranking-00"));
-            ranking_record::keep_released(workspace, &id, account, "ours", &ranking()).unwrap();
+            let header = ranking_record::Header {
+                account: account.clone(),
+                private: "ours".to_owned(),
+                settings: None,
+            };
+            ranking_record::keep_released(workspace, &id, header, &ranking(), None).unwrap();
         };
         keep("20260101-120000", &account);
         keep("20260101-130000", &AccountId("somebody-else".to_owned()));

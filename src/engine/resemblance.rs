@@ -49,7 +49,7 @@ pub fn exact(
 }
 
 /// The rankings of the dataset's account, the newest first. No ledger is created for this.
-fn rankings(private: &Loaded, workspace: &Workspace) -> Vec<ArchivedRanking> {
+pub fn rankings(private: &Loaded, workspace: &Workspace) -> Vec<ArchivedRanking> {
     let all = ranking_record::read(workspace.folder());
     let Some(record) = private.record.as_ref().filter(|_| !all.is_empty()) else {
         return Vec::new();
@@ -59,7 +59,7 @@ fn rankings(private: &Loaded, workspace: &Workspace) -> Vec<ArchivedRanking> {
     };
     let Some(own) = book.find(record).map(|account| &account.id) else { return Vec::new() };
     let of_it = |ranking: &ArchivedRanking| {
-        book.account(&ranking.account).is_some_and(|account| account.id == *own)
+        book.account(&ranking.header.account).is_some_and(|account| account.id == *own)
     };
     all.into_iter().filter(of_it).collect()
 }

@@ -16,6 +16,7 @@ use super::popup::export_form::ExportForm;
 use super::popup::file_browser::FileBrowser;
 use super::popup::help::Help;
 use super::popup::question::QuestionPopup;
+use super::popup::ranking_form::RankingForm;
 use super::screen::compare::Quantity;
 use super::screen::data::ROWS;
 use super::screen::ledger::ENTRIES;
@@ -422,7 +423,8 @@ pub fn comparison() -> Comparison {
         alongside: Some(Alongside {
             unlabelled: Some(2.0 * (1.0 - energy)),
             labelled: None,
-            losses: Some((vec![0.5 - energy / 2.0; 40], vec![0.5; 40])),
+            error: Some(Mean { mean: 0.5 - energy / 2.0, deviation: 0.0 }),
+            losses: None,
         }),
         verdict: verdict.to_owned(),
         trouble: None,
@@ -439,6 +441,7 @@ pub fn comparison() -> Comparison {
         ceiling: scores(0.12, 0.9),
         order,
         other: None,
+        constant: Some(Mean { mean: 0.5, deviation: 0.0 }),
         classes: false,
         repeats: 10,
         batch: 500,
@@ -791,6 +794,20 @@ pub fn scenes() -> Vec<(&'static str, App)> {
             }),
         ),
         ("rank", on(Tab::Rank)),
+        (
+            "rank_settings",
+            with(on(Tab::Rank), &|app| {
+                let form = RankingForm::new(&app.context.session);
+                app.context.popup = Some(OpenPopup::Ranking(Box::new(form)));
+            }),
+        ),
+        (
+            "rank_saved",
+            with(ranked(), &|app| {
+                app.context.ranking.saved =
+                    Some("Saved ranking: by exact numbers, of 2026-01-01 12:00:00 UTC.".to_owned());
+            }),
+        ),
         ("rank_working", ranking(loaded())),
         ("rank_streaming", ranking(ranked())),
         ("rank_exact", with(ranked(), &|app| app.screens.rank.selected = 2)),

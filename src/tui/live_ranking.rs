@@ -8,6 +8,8 @@ use crate::privacy::accountant::{delta_words, round_up};
 use crate::privacy::{CuratorOnly, Guarantee, Watch};
 use crate::rank::Disclosed;
 use crate::rank::comparison::Comparison;
+use crate::session::RankingDefinition;
+use crate::session::ranking_record::{ArchivedRanking, WholeRanking};
 
 #[derive(Debug, Default)]
 pub struct LiveRanking {
@@ -18,6 +20,8 @@ pub struct LiveRanking {
     pub released: Option<(Disclosed, Guarantee)>,
     pub remarks: Vec<String>,
     pub left_out: Vec<(String, Error)>,
+    /// When and how the shown results were made, if that was before the session was opened.
+    pub saved: Option<String>,
     /// The number of started rankings, which is the id of the last one.
     pub started: JobId,
 }
@@ -39,6 +43,33 @@ impl LiveRanking {
     /// The exact table, if it may be seen.
     pub fn exact<'a>(&'a self, watch: &Watch) -> Option<&'a Comparison> {
         self.exact.as_ref().and_then(|comparison| comparison.reveal(watch))
+    }
+
+    /// Shows the last results of earlier rankings, unless there are new ones.
+    pub fn show_again(&mut self, rankings: Vec<ArchivedRanking>, now: &RankingDefinition) {
+        if !self.is_empty() || self.work.is_some() {
+            return;
+        }
+        let mut said = Vec::new();
+        for ArchivedRanking { time, header, whole, .. } in rankings {
+            let kind = match whole {
+                Some(WholeRanking::Exact(comparison)) if self.exact.is_none() => {
+                    self.exact = Some(comparison);
+                    "by exact numbers"
+                }
+                Some(WholeRanking::Released(disclosed, guarantee)) if self.released.is_none() => {
+                    self.released = Some((disclosed, guarantee));
+                    "released"
+                }
+                _ => continue,
+            };
+            let other = header.settings.is_some_and(|it| it != *now);
+            let other = if other { ", with other settings than now" } else { "" };
+            said.push(format!("{kind}, of {time} UTC{other}"));
+        }
+        if !said.is_empty() {
+            self.saved = Some(format!("Saved ranking: {}.", said.join("; ")));
+        }
     }
 
     /// Whether there is anything to show.
@@ -125,4 +156,48 @@ impl LiveRanking {
 /// The cost of a private ranking.
 pub fn price(guarantee: &Guarantee) -> String {
     format!("ε {}, δ {}", round_up(guarantee.epsilon, 4), delta_words(guarantee.delta))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures;
+    use crate::privacy::ledger::{AccountId, RunId};
+    use crate::session::Workspace;
+    use crate::session::ranking_record::{self, Header};
+
+    #[test]
+    fn a_saved_ranking_is_shown_again_as_it_was_unless_there_is_a_newer_one() {
+        let open = fixtures::loaded().context.watch;
+        let place = tempfile::tempdir().unwrap();
+        let workspace = Workspace::fresh(place.path());
+        let mut now = RankingDefinition::default();
+        let header = Header {
+            account: AccountId("a".to_owned()),
+            private: "winter".to_owned(),
+            settings: Some(now.clone()),
+        };
+        let made = fixtures::exact(fixtures::comparison());
+        let id = RunId("20260101-120000-ranking-00".to_owned());
+        ranking_record::keep_exact(&workspace, &id, header, &made, &open).unwrap();
+        let kept = || ranking_record::read(workspace.folder());
+
+        let mut ranking = LiveRanking::default();
+        ranking.show_again(kept(), &now);
+        assert_eq!(ranking.exact(&open), Some(&fixtures::comparison()));
+        assert_eq!(ranking.exact(&Watch::sealed()), None);
+        let said = ranking.saved.clone().unwrap();
+        assert!(said.contains("2026-01-01") && !said.contains("other settings"), "{said}");
+
+        now.settings.repeats += 1;
+        let mut ranking = LiveRanking::default();
+        ranking.show_again(kept(), &now);
+        assert!(ranking.saved.is_some_and(|said| said.contains("other settings")));
+        let mut newer = fixtures::comparison();
+        newer.repeats = 3;
+        let newer = Some(Box::new(fixtures::exact(newer)));
+        let mut ranking = LiveRanking { exact: newer, ..LiveRanking::default() };
+        ranking.show_again(kept(), &now);
+        assert_eq!((ranking.exact(&open).unwrap().repeats, ranking.saved), (3, None));
+    }
 }

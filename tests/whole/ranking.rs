@@ -79,6 +79,14 @@ const SESSION: &str = r#"#![enable(implicit_some)]
 )
 "#;
 
+/// The only ranking in the workspace.
+fn kept_ranking(directory: &Path) -> serde_json::Value {
+    let folder = std::fs::read_dir(directory.join(".halflight/rankings")).unwrap();
+    let files: Vec<_> = folder.map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(files.len(), 1, "{files:?}");
+    serde_json::from_slice(&std::fs::read(&files[0]).unwrap()).unwrap()
+}
+
 #[test]
 fn a_ranking_prints_a_table_and_is_in_the_ledger_as_unprotected() {
     let directory = workspace();
@@ -98,6 +106,11 @@ fn a_ranking_prints_a_table_and_is_in_the_ledger_as_unprotected() {
     assert!(ledger.contains("spent ε 0") || ledger.contains("no budget"), "{ledger}");
     assert!(ledger.contains("Exact numbers were looked at once, which no ε covers"), "{ledger}");
     assert!(ledger.contains(": public datasets ranked by exact numbers."), "{ledger}");
+    // The whole result is kept for the interface, without the numbers of single records.
+    let kept = kept_ranking(directory.path());
+    assert_eq!(kept["whole"]["lines"][0]["name"], "near", "{kept}");
+    assert!(kept["whole"]["lines"][0]["alongside"].get("losses").is_none(), "{kept}");
+    assert_eq!(kept["settings"]["settings"]["repeats"], 4, "{kept}");
     let again = halflight(directory.path(), &["rank", "session.ron", "--json"]);
     let value = json(&again);
     assert!(value["curator_only"].is_null(), "{value}");
@@ -131,6 +144,8 @@ fn a_private_selection_spends_and_says_nothing_but_the_winner() {
     assert_eq!(account["runs"].as_array().unwrap().len(), 2, "{ledger}");
     assert_eq!(account["runs"][0]["state"], "finished", "{ledger}");
     assert!(account["unprotected"].as_array().unwrap().is_empty(), "{ledger}");
+    let asks = halflight(directory.path(), &["rank", "session.ron", "--private"]);
+    assert!(text(&asks.stderr).contains("names an ε"), "{}", text(&asks.stderr));
     let refused = halflight(directory.path(), &["rank", "session.ron", "--private", "2"]);
     assert_eq!(refused.status.code(), Some(3), "{}", text(&refused.stderr));
     assert!(text(&refused.stderr).contains("would overspend"), "{}", text(&refused.stderr));
@@ -150,6 +165,7 @@ fn where_there_are_labels_the_errors_of_public_models_are_released() {
     assert!(of("far")["likely_best"].as_f64().unwrap() < 0.01, "{value}");
     assert!(of("near")["on_other_public_data"].is_number(), "{value}");
     assert!(value["left_out"].as_array().unwrap().iter().any(|line| line["name"] == "odd"));
+    assert_eq!(kept_ranking(directory.path())["whole"]["errors"], value["errors"]);
     let ledger = json(&halflight(directory.path(), &["ledger", "--json"]));
     let run = &ledger["accounts"][0]["runs"][0];
     assert_eq!((&run["state"], &run["method"]), (&"finished".into(), &"private_errors".into()));

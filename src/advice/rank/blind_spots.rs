@@ -11,7 +11,7 @@
 //!
 //! All three are exact, so they are only for the curator.
 
-use super::candidate_line::Alongside;
+use super::candidate_line::{Alongside, Mean};
 use super::candidates::{Candidate, RankingSetup};
 use super::public_models::PublicModel;
 use super::records::{LOOKED_AT, Supply};
@@ -67,16 +67,20 @@ pub fn of(
     let moment = second_moment(data, 1.0);
     let source = source_only(data, DEFAULT_RIDGE).ok();
     let own = PublicModel::of(data, setup.classes, settings.seed).ok();
-    Ok(private.curator(watch, |private| Alongside {
-        unlabelled: Some(
-            4.0 * settings.radius.powi(2) * spectral_norm(&(&private.moment - &moment)),
-        ),
-        labelled: labelled(private, data, source.as_ref(), settings.radius),
-        losses: own.as_ref().and_then(|own| {
+    Ok(private.curator(watch, |private| {
+        let losses = own.as_ref().and_then(|own| {
             // The best constant answer for these records, whatever is usual in public ones.
             let constant = PublicModel::constant(&private.some).ok()?;
             Some((own.losses(&private.some)?, constant.losses(&private.some)?))
-        }),
+        });
+        Alongside {
+            unlabelled: Some(
+                4.0 * settings.radius.powi(2) * spectral_norm(&(&private.moment - &moment)),
+            ),
+            labelled: labelled(private, data, source.as_ref(), settings.radius),
+            error: losses.as_ref().map(|(own, _)| Mean::with_standard_error(own)),
+            losses,
+        }
     }))
 }
 

@@ -37,7 +37,7 @@ impl Mean {
 }
 
 /// A mean difference and half the width of its interval.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Paired {
     pub mean: f64,
     pub half_width: f64,
@@ -46,7 +46,7 @@ pub struct Paired {
 }
 
 /// Means over the repeats of one dataset.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MeanScores {
     /// GSD, the gradient subspace distance d/√k.
     pub distance: Mean,
@@ -56,7 +56,7 @@ pub struct MeanScores {
 }
 
 /// The place of a candidate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CandidatePlace {
     Best,
     /// Cannot be told apart from the best; with the number of further repeats that would suffice,
@@ -67,7 +67,7 @@ pub enum CandidatePlace {
 }
 
 /// One candidate.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CandidateLine {
     pub name: String,
     pub records: usize,
@@ -87,12 +87,16 @@ pub struct CandidateLine {
 }
 
 /// Other measures of one candidate; each is absent if it makes no sense.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Alongside {
     pub unlabelled: Option<f64>,
     pub labelled: Option<f64>,
+    /// The error of the candidate's own model: the mean over the private records, and its standard
+    /// error.
+    pub error: Option<Mean>,
     /// The losses of the candidate's own model on each private record, and those of the same answer
-    /// for all.
+    /// for all. They are in no file and in no line of a table.
+    #[serde(skip)]
     pub losses: Option<(Vec<f64>, Vec<f64>)>,
 }
 
@@ -169,10 +173,9 @@ impl MeanScores {
 }
 
 impl Alongside {
-    /// The error of the candidate's own model: the mean over the private records, and its standard
-    /// error.
-    pub fn error(&self) -> Option<Mean> {
-        self.losses.as_ref().map(|(losses, _)| Mean::with_standard_error(losses))
+    /// The numbers for a table, without those of single records.
+    pub(super) fn in_a_line(&self) -> Self {
+        Self { losses: None, ..*self }
     }
 }
 

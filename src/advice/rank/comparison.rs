@@ -6,6 +6,8 @@
 //! apart from the best. Errors of the candidates' own models are compared in the same way, record
 //! by record.
 
+use serde::{Deserialize, Serialize};
+
 use super::candidate_line::{Alongside, CandidateLine, CandidatePlace, Mean, MeanScores, Paired};
 use super::candidates::RankingSetup;
 use super::records::Supply;
@@ -14,7 +16,7 @@ use super::settings::CandidateOrder;
 use super::subspace::SpanScore;
 use super::verdict;
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// The candidates, the best first, broken ones last.
     pub lines: Vec<CandidateLine>,
@@ -26,6 +28,8 @@ pub struct Comparison {
     /// The table in the second order: by GSD where this one is by error, and by error where this
     /// one is by GSD and all candidates have an error.
     pub other: Option<Box<Comparison>>,
+    /// The error of the best answer that is the same for all private records.
+    pub constant: Option<Mean>,
     /// Whether an error is a share of wrong answers, and not of the range of labels.
     pub classes: bool,
     pub repeats: usize,
@@ -134,7 +138,7 @@ impl Comparison {
                 behind: None,
                 as_floor: false,
                 as_noise: false,
-                alongside: alongside.get(index).cloned().flatten(),
+                alongside: alongside.get(index).and_then(Option::as_ref).map(Alongside::in_a_line),
                 verdict: String::new(),
                 trouble: candidate.data.as_ref().err().map(|error| error.what().to_owned()),
             };
@@ -164,6 +168,9 @@ impl Comparison {
             ceiling: MeanScores::of(&ceiling),
             order,
             other: None,
+            constant: alongside.iter().flatten().find_map(|it| {
+                it.losses.as_ref().map(|(_, constant)| Mean::with_standard_error(constant))
+            }),
             classes: setup.classes.is_some(),
             repeats: repeats.len(),
             batch: setup.batch,
@@ -184,12 +191,6 @@ impl Comparison {
     /// What the table says against a plan that uses these datasets.
     pub fn against(&self, used: &[String]) -> Option<String> {
         verdict::against(&self.lines, self.order, used)
-    }
-
-    /// The error of the best answer that is the same for all private records.
-    pub fn constant(&self) -> Option<Mean> {
-        let losses = self.lines.iter().find_map(|it| it.alongside.as_ref()?.losses.as_ref());
-        losses.map(|(_, constant)| Mean::with_standard_error(constant))
     }
 
     /// Whether this dataset is no better than noise, or its model no better than a constant answer.

@@ -51,6 +51,7 @@ mod shared_directions;
 pub mod subspace;
 pub mod verdict;
 
+pub use crate::model::Activation;
 pub use candidate_line::CandidateLine;
 pub use candidates::{Candidate, RankingSetup};
 pub use comparison::Comparison;
@@ -62,5 +63,5 @@ pub use release::PrivateTable;
 pub use released::{Disclosed, PrivateRanking, ReleasedError, ReleasedLine};
 pub use repeat::Repeat;
 pub use selection::{PrivateSelection, Selector};
-pub use settings::{CandidateOrder, ProbeModel, RankingSettings};
+pub use settings::{CandidateOrder, ProbeModel, RankingMechanism, RankingSettings};
 pub use subspace::{Lead, Subspace};

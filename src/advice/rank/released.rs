@@ -1,6 +1,6 @@
 //! The common parts of all private rankings: one release at the end, and the results from it.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::candidate_line::Mean;
 use super::candidates::RankingSetup;
@@ -68,7 +68,7 @@ pub enum Disclosed {
 }
 
 /// One candidate of the released table.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReleasedLine {
     pub name: String,
     /// `None` for a broken candidate. The deviations are those of the noise alone.
@@ -77,7 +77,7 @@ pub struct ReleasedLine {
 }
 
 /// One candidate of the released table.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReleasedError {
     pub name: String,
     /// The mean error of its model on the private records, with the standard deviation of the

@@ -52,6 +52,17 @@ pub enum CandidateOrder {
     Error,
 }
 
+/// What a private ranking releases, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RankingMechanism {
+    Errors,
+    PermuteAndFlip,
+    Exponential,
+    Table,
+    Direction,
+}
+
 impl Default for RankingSettings {
     fn default() -> Self {
         Self {
@@ -140,7 +151,41 @@ impl ProbeModel {
     }
 }
 
+impl RankingMechanism {
+    pub const ALL: [Self; 5] =
+        [Self::Errors, Self::PermuteAndFlip, Self::Exponential, Self::Table, Self::Direction];
+
+    /// The name in commands and forms.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Errors => "errors",
+            Self::PermuteAndFlip => "permute-and-flip",
+            Self::Exponential => "exponential",
+            Self::Table => "table",
+            Self::Direction => "direction",
+        }
+    }
+
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Errors => {
+                "The error of each dataset's own model on the private records, with Gaussian \
+                 noise: the best guide to the error of a run. Needs labels"
+            }
+            Self::PermuteAndFlip => "Only the name of the best dataset, by permute-and-flip",
+            Self::Exponential => "Only the name of the best dataset, by the exponential mechanism",
+            Self::Table => "The GSD and the energy of all, with Gaussian noise",
+            Self::Direction => {
+                "One leading direction of the private gradients, by the Bingham mechanism, and its \
+                 share inside of every dataset's span"
+            }
+        }
+    }
+}
+
 impl CandidateOrder {
+    pub const ALL: [Self; 3] = [Self::Error, Self::Distance, Self::Energy];
+
     pub fn words(self) -> &'static str {
         match self {
             Self::Energy => "captured energy",

@@ -20,6 +20,7 @@ use crate::session::dataset::{ColumnKind, Loaded};
 use crate::session::family::Divider;
 use crate::session::follow::RunNews as FollowedNews;
 use crate::session::named::Replace;
+use crate::session::ranking_record::ArchivedRanking;
 use crate::session::steering::SteeringRequest;
 use crate::session::{ArchivedRun, PlanDefinition, ProgramState, Session};
 use crate::sweep::TaskTally;
@@ -102,6 +103,8 @@ pub enum Request {
         plan: PlanDefinition,
     },
     Ledger,
+    /// The last rankings for a loaded private dataset.
+    KeptRankings(String),
     /// Budget of a loaded private dataset.
     SetBudget {
         dataset: String,
@@ -269,6 +272,11 @@ pub enum WorkerReport {
         time: Option<RunTime>,
     },
     ChoiceOffered(Box<Result<Offer>>),
+    /// Rankings for this private dataset that were made earlier, the newest first.
+    KeptRankings {
+        private: String,
+        rankings: Vec<ArchivedRanking>,
+    },
     /// The ledger, and the sums of each account.
     Ledger(Book, Vec<Digest>),
     Run(JobId, RunEvent),

@@ -32,7 +32,7 @@ use super::preview::{NewestFirst, previewer};
 use super::steps::catch_as;
 use super::sweep::{self, TaskTally};
 use super::timing::stopwatch;
-use super::{look, overlap, predict};
+use super::{look, overlap, predict, resemblance};
 use crate::data::inspect::Inspection;
 use crate::data::{self, DatasetDefinition, Role, Source};
 use crate::error::{Doing, Error, Result};
@@ -312,6 +312,12 @@ impl WorkerThread {
                 Err(error) => self.reports.put(WorkerReport::Preview(Box::new(Err(error)))),
             },
             Request::Ledger => self.send_ledger()?,
+            Request::KeptRankings(private) => {
+                if let Some(loaded) = self.loaded.get(&private) {
+                    let rankings = resemblance::rankings(loaded, &self.workspace);
+                    self.reports.put(WorkerReport::KeptRankings { private, rankings });
+                }
+            }
             Request::SetBudget { dataset, budget } => {
                 let loaded = self.loaded.get(&dataset).ok_or_else(|| {
                     Error::usage(format!("'{dataset}' is not a loaded private dataset"))

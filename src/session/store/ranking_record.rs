@@ -1,6 +1,7 @@
 //! The record of a ranking, for reports: one file in the workspace's `rankings`. It is `ID.json`
 //! for a released ranking and `ID.curator.json` for one by exact numbers: the name shows that it
-//! must not be passed on.
+//! must not be passed on. Beside the table for reports it holds the whole result, so that an
+//! interface can show it again.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,14 +9,15 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::archive::time_of;
+use super::file::RankingDefinition;
 use super::json;
 use super::workspace::Workspace;
 use crate::error::{Doing as _, Result};
 use crate::files;
 use crate::privacy::ledger::{AccountId, RunId};
-use crate::privacy::openings::{OpenPrivate, OpenWatch};
-use crate::privacy::{CuratorOnly, Guarantee, Private, Watch};
-use crate::rank::candidate_line::{Alongside, CandidatePlace, Mean, MeanScores};
+use crate::privacy::openings::{OpenPrivate, OpenReleased, OpenWatch};
+use crate::privacy::{CuratorOnly, Guarantee, Private, Released, Watch};
+use crate::rank::candidate_line::{CandidatePlace, Mean, MeanScores};
 use crate::rank::comparison::Comparison;
 use crate::rank::{CandidateOrder, Disclosed, ReleasedError, ReleasedLine};
 
@@ -65,15 +67,34 @@ pub struct ReleasedRanking {
     pub table: Option<RecordedTable>,
 }
 
+/// What every file of a ranking begins with.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Header {
+    pub account: AccountId,
+    /// The name of the private dataset.
+    pub private: String,
+    /// The session's settings; files of earlier versions have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<RankingDefinition>,
+}
+
 /// A ranking, read from its file.
 #[derive(Debug, Clone)]
 pub struct ArchivedRanking {
     pub id: RunId,
     /// UTC.
     pub time: String,
-    pub account: AccountId,
-    pub private: String,
+    pub header: Header,
     pub findings: ArchivedFindings,
+    /// The whole result; files of earlier versions have none.
+    pub whole: Option<WholeRanking>,
+}
+
+/// A result as an interface shows it.
+#[derive(Debug, Clone)]
+pub enum WholeRanking {
+    Exact(Box<CuratorOnly<Comparison>>),
+    Released(Disclosed, Guarantee),
 }
 
 #[derive(Debug, Clone)]
@@ -83,10 +104,43 @@ pub enum ArchivedFindings {
 }
 
 #[derive(Serialize, Deserialize)]
-struct File<T> {
-    account: AccountId,
-    private: String,
+struct File<T, W> {
+    #[serde(flatten)]
+    header: Header,
     findings: T,
+    #[serde(default = "Option::default", skip_serializing_if = "Option::is_none")]
+    whole: Option<W>,
+}
+
+/// What was released, in a file.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum DisclosedInFile {
+    Winner(String),
+    Table(Vec<ReleasedLine>),
+    Errors(Vec<ReleasedError>),
+    Direction(Vec<ReleasedLine>),
+}
+
+impl DisclosedInFile {
+    fn of(disclosed: &Disclosed) -> Self {
+        match disclosed {
+            Disclosed::Winner(name) => Self::Winner(name.get().clone()),
+            Disclosed::Table(lines) => Self::Table(lines.get().clone()),
+            Disclosed::Errors(lines) => Self::Errors(lines.get().clone()),
+            Disclosed::Direction(lines) => Self::Direction(lines.get().clone()),
+        }
+    }
+
+    /// Values in a file of released values have been released.
+    fn disclosed(self) -> Disclosed {
+        match self {
+            Self::Winner(name) => Disclosed::Winner(Released::of_public(name)),
+            Self::Table(lines) => Disclosed::Table(Released::of_public(lines)),
+            Self::Errors(lines) => Disclosed::Errors(Released::of_public(lines)),
+            Self::Direction(lines) => Disclosed::Direction(Released::of_public(lines)),
+        }
+    }
 }
 
 impl RecordedTable {
@@ -96,7 +150,7 @@ impl RecordedTable {
             name: line.name.clone(),
             energy: line.summary.as_ref().map(|summary| summary.energy),
             distance: line.summary.as_ref().map(|summary| summary.distance),
-            error: line.alongside.as_ref().and_then(Alongside::error),
+            error: line.alongside.as_ref().and_then(|it| it.error),
             verdict: line.verdict.clone(),
         });
         let reference = |summary: &MeanScores| Some((summary.energy, summary.distance));
@@ -161,42 +215,35 @@ impl ReleasedRanking {
     }
 }
 
-/// Keeps a released ranking.
+/// Keeps a released ranking, and what an interface needs to show it again.
 pub fn keep_released(
     workspace: &Workspace,
     id: &RunId,
-    account: &AccountId,
-    private: &str,
+    header: Header,
     findings: &ReleasedRanking,
+    disclosed: Option<&Disclosed>,
 ) -> Result<()> {
-    keep(workspace, &format!("{}{RELEASED}", id.0), account, private, findings)
+    let whole = disclosed.map(DisclosedInFile::of);
+    keep(workspace, &format!("{}{RELEASED}", id.0), &File { header, findings, whole })
 }
 
 /// Keeps an exact one for the curator, if the watch allows it.
 pub fn keep_exact(
     workspace: &Workspace,
     id: &RunId,
-    account: &AccountId,
-    private: &str,
+    header: Header,
     comparison: &CuratorOnly<Comparison>,
     watch: &Watch,
 ) -> Result<()> {
-    let Some(comparison) = comparison.reveal(watch) else { return Ok(()) };
-    let table = RecordedTable::of(comparison);
-    keep(workspace, &format!("{}{EXACT}", id.0), account, private, &table)
+    let Some(whole) = comparison.reveal(watch) else { return Ok(()) };
+    let findings = RecordedTable::of(whole);
+    keep(workspace, &format!("{}{EXACT}", id.0), &File { header, findings, whole: Some(whole) })
 }
 
-fn keep<T: Serialize>(
-    workspace: &Workspace,
-    name: &str,
-    account: &AccountId,
-    private: &str,
-    findings: &T,
-) -> Result<()> {
+fn keep<T: Serialize>(workspace: &Workspace, name: &str, file: &T) -> Result<()> {
     let folder = workspace.folder().join(FOLDER);
     files::create_private_folder(&folder).doing("create the folder of rankings", &folder)?;
-    let file = File { account: account.clone(), private: private.to_owned(), findings };
-    json::write(&folder.join(name), &file)
+    json::write(&folder.join(name), file)
 }
 
 /// The rankings made beside these runs, the newest first. An unreadable file, perhaps of another
@@ -211,23 +258,22 @@ pub fn read(folder: &Path) -> Vec<ArchivedRanking> {
 fn read_one(path: &Path) -> Option<ArchivedRanking> {
     let name = path.file_name()?.to_str()?;
     let text = fs::read(path).ok()?;
-    let (id, account, private, findings) = if let Some(id) = name.strip_suffix(EXACT) {
+    let (id, header, findings, whole) = if let Some(id) = name.strip_suffix(EXACT) {
         // The exact numbers go from the file into the type that protects them.
-        let file: File<RecordedTable> = serde_json::from_slice(&text).ok()?;
-        let File { account, private, findings } = file;
+        let file: File<RecordedTable, Comparison> = serde_json::from_slice(&text).ok()?;
+        let File { header, findings, whole } = file;
         let exact = Private::new(findings).curator(&Watch::open(), Clone::clone)?;
-        (id, account, private, ArchivedFindings::Exact(exact))
+        let whole = whole.and_then(|it| Private::new(it).curator(&Watch::open(), Clone::clone));
+        let whole = whole.map(|it| WholeRanking::Exact(Box::new(it)));
+        (id, header, ArchivedFindings::Exact(exact), whole)
     } else {
-        let File { account, private, findings } = serde_json::from_slice(&text).ok()?;
-        (name.strip_suffix(RELEASED)?, account, private, ArchivedFindings::Released(findings))
+        let file: File<ReleasedRanking, DisclosedInFile> = serde_json::from_slice(&text).ok()?;
+        let File { header, findings, whole } = file;
+        let guarantee = findings.guarantee.clone();
+        let whole = whole.map(|it| WholeRanking::Released(it.disclosed(), guarantee));
+        (name.strip_suffix(RELEASED)?, header, ArchivedFindings::Released(findings), whole)
     };
-    Some(ArchivedRanking {
-        id: RunId(id.to_owned()),
-        time: time_of(id),
-        account,
-        private,
-        findings,
-    })
+    Some(ArchivedRanking { id: RunId(id.to_owned()), time: time_of(id), header, findings, whole })
 }
 
 #[cfg(test)]
@@ -251,7 +297,13 @@ mod tests {
         let released =
             ReleasedRanking { guarantee, winner: Some("autumn".to_owned()), table: None };
         let id = RunId("20260101-120000-ranking-00".to_owned());
-        keep_released(&workspace, &id, &account, "winter", &released).unwrap();
+        let header = |account: &AccountId| Header {
+            account: account.clone(),
+            private: "winter".to_owned(),
+            settings: None,
+        };
+        let winner = Disclosed::Winner(Released::of_public("autumn".to_owned()));
+        keep_released(&workspace, &id, header(&account), &released, Some(&winner)).unwrap();
         let mean = Mean { mean: 0.25, deviation: 0.01 };
         let table = RecordedTable {
             order: CandidateOrder::Energy,
@@ -266,8 +318,8 @@ mod tests {
             ceiling: None,
             verdict: "spring".to_owned(),
         };
-        keep(&workspace, "20260101-130000-ranking-00.curator.json", &account, "winter", &table)
-            .unwrap();
+        let file = File { header: header(&account), findings: &table, whole: None::<Comparison> };
+        keep(&workspace, "20260101-130000-ranking-00.curator.json", &file).unwrap();
         fs::write(workspace.folder().join(FOLDER).join("20260101-14.json"), "{}").unwrap();
 
         let found = read(workspace.folder());
@@ -277,7 +329,11 @@ mod tests {
         assert_eq!(exact.reveal(&Watch::sealed()), None);
         assert_eq!(exact.reveal(&Watch::open()), Some(&table));
         let ArchivedFindings::Released(read) = &found[1].findings else { panic!() };
-        assert_eq!((read, &found[1].account), (&released, &account));
+        assert_eq!((read, &found[1].header.account), (&released, &account));
+        let Some(WholeRanking::Released(Disclosed::Winner(name), _)) = &found[1].whole else {
+            panic!()
+        };
+        assert_eq!(name.get(), "autumn");
         assert!(super::read(Path::new("/nowhere")).is_empty());
     }
 }

@@ -1,12 +1,29 @@
 //! Starting a ranking.
 
-use super::{Change, Context};
+use super::{Change, Context, OpenPopup};
 use crate::engine::Control;
 use crate::engine::ranking::Manner;
 use crate::engine::worker::JobRequest;
 use crate::live_ranking::RankingWork;
+use crate::popup::ranking_form::RankingForm;
 
 impl Context {
+    /// Accepts the form of the ranking's settings, or shows it again with its error.
+    pub fn set_ranking(&mut self, mut form: Box<RankingForm>) {
+        match form.definition() {
+            Ok(settings) if settings == self.session.ranking => {}
+            Ok(settings) => {
+                self.session.ranking = settings;
+                self.changed();
+                self.inform("the settings of the ranking are changed; u undoes it");
+            }
+            Err(error) => {
+                form.refuse(&error);
+                self.popup = Some(OpenPopup::Ranking(form));
+            }
+        }
+    }
+
     /// Starts a ranking, unless one is under way or there is nothing to rank.
     pub fn rank(&mut self, manner: Manner) {
         if self.ranking.work.is_some() {
@@ -36,6 +53,7 @@ impl Context {
             begun: false,
         };
         self.notice = None;
+        self.ranking.saved = None;
         self.ranking.work = Some(work);
         self.ranking.started = id;
         // The result of the other kind of ranking is kept.

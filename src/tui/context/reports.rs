@@ -61,8 +61,20 @@ impl Context {
                     self.complain_of(ErrorTopic::Dataset(name.clone()), gap);
                 }
                 self.peeked.take_if(|(peeked, _)| *peeked == name);
+                let is_ranked = account.is_some()
+                    && self.ranking.is_empty()
+                    && self.session.ranking.private_name(&self.session).is_ok_and(|it| it == name);
+                if is_ranked {
+                    self.ask(Request::KeptRankings(name.clone()));
+                }
                 self.datasets.insert(name, DatasetStatus::Ready { loaded, account });
                 self.ask_preview();
+            }
+            WorkerReport::KeptRankings { private, rankings } => {
+                let settings = &self.session.ranking;
+                if settings.private_name(&self.session).is_ok_and(|name| name == private) {
+                    self.ranking.show_again(rankings, settings);
+                }
             }
             WorkerReport::LoadFailed { name, error } => {
                 self.complain_of(ErrorTopic::Dataset(name.clone()), &error);

@@ -49,6 +49,7 @@ pub(super) fn on_key(app: &mut App, mut popup: OpenPopup, key: KeyEvent) {
             prompt.text.handle(key);
         }
         OpenPopup::Dataset(form) => form.handle(key),
+        OpenPopup::Ranking(form) => form.handle(key),
         OpenPopup::Palette(picker) => picker.handle(key),
         OpenPopup::Pick(picker) => picker.handle(key),
         OpenPopup::Files(files) => browse(&mut app.context, files, key),
@@ -65,6 +66,7 @@ pub(super) fn enter(app: &mut App, popup: OpenPopup) {
         OpenPopup::Help(_) | OpenPopup::Question(_) | OpenPopup::Words(_) => {}
         OpenPopup::Prompt(prompt) => answer(&mut app.context, prompt),
         OpenPopup::Dataset(form) => app.context.describe(form),
+        OpenPopup::Ranking(form) => app.context.set_ranking(form),
         OpenPopup::Palette(picker) => {
             if let Some(command) = picker.into_chosen() {
                 keymap::act(app, command);

@@ -22,6 +22,7 @@ use crate::fixtures::{self, archived};
 use crate::live_run::LiveRun;
 use crate::notice::Level;
 use crate::privacy::{Released, Watch};
+use crate::rank::RankingMechanism;
 use crate::rank::{Disclosed, RankStep};
 use crate::screen::run::LOG;
 use crate::session::Session;
@@ -905,13 +906,19 @@ fn sealed_nothing_is_ranked_but_privately() {
     let effects = press(&mut app, "p\ny");
     let private = |request: &Request| match request {
         Request::Start {
-            job: JobRequest::Ranking { manner: Manner::Errors(target), .. }, ..
+            job:
+                JobRequest::Ranking {
+                    manner: Manner::Private(RankingMechanism::Errors, target), ..
+                },
+            ..
         } => target.epsilon == 0.5,
         _ => false,
     };
     assert!(asked(&effects, private));
     assert_eq!(app.context.working(), 1);
-    for (key, wanted) in [("n", "Winner"), ("t", "Table"), ("d", "Direction")] {
+    for (key, wanted) in
+        [("n", "Private(PermuteAndFlip"), ("t", "Private(Table"), ("d", "Private(Direction")]
+    {
         let mut app = fixtures::loaded();
         press(&mut app, "2");
         press(&mut app, key);

@@ -29,11 +29,11 @@ pub(super) fn of(runs: &[Reported]) -> Vec<ArchivedRanking> {
         let Some(workspace) = workspace_of(&reported.run.directory) else { continue };
         let named = reported.plan().map(|plan| &plan.private);
         for ranking in ranking_record::read(&workspace) {
-            let is_about =
-                ranking.account == certificate.account && named == Some(&ranking.private);
-            let is_known = found
-                .iter()
-                .any(|other| other.account == ranking.account && kind(other) == kind(&ranking));
+            let is_about = ranking.header.account == certificate.account
+                && named == Some(&ranking.header.private);
+            let is_known = found.iter().any(|other| {
+                other.header.account == ranking.header.account && kind(other) == kind(&ranking)
+            });
             if is_about && !is_known {
                 found.push(ranking);
             }
@@ -54,7 +54,7 @@ pub(super) fn html(report: &Report) -> Markup {
 }
 
 fn one(ranking: &ArchivedRanking, report: &Report) -> Markup {
-    let private = quoted([&ranking.private]);
+    let private = quoted([&ranking.header.private]);
     match &ranking.findings {
         ArchivedFindings::Exact(table) => html! {
             p {

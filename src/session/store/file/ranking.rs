@@ -7,7 +7,8 @@ use crate::data::{PreparationSettings, Role, Task};
 use crate::error::{Error, Result};
 use crate::methods;
 use crate::model::Activation;
-use crate::rank::{ProbeModel, RankingSettings};
+use crate::privacy::Target;
+use crate::rank::{ProbeModel, RankingMechanism, RankingSettings};
 
 /// Every field has a default: a session need not mention ranking.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -26,6 +27,16 @@ pub struct RankingDefinition {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub resize: bool,
     pub settings: RankingSettings,
+    /// What a private ranking releases; by default the errors where there are labels, else the name
+    /// of the best dataset.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mechanism: Option<RankingMechanism>,
+    /// ε of a private ranking.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub epsilon: Option<f64>,
+    /// δ of a private ranking; by default that of the private dataset's budget, or 10⁻⁶.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delta: Option<f64>,
 }
 
 impl RankingDefinition {
@@ -74,7 +85,26 @@ impl RankingDefinition {
         };
         self.private.iter().try_for_each(|name| role(name, Role::Private))?;
         self.public.iter().try_for_each(|name| role(name, Role::Public))?;
+        if let Some(epsilon) = self.epsilon {
+            Target::new(epsilon, self.delta(session))?;
+        }
         self.settings.check()
+    }
+
+    /// What a private ranking releases.
+    pub fn mechanism(&self, session: &Session) -> RankingMechanism {
+        self.mechanism.unwrap_or(if self.has_labels(session) {
+            RankingMechanism::Errors
+        } else {
+            RankingMechanism::PermuteAndFlip
+        })
+    }
+
+    /// δ of a private ranking.
+    pub fn delta(&self, session: &Session) -> f64 {
+        let private = self.private_name(session).ok();
+        let budget = private.and_then(|name| session.budgets.get(name));
+        self.delta.or(budget.map(|budget| budget.delta)).unwrap_or(1e-6)
     }
 
     /// The name of the private dataset.

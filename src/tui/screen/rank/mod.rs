@@ -119,7 +119,7 @@ impl CandidateRow {
             distance: line.summary.as_ref().map(|summary| summary.distance),
             unlabelled: alongside.unlabelled,
             labelled: alongside.labelled,
-            error: alongside.error(),
+            error: alongside.error,
             elsewhere: None,
             verdict: verdict::in_short(line, order).to_owned(),
             in_full: line.verdict.clone(),

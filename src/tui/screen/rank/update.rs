@@ -1,20 +1,23 @@
 //! The keys of the Rank screen.
 
 use super::RankScreen;
-use crate::context::Context;
+use crate::context::{Context, OpenPopup};
 use crate::data::Role;
 use crate::engine::ranking::Manner;
 use crate::keys::{also, show};
 use crate::notice::Level;
+use crate::popup::ranking_form::RankingForm;
 use crate::privacy::Target;
-use crate::rank::Selector;
+use crate::rank::RankingMechanism;
 use crate::screen::Keys;
+use crate::session::RankingDefinition;
 use crate::tab::Tab;
 
 #[rustfmt::skip] // a table reads best as one
 pub const KEYS: Keys<RankScreen> = &[
     show(&["r"], "rank", "rank the public datasets by exact numbers (◆); the ledger notes it", rank),
-    show(&["p"], "privately", "release each dataset's error under differential privacy; without labels, only the name of the best", rank_by_labels),
+    show(&["p"], "privately", "rank under differential privacy, as the settings say: by default each dataset's error is released, without labels only the name of the best", rank_by_session),
+    show(&["e"], "settings", "edit the settings: k, m, repeats, model, order, mechanism, ε", edit_settings),
     also(&["n"], "name only", "release the best dataset's name under differential privacy", select_privately),
     show(&["t"], "noisy table", "release every dataset's scores under differential privacy", release_table),
     also(&["d"], "direction", "release one leading direction of the private gradients under differential privacy", release_direction),
@@ -36,56 +39,72 @@ fn rank(_: &mut RankScreen, context: &mut Context) {
     }
 }
 
-/// Ranks by errors if there are labels, because these predict the later error best.
-fn rank_by_labels(screen: &mut RankScreen, context: &mut Context) {
-    if !context.session.ranking.has_labels(&context.session) {
-        return select_privately(screen, context);
-    }
-    let help = "ε for the error of each dataset's own model, or ε and δ: 0.5 1e-6";
-    rank_privately(context, "Release the errors of public models", help, Manner::Errors);
+/// Ranks by the mechanism of the session.
+fn rank_by_session(_: &mut RankScreen, context: &mut Context) {
+    rank_privately(context, context.session.ranking.mechanism(&context.session));
 }
 
 fn select_privately(_: &mut RankScreen, context: &mut Context) {
-    let help = "ε for the name of the best dataset, or ε and δ: 0.5 1e-6";
-    rank_privately(context, "Select privately", help, |target| {
-        Manner::Winner(Selector::default(), target)
-    });
+    rank_privately(context, RankingMechanism::PermuteAndFlip);
 }
 
 fn release_table(_: &mut RankScreen, context: &mut Context) {
-    let help = "ε for the noisy scores of all datasets, or ε and δ: 1 1e-6";
-    rank_privately(context, "Release the table", help, Manner::Table);
+    rank_privately(context, RankingMechanism::Table);
 }
 
 fn release_direction(_: &mut RankScreen, context: &mut Context) {
-    let help = "ε for one leading direction, or ε and δ: 1 1e-6";
-    rank_privately(context, "Release a direction", help, Manner::Direction);
+    rank_privately(context, RankingMechanism::Direction);
 }
 
-/// Asks for ε first, and then whether to spend it.
-fn rank_privately(context: &mut Context, title: &str, help: &str, manner: fn(Target) -> Manner) {
-    context.prompt(title, help, "0.5", move |context, text| {
-        let target = target(context, text).ok_or("type ε, or ε and δ, such as: 0.5 1e-6")?;
+fn edit_settings(_: &mut RankScreen, context: &mut Context) {
+    let form = RankingForm::new(&context.session);
+    context.popup = Some(OpenPopup::Ranking(Box::new(form)));
+}
+
+/// Asks for ε first, keeps it in the session, and then asks whether to spend it.
+fn rank_privately(context: &mut Context, mechanism: RankingMechanism) {
+    let title = match mechanism {
+        RankingMechanism::Errors => "Release the errors of public models",
+        RankingMechanism::PermuteAndFlip | RankingMechanism::Exponential => {
+            "Release the name of the best dataset"
+        }
+        RankingMechanism::Table => "Release the table",
+        RankingMechanism::Direction => "Release a direction",
+    };
+    let help = format!("{}. Type ε, or ε and δ: 0.5 1e-6", mechanism.about());
+    let ranking = &context.session.ranking;
+    let epsilon = ranking.epsilon.unwrap_or(0.5).to_string();
+    let delta = ranking.delta.map(|delta| format!(" {delta:e}")).unwrap_or_default();
+    context.prompt(title, help, &(epsilon + &delta), move |context, text| {
+        let (target, delta) = target(context, text).ok_or("type ε, or ε and δ, such as: 0.5 1e-6")?;
+        let ranking = &mut context.session.ranking;
+        let kept = (ranking.epsilon, ranking.delta);
+        if (ranking.epsilon.unwrap_or(0.5), ranking.delta) != (target.epsilon, delta) {
+            (ranking.epsilon, ranking.delta) = (Some(target.epsilon), delta);
+        }
+        if kept != (ranking.epsilon, ranking.delta) {
+            context.changed();
+        }
         let session = &context.session;
         let private = session.ranking.private_name(session).unwrap_or_default();
         let Target { epsilon, delta } = target;
         let text = format!(
             "Release it? It spends ε {epsilon} at δ {delta:e} of '{private}', which cannot be undone."
         );
-        context.confirm(text, "release", move |context| context.rank(manner(target)));
+        let manner = Manner::Private(mechanism, target);
+        context.confirm(text, "release", move |context| context.rank(manner));
         Ok(())
     });
 }
 
-/// "ε" or "ε δ"; without a δ, that of the private dataset's budget.
-fn target(context: &Context, text: &str) -> Option<Target> {
+/// "ε" or "ε δ", with the typed δ; without one, the δ that the session asks for.
+fn target(context: &Context, text: &str) -> Option<(Target, Option<f64>)> {
     let session = &context.session;
-    let private = session.ranking.private_name(session).ok();
-    let budget = private.and_then(|name| session.budgets.get(name)).map_or(1e-6, |it| it.delta);
+    let usual = RankingDefinition { delta: None, ..session.ranking.clone() }.delta(session);
     let numbers: Result<Vec<f64>, _> = text.split_whitespace().map(str::parse).collect();
     match numbers.ok()?[..] {
-        [epsilon] => Target::new(epsilon, budget).ok(),
-        [epsilon, delta] => Target::new(epsilon, delta).ok(),
+        [epsilon] => Some((Target::new(epsilon, usual).ok()?, None)),
+        [epsilon, delta] => Some((Target::new(epsilon, delta).ok()?, Some(delta))),
         _ => None,
     }
 }

@@ -13,7 +13,8 @@ use crate::privacy::Guarantee;
 use crate::privacy::accountant::round_up;
 use crate::rank::candidate_line::{Mean, MeanScores, Paired};
 use crate::rank::comparison::Comparison;
-use crate::rank::{CandidateOrder, Disclosed, released};
+use crate::rank::{CandidateOrder, Disclosed, RankingSettings, released};
+use crate::session::dataset::Loaded;
 use crate::theme::Theme;
 use crate::widgets::chart::Chart;
 use crate::widgets::number::{compact, percent};
@@ -33,6 +34,7 @@ pub fn view(screen: &RankScreen, context: &Context, canvas: &mut Canvas, area: R
     let [state, body] = in_rows(area, [Length(u16::from(context.ranking.work.is_some())), Fill(1)]);
     progress(context, canvas, state);
     let ranking = &context.ranking;
+    let body = beside(canvas, body, ranking.saved.clone());
     let visible = screen.exact(ranking, &context.watch);
     if let Some(comparison) = visible.filter(|_| screen.shows_exact(ranking, &context.watch)) {
         let body = beside(canvas, body, ranking.released.as_ref().map(other_result));
@@ -185,37 +187,60 @@ fn nothing(context: &Context, canvas: &mut Canvas, area: Rect) {
         };
         return canvas.empty(inner, &[when]);
     }
-    let settings = &context.session.ranking.settings;
-    let about = format!(
-        "Settings: {}, about {} directions (k), samples of up to {} records (m), {} repeats.",
-        context.session.ranking.model_words(&context.session),
-        settings.directions,
-        settings.batch,
-        settings.repeats
-    );
-    let exactly = format!(
-        "  r   by exact numbers ({}): for your eyes only; the ledger notes it",
-        canvas.glyphs.curator
-    );
-    let privately = if context.session.ranking.has_labels(&context.session) {
-        "  p   privately: releases how wrong each dataset's own model is, with noise"
-    } else {
-        "  p   privately: releases the name of the best dataset and nothing else"
-    };
-    let lines = [
-        "Which public dataset can stand in for the private one? Two numbers show it: its GSD \
-         (gradient subspace distance), how differently a small model would learn from it, and its \
-         error, how wrong a model of that dataset alone is on the private records. Less of either \
-         is better.",
-        "",
-        &exactly,
-        privately,
-        "  t   privately: releases every dataset's GSD and energy, with noise",
-        "  d   privately: releases one direction of the private gradients",
-        "",
-        &about,
+    let theme = canvas.theme;
+    let question = "Which public dataset can stand in for the private one? Two numbers show it, and \
+        less is better: GSD (gradient subspace distance), how differently a small model would \
+        learn from it; and the error of a model of that dataset alone on the private records.";
+    let mut lines = vec![Line::styled(question, theme.muted), Line::raw("")];
+    let facts = facts_before(context, usize::from(inner.height).saturating_sub(18).max(3));
+    lines.extend(canvas.pairs(&facts, inner.width));
+    let releases = context.session.ranking.mechanism(&context.session).about();
+    let keys = [
+        format!(
+            "r  by exact numbers ({}): for your eyes; free, but the ledger notes it",
+            canvas.glyphs.curator
+        ),
+        format!("p  privately, for some ε. {releases}"),
+        "e  other settings".to_owned(),
     ];
-    canvas.empty(inner, &lines);
+    lines.push(Line::raw(""));
+    lines.extend(keys.map(|text| Line::styled(text, theme.muted)));
+    canvas.paragraph(lines, false, inner);
+}
+
+/// What a ranking would compare, and how; of many candidates the first ones.
+fn facts_before(context: &Context, most: usize) -> Vec<(&'static str, String)> {
+    let session = &context.session;
+    let ranking = &session.ranking;
+    let settings = &ranking.settings;
+    let private = ranking.private_name(session).unwrap_or("none yet: 1 and a add one");
+    let mut facts = vec![("private", private.to_owned())];
+    let names = ranking.public_names(session);
+    for (index, name) in names.iter().take(most).enumerate() {
+        let size = context.loaded(name).map_or("not read yet".to_owned(), Loaded::size);
+        let labels = session.dataset(name).is_ok_and(|it| it.label.is_some());
+        let labels = if labels { "" } else { ", no labels: it has no error" };
+        let more = names.len() - most.min(names.len());
+        let more = if index + 1 == most && more > 0 {
+            format!(", and {more} more")
+        } else {
+            String::new()
+        };
+        facts.push((
+            if index == 0 { "candidates" } else { "" },
+            format!("{name}: {size}{labels}{more}"),
+        ));
+    }
+    facts.push(("model", ranking.model_words(session)));
+    let RankingSettings { directions, batch, repeats, seed, .. } = settings;
+    facts.push((
+        "settings",
+        format!("k {directions} directions, m {batch} records, {repeats} repeats, seed {seed}"),
+    ));
+    facts.push(("order", settings.order.words().to_owned()));
+    let epsilon = ranking.epsilon.map(|epsilon| format!(", ε {epsilon}")).unwrap_or_default();
+    facts.push(("if private", format!("{}{epsilon}", ranking.mechanism(session).word())));
+    facts
 }
 
 fn exact(shown: Shown, canvas: &mut Canvas, area: Rect) {
@@ -330,7 +355,7 @@ fn references(comparison: &Comparison) -> Vec<CandidateRow> {
         distance: Some(scores.distance),
         ..of(name)
     });
-    let constant = comparison.constant();
+    let constant = comparison.constant;
     let constant =
         constant.map(|error| CandidateRow { error: Some(error), ..of("constant answer") });
     spans.into_iter().chain(constant).collect()
@@ -463,7 +488,7 @@ fn details(Shown { screen, context, comparison }: Shown, canvas: &mut Canvas, ar
     }
     let alongside = line.alongside.clone().unwrap_or_default();
     let unit = comparison.error_unit();
-    facts.extend(alongside.error().map(|error| {
+    facts.extend(alongside.error.map(|error| {
         let Mean { mean, deviation } = error;
         ("error", format!("{:.1} ± {:.1} {unit}", 100.0 * mean, 100.0 * deviation))
     }));
