@@ -21,6 +21,7 @@ use crate::engine::{inspect, look};
 use crate::error::{Error, Result};
 use crate::privacy::CuratorOnly;
 use crate::privacy::accountant::round_up;
+use crate::session::found_file::FoundFile;
 use crate::session::{Loaded, Session, Workspace, dataset, file};
 
 /// The most columns of one file that are listed one by one.
@@ -207,18 +208,21 @@ impl Inspect {
         let unknown = unknown.map(|path| (path, None));
         let public = self.public.iter().map(|path| (path, Some(Role::Public)));
         for (path, role) in unknown.chain(public) {
-            let reader = TableReader::default().with(overflow.clone());
-            let table = reader
-                .read(path, &Reading::Plain, &mut Watched::default())
-                .or_else(|error| readable(path, role, &overflow, error))?;
+            let found = FoundFile::of(path, &path.display().to_string())?;
+            let mut table = found.read(|path, reading| {
+                let reader = TableReader::default().with(overflow.clone());
+                reader
+                    .read(path, reading, &mut Watched::default())
+                    .or_else(|error| readable((path, reading), role, &overflow, error))
+            })?;
+            table.remarks.extend(found.note());
             if self.show_values {
                 // Also of files that are said to be public: the ledger may know better.
                 look::note_file(path, &Workspace::of_session(path)?, Source::File, VALUES_NOTE)?;
             }
             let inspection = inspect::table(&table, role, self.show_values)?;
             let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
-            let source = Source::File(path.display().to_string());
-            let mut definition = inspection.definition(&name, source);
+            let mut definition = inspection.definition(&name, found.source);
             definition.role = role.unwrap_or(definition.role);
             report.tables.push(Inspected {
                 inspection,
@@ -281,12 +285,17 @@ impl Inspect {
 }
 
 /// A private file may have unreadable records; the error gives the place of the first one.
-fn readable(path: &Path, role: Option<Role>, overflow: &Overflow, error: Error) -> Result<Table> {
+fn readable(
+    (path, reading): (&Path, &Reading),
+    role: Option<Role>,
+    overflow: &Overflow,
+    error: Error,
+) -> Result<Table> {
     if role == Some(Role::Public) {
         return Err(error);
     }
     let reader = TableReader::private().with(overflow.clone());
-    let Ok(mut table) = reader.read(path, &Reading::Plain, &mut Unwatched) else {
+    let Ok(mut table) = reader.read(path, reading, &mut Unwatched) else {
         return Err(error);
     };
     table.remarks.push(unread(&error));

@@ -6,8 +6,10 @@ use clap::CommandFactory as _;
 
 use super::interface::{app, need_terminal};
 use crate::data::names::nearest;
+use crate::data::read::read_for_columns;
 use crate::error::{Error, Result};
 use crate::session::follow::Place;
+use crate::session::found_file::FoundFile;
 use crate::session::{Session, Workspace, family};
 use crate::session::{sweep, trainer};
 use crate::tui;
@@ -64,14 +66,28 @@ fn open_session(path: &Path) -> Result<()> {
 /// this.
 fn open_files(files: &[PathBuf]) -> Result<()> {
     let workspace = Workspace::of(Path::new("."))?;
+    let mut notes = Vec::new();
     let found = files.iter().map(|path| {
-        let table = crate::data::read::read_for_columns(path, &workspace.overflow())?;
-        Ok(family::FamilyFile::of(path.display().to_string(), &table))
+        let found = FoundFile::of(path, &path.display().to_string())?;
+        let overflow = workspace.overflow();
+        let table = found.read(|path, reading| read_for_columns(path, reading, &overflow))?;
+        notes.extend(found.note());
+        Ok(family::FamilyFile::of(path.display().to_string(), found.source, &table))
     });
-    let found = found.collect::<Result<Vec<_>>>()?;
+    let mut found = found.collect::<Result<Vec<_>>>()?;
+    // Images and their labels may both be named.
+    let mut known = Vec::new();
+    found.retain(|file| {
+        let is_new = !known.contains(&file.source);
+        known.push(file.source.clone());
+        is_new
+    });
     let session = Session { datasets: family::definitions(&found), ..Session::default() };
     let mut app = app(session, None)?;
     app.context.unsaved = true;
+    if !notes.is_empty() {
+        app.context.inform(notes.join(" "));
+    }
     tui::run(app, workspace)
 }
 

@@ -41,7 +41,8 @@ pub enum Source {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         names: Vec<String>,
     },
-    /// These arrays of an NPZ or safetensors file, one entry per record each.
+    /// These arrays of an NPZ or safetensors file, one entry per record each; `pixel = images` names
+    /// the column of the array `images`.
     Arrays { file: String, arrays: Vec<String> },
     /// A LIBSVM file whose vectors have this many numbers, for any largest index.
     Sparse { file: String, width: usize },

@@ -16,6 +16,7 @@ use crate::privacy::openings::OpenPrivate;
 use crate::privacy::{CuratorOnly, Guarantee, Ledger, NoiseSource, Private, Watch};
 use crate::session::Workspace;
 use crate::session::dataset::{ColumnKind, column_kinds};
+use crate::session::found_file::FoundFile;
 
 /// The most rows of a private dataset that are shown to the curator at once.
 pub const MOST_ROWS: usize = 500;
@@ -141,13 +142,21 @@ pub fn glance(
     let size = std::fs::metadata(path).doing("read the file", path)?.len();
     let (mut bytes, whole) = read::beginning(path, FIRST_BYTES_READ)?;
     let format = read::format(path)?;
+    let table = || {
+        let found = FoundFile::of(path, &path.display().to_string())?;
+        found.read(|path, reading| read::read_for_columns(path, reading, overflow))
+    };
+    if matches!(format, Format::Npz | Format::Safetensors | Format::Idx)
+        && size <= MOST_BYTES_OF_WHOLE
+    {
+        return Ok(Schema::of(table()?, true, role, look));
+    }
     if !whole && format != Format::Csv {
         if size > MOST_BYTES_OF_WHOLE {
             return Err(Error::usage(format!("{} of {} MB", format.name(), size >> 20))
                 .cure("press Enter to read it and see its columns"));
         }
-        let table = read::read_for_columns(path, overflow)?;
-        return Ok(Schema::of(table, true, role, look));
+        return Ok(Schema::of(table()?, true, role, look));
     }
     if !whole && let Some(end) = bytes.iter().rposition(|byte| *byte == b'\n') {
         bytes.truncate(end + 1);

@@ -219,6 +219,18 @@ impl Table {
         Self { names, places: Places::default(), ..self.clone() }
     }
 
+    /// The table with other names for its columns. Its rows are the same, and so is the fingerprint
+    /// of its file.
+    pub fn with_names(self, names: Vec<String>) -> Result<Self> {
+        let mut seen = HashSet::new();
+        if let Some(twice) = names.iter().find(|name| !seen.insert(*name)) {
+            return Err(Error::usage(format!("two columns are called '{twice}'"))
+                .at(self.origin)
+                .cure("give each column a name of its own"));
+        }
+        Ok(Self { names, places: Places::default(), ..self })
+    }
+
     /// The table's own copy of a name.
     pub fn known(&self, name: &str) -> Option<&str> {
         self.index(name).map(|index| self.names[index].as_str())

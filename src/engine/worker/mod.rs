@@ -41,6 +41,7 @@ use crate::privacy::Watch;
 use crate::privacy::ledger::{Book, RunId, RunRecord};
 use crate::privacy::openings::OpenPrivate;
 use crate::session::dataset::{self, Loaded, LoadedRecords};
+use crate::session::found_file::FoundFile;
 use crate::session::named::{self, OwnKind, Replace};
 use crate::session::preferences::UserDirectories;
 use crate::session::steering::{self, SteeringRequest};
@@ -224,15 +225,21 @@ impl WorkerThread {
             }
             Request::Inspect { file, watch } => {
                 let path = self.workspace.resolve(&file);
-                let table = data::read::read_for_columns(&path, &self.workspace.overflow())?;
-                let columns = dataset::column_kinds(&table);
-                let may_be_private = self.role_of(&path) != Some(Role::Public);
                 // A session can be moved with its data: below its directory, paths are relative.
                 let base = self.workspace.base();
                 let base = base.canonicalize().unwrap_or_else(|_| base.to_path_buf());
                 let below = Path::new(&file).strip_prefix(&base);
                 let file = below.map_or(file.clone(), |path| path.display().to_string());
-                let source = Source::File(file.clone());
+                let found = FoundFile::of(&path, &file)?;
+                let overflow = self.workspace.overflow();
+                let table = found
+                    .read(|path, reading| data::read::read_for_columns(path, reading, &overflow))?;
+                let columns = dataset::column_kinds(&table);
+                let may_be_private = self.role_of(&path) != Some(Role::Public);
+                if let Some(note) = found.note() {
+                    self.remark(note);
+                }
+                let source = found.source;
                 let name = family::name_of(&file);
                 // Label, task and columns would say what stands in the cells.
                 let definition = if watch.is_sealed() && may_be_private {

@@ -41,13 +41,15 @@ pub fn name_of(file: &str) -> String {
 /// A file with its columns and the findings about them.
 pub struct FamilyFile {
     pub file: String,
+    pub source: Source,
     pub columns: Vec<String>,
     pub inspection: Inspection,
 }
 
 impl FamilyFile {
-    pub fn of(file: String, table: &Table) -> Self {
-        Self { file, columns: table.names.clone(), inspection: Inspection::of(table, false) }
+    pub fn of(file: String, source: Source, table: &Table) -> Self {
+        let inspection = Inspection::of(table, false);
+        Self { file, source, columns: table.names.clone(), inspection }
     }
 }
 
@@ -65,7 +67,7 @@ pub fn definitions(files: &[FamilyFile]) -> Vec<DatasetDefinition> {
         while definitions.iter().any(|other| other.name == name) {
             name.push('\'');
         }
-        let source = Source::File(found.file.clone());
+        let source = found.source.clone();
         let role = if index == 0 { Role::Private } else { Role::Public };
         let definition = Inspection::definition_of_all(&seen, private, &name, source);
         definitions.push(DatasetDefinition { role, ..definition });
@@ -232,7 +234,9 @@ mod tests {
 
     #[test]
     fn files_with_the_same_columns_are_described_alike_by_the_public_ones() {
-        let found = |file: &str, text: &str| FamilyFile::of(file.to_owned(), &table(text));
+        let found = |file: &str, text: &str| {
+            FamilyFile::of(file.to_owned(), Source::File(file.to_owned()), &table(text))
+        };
         let files = [
             found("a/ours.csv", "place,age,disease\na,1,no\na,2,yes\na,3,no\n"),
             found("b/ours.csv.gz", "place,age,disease\nb,,no\nb,5,yes\nb,6,no\n"),
@@ -256,7 +260,9 @@ mod tests {
 
     #[test]
     fn one_odd_cell_of_a_public_file_takes_no_column_from_all() {
-        let found = |file: &str, text: &str| FamilyFile::of(file.to_owned(), &table(text));
+        let found = |file: &str, text: &str| {
+            FamilyFile::of(file.to_owned(), Source::File(file.to_owned()), &table(text))
+        };
         let good = "height,dose,y\n1.5,low,2.5\n2.7,high,1\n3.5,4,1.5\n";
         let bad = "height,dose,y\n1.5,low,2.5\nn,high,1\n3.5,4,1.5\n";
         let left_out = |files: &[FamilyFile]| definitions(files)[0].columns.clone();

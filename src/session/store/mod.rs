@@ -10,6 +10,7 @@
 //! | [`dataset`] | turns a definition into records; private ones are wrapped at once |
 //! | `features` | features that networks extracted from records, kept |
 //! | [`family`] | files with the same columns, the parts of one table |
+//! | [`found_file`] | the source that one file stands for: arrays that belong together, images and labels |
 //! | [`fit`] | which methods fit a plan's data, in plain words |
 //! | [`standing`] | what a ledger knows of an account when a run is granted |
 //! | [`run_directory`] | the files that a run writes |
@@ -39,6 +40,7 @@ mod features;
 pub mod file;
 pub mod fit;
 pub mod follow;
+pub mod found_file;
 mod json;
 pub mod leftovers;
 pub mod notebook;

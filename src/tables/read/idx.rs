@@ -25,6 +25,20 @@ fn element(kind: u8) -> Option<Element> {
     }
 }
 
+/// The shape of an array, as far as its first bytes tell.
+#[derive(Debug, Clone, Copy)]
+pub struct IdxShape {
+    pub axes: u8,
+    /// The length of the first axis.
+    pub rows: u32,
+}
+
+/// The shape in the first eight bytes of an IDX file; `None` of another file.
+pub fn shape(start: &[u8]) -> Option<IdxShape> {
+    let (head, rows) = (start.get(..4)?, start.get(4..8)?.try_into().ok()?);
+    is_idx(head).then(|| IdxShape { axes: head[3], rows: u32::from_be_bytes(rows) })
+}
+
 /// The array is called `label` if it has one axis, `pixel` if it has more and holds bytes,
 /// otherwise `x`.
 pub fn read(input: &Input) -> Result<Table> {

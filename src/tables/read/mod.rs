@@ -116,7 +116,7 @@ pub enum Reading {
     Plain,
     /// A text table.
     Delimited(Dialect),
-    /// These arrays of it.
+    /// These arrays of it, each perhaps with a name for its column: `pixel = train_images`.
     Arrays(Vec<String>),
     /// LIBSVM text with vectors of this width.
     Sparse(usize),
@@ -207,10 +207,9 @@ pub fn read_plainly(path: &Path) -> Result<Table> {
 
 /// Reads a file to see its columns, before it is known whether it is private: an unreadable record
 /// does not stop the reading.
-pub fn read_for_columns(path: &Path, overflow: &Overflow) -> Result<Table> {
-    let read = |reader: TableReader| {
-        reader.with(overflow.clone()).read(path, &Reading::Plain, &mut Unwatched)
-    };
+pub fn read_for_columns(path: &Path, reading: &Reading, overflow: &Overflow) -> Result<Table> {
+    let read =
+        |reader: TableReader| reader.with(overflow.clone()).read(path, reading, &mut Unwatched);
     read(TableReader::default()).or_else(|error| read(TableReader::private()).map_err(|_| error))
 }
 
@@ -248,6 +247,30 @@ pub fn format(path: &Path) -> Result<Format> {
     let path = parts.iter().flatten().next().map_or(path, PathBuf::as_path);
     let mut nobody = Unwatched;
     detect(&Input::open(path, &mut nobody)?, &extension(path))
+}
+
+/// An array in a file of several.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ArrayRows {
+    pub name: String,
+    /// The number of its records.
+    pub rows: usize,
+}
+
+/// The arrays of an NPZ or safetensors file that have records; none of another file.
+pub fn arrays(path: &Path) -> Result<Vec<ArrayRows>> {
+    let mut nobody = Unwatched;
+    if parts::of(path)?.is_some() {
+        return Ok(Vec::new());
+    }
+    let input = Input::open(path, &mut nobody)?;
+    let entries = match detect(&input, &extension(path))? {
+        Format::Npz => numpy::npz_entries(&input)?,
+        Format::Safetensors => safetensors::entries(&input, &[])?.0,
+        _ => Vec::new(),
+    };
+    let with_records = entries.into_iter().filter(|entry| !entry.layout.shape.is_empty());
+    Ok(with_records.map(|it| ArrayRows { rows: it.layout.rows(), name: it.name }).collect())
 }
 
 /// Files that belong together row by row: column name → file with one array.
@@ -301,15 +324,28 @@ fn extension(path: &Path) -> String {
     name.rsplit_once('.').map(|(_, extension)| extension.to_owned()).unwrap_or_default()
 }
 
+/// The names of a column and of its array: `pixel = train_images`, or one name for both.
+fn named(array: &str) -> (&str, &str) {
+    let (column, array) = array.split_once('=').unwrap_or((array, array));
+    (column.trim(), array.trim())
+}
+
+/// A table of arrays with the names that were asked for.
+fn with_column_names(table: Table, reading: &Reading) -> Result<Table> {
+    let Reading::Arrays(arrays) = reading else { return Ok(table) };
+    let names = arrays.iter().map(|array| named(array).0.to_owned());
+    table.with_names(names.collect())
+}
+
 fn table(input: &Input, extension: &str, reading: &Reading) -> Result<Table> {
     let format = match (detect(input, extension)?, reading) {
         // If the session declares LIBSVM text, the first record need not show it.
         (Format::Csv, Reading::Sparse(_)) => Format::Libsvm,
         (format, _) => format,
     };
-    let arrays: &[String] = match reading {
-        Reading::Arrays(arrays) => arrays,
-        _ => &[],
+    let arrays: Vec<String> = match reading {
+        Reading::Arrays(arrays) => arrays.iter().map(|array| named(array).1.to_owned()).collect(),
+        _ => Vec::new(),
     };
     match (format, reading) {
         // LIBSVM text and CSV without a header can look alike.
@@ -333,9 +369,9 @@ fn table(input: &Input, extension: &str, reading: &Reading) -> Result<Table> {
         Format::Csv => csv::read_input(input, &Dialect::default()),
         Format::Parquet => parquet::read(input),
         Format::Npy => numpy::read_npy(input, "x"),
-        Format::Npz => numpy::read_npz(input, arrays),
+        Format::Npz => with_column_names(numpy::read_npz(input, &arrays)?, reading),
         Format::Idx => idx::read(input),
-        Format::Safetensors => safetensors::read(input, arrays),
+        Format::Safetensors => with_column_names(safetensors::read(input, &arrays)?, reading),
         Format::Cifar => cifar::read(input),
         Format::Libsvm if input.forgiving => Err(input
             .error("the width of its vectors is not declared, and its largest index is private")

@@ -27,20 +27,7 @@ pub fn read_npy(input: &Input, name: &str) -> Result<Table> {
 /// The requested arrays, or otherwise all.
 pub fn read_npz(input: &Input, wanted: &[String]) -> Result<Table> {
     let mut archive = open(input)?;
-    let mut entries = Vec::new();
-    for at in 0..archive.len() {
-        let Some((name, available)) = member(input, &mut archive, at)? else { continue };
-        let place = at as u64;
-        // Only requested arrays must be readable.
-        if !wanted.is_empty() && !wanted.contains(&name) {
-            entries.push(ArrayEntry { name, layout: UNREAD, place, available });
-            continue;
-        }
-        let mut reader = archive.by_index(at).map_err(|error| damaged(input, &error))?;
-        let (layout, header) = layout(input, &name, &mut reader)?;
-        let available = available.saturating_sub(header);
-        entries.push(ArrayEntry { name, layout, place, available });
-    }
+    let entries = entries(input, &mut archive, wanted)?;
     array::read_several(input, &entries, wanted, |entry, space| {
         let ArrayEntry { name, place, .. } = entry;
         let reader = archive.by_index(*place as usize);
@@ -57,6 +44,29 @@ pub fn read_npz(input: &Input, wanted: &[String]) -> Result<Table> {
         }
         Ok(column)
     })
+}
+
+/// The arrays of an NPZ file.
+pub fn npz_entries(input: &Input) -> Result<Vec<ArrayEntry>> {
+    entries(input, &mut open(input)?, &[])
+}
+
+fn entries(input: &Input, archive: &mut Archive, wanted: &[String]) -> Result<Vec<ArrayEntry>> {
+    let mut entries = Vec::new();
+    for at in 0..archive.len() {
+        let Some((name, available)) = member(input, archive, at)? else { continue };
+        let place = at as u64;
+        // Only requested arrays must be readable.
+        if !wanted.is_empty() && !wanted.contains(&name) {
+            entries.push(ArrayEntry { name, layout: UNREAD, place, available });
+            continue;
+        }
+        let mut reader = archive.by_index(at).map_err(|error| damaged(input, &error))?;
+        let (layout, header) = layout(input, &name, &mut reader)?;
+        let available = available.saturating_sub(header);
+        entries.push(ArrayEntry { name, layout, place, available });
+    }
+    Ok(entries)
 }
 
 /// The layout of an array that is not read.

@@ -8,7 +8,7 @@ use std::io::{Read, Seek, SeekFrom};
 use serde_json::{Map, Value};
 
 use super::array::{self, ArrayEntry, ArrayLayout, Element};
-use super::input::Input;
+use super::input::{Input, Raw};
 use crate::error::Result;
 use crate::table::Table;
 
@@ -43,6 +43,18 @@ fn element(kind: &str) -> Option<Element> {
 
 /// The requested tensors, or otherwise all.
 pub fn read(input: &Input, wanted: &[String]) -> Result<Table> {
+    let (entries, mut reader) = entries(input, wanted)?;
+    array::read_several(input, &entries, wanted, |entry, space| {
+        reader.seek(SeekFrom::Start(entry.place)).map_err(|error| input.io(&error))?;
+        array::read(input, &mut reader, &entry.name, &entry.layout, space)
+    })
+}
+
+/// The requested tensors, or otherwise all, and a reader of the file.
+pub fn entries<'i, 'a>(
+    input: &'i Input<'a>,
+    wanted: &[String],
+) -> Result<(Vec<ArrayEntry>, Raw<'i, 'a>)> {
     let flaw = |what: String| {
         input
             .error(format!("the header is damaged: {what}"))
@@ -100,8 +112,5 @@ pub fn read(input: &Input, wanted: &[String]) -> Result<Table> {
             available: end - start,
         });
     }
-    array::read_several(input, &entries, wanted, |entry, space| {
-        reader.seek(SeekFrom::Start(entry.place)).map_err(|error| input.io(&error))?;
-        array::read(input, &mut reader, &entry.name, &entry.layout, space)
-    })
+    Ok((entries, reader))
 }
