@@ -144,6 +144,7 @@ mod tests {
         for name in [
             Series::Objective,
             Series::ExactObjective,
+            Series::PublicObjective,
             Series::PublicLoss,
             Series::PrivateLoss,
             Series::PublicError,

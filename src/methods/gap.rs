@@ -18,6 +18,7 @@ pub struct Gap {
 }
 
 const RELEASED: (Series, &str) = (Series::StationarityGap, "released");
+const NOISE: (Series, &str) = (Series::NoiseGap, "noise alone");
 const EXACT: (Series, &str) = (Series::ExactStationarityGap, "exact");
 
 impl Gap {
@@ -35,15 +36,16 @@ impl Gap {
         formula: "‖mean of error × features‖ at the model that a round asked, next to σ√p",
         about: "Released, for free: it is computed from the statistics of each round. Noise alone \
                 would give σ√p for p numbers. Where both are equal, another round finds nothing.",
-        series: &[RELEASED, (Series::NoiseGap, "noise alone")],
+        series: &[RELEASED, NOISE],
     };
 
     /// For descents on an objective without constraints.
     pub const GRADIENT: Self = Self {
         title: "stationarity gap: gradient norm",
         formula: "‖∇F‖",
-        about: "Released, from the noisy gradient of the step; exact (◆) without the noise.",
-        series: &[RELEASED, EXACT],
+        about: "Released, from the noisy gradient of the step, next to σ√p, the norm of its noise \
+                alone: where both are equal, the steps follow noise. Exact (◆) without the noise.",
+        series: &[RELEASED, NOISE, EXACT],
     };
 
     /// For descents on weights and model under constraints.
@@ -60,10 +62,11 @@ impl Gap {
     pub const FRANK_WOLFE: Self = Self {
         title: "stationarity gap: Frank–Wolfe gap",
         formula: "max over s of ⟨∇F(q), q − s⟩, plus the model's part",
-        about: "As in the paper (its Definition 1). It needs the private moment, so the whole is \
-                exact (◆). Where the model is a part of the search, the model's part is computed \
-                from released values and public records, and is shown under a sealed view, too.",
-        series: &[(Series::ModelGap, "model's part"), EXACT],
+        about: "As in the paper (its Definition 1). Exact (◆), and released with noise: mirror \
+                descent computes it from the gradient of the step, for free; Frank–Wolfe releases \
+                it at up to twelve rounds, for 2 % of the budget. Where the model is a part of the \
+                search, its part is known without private records.",
+        series: &[RELEASED, NOISE, (Series::ModelGap, "model's part"), EXACT],
     };
 
     /// For searches for weights on the simplex, by a released moment.

@@ -38,6 +38,8 @@ series! {
     ExactObjective = "exact objective",
     /// Mean loss of the public training records.
     PublicLoss = "public loss",
+    /// The part of the objective that comes from public records and settings.
+    PublicObjective = "public part of the objective",
     /// Mean loss of the private training records.
     PrivateLoss = "private loss",
     /// Root mean squared error on public records held out of training, in label units.

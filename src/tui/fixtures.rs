@@ -241,9 +241,10 @@ pub fn progress(index: u64, total: u64) -> StepProgress {
     let decay = (-x / 20.0).exp();
     let wobble = 0.02 * (x * 1.7).sin();
     let measures = vec![
-        made_up(Series::Objective, 0.3 + decay + wobble),
+        made_up(Series::PublicObjective, 0.3 + decay + wobble),
         made_up(Series::PublicError, 110.0 + 40.0 * decay + 100.0 * wobble),
         made_up(Series::StationarityGap, decay + wobble.abs()),
+        made_up(Series::NoiseGap, 0.04),
         Measure::curator(Series::ExactObjective, exact(0.3 + decay)),
         Measure::curator(Series::PrivateError, exact(90.0 + 30.0 * decay)),
         Measure::curator(Series::ExactStationarityGap, exact(decay)),

@@ -92,8 +92,9 @@ fn plan(settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start
         let (centre, curvature) = start(&public, loss, settings.ridge)?;
         let persons = problem.public.persons();
         let profile = profile.for_persons(&public, persons, shape.most_records, &centre);
+        let sigma = gradient.scale(noise)? / profile.factor();
         let motion = Motion {
-            pull: settings.pull * gradient.scale(noise)? / profile.factor(),
+            pull: settings.pull * sigma,
             damping: settings.damping,
             step_size: settings.step_size,
         };
@@ -101,6 +102,7 @@ fn plan(settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start
             steps: settings.steps,
             average: settings.average,
             gradient,
+            sigma,
             shape,
             profile,
             penalty: None,

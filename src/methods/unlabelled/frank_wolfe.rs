@@ -34,12 +34,16 @@
 //! *The best iterate* has the least stationarity gap max_j s_j − ⟨s, q⟩, with scores s. Both parts
 //! move within the range that the scores move in, so a gap moves by at most R either way, and gaps
 //! of different iterates by amounts within a range of 2R.
+//!
+//! *The released gap.* A small share of the budget (`gap_share`) releases the gap of the weights at
+//! up to [`MOST_GAPS`] rounds, with Gaussian noise for its sensitivity R. R is attained where all
+//! weight is on records whose scores fall while the best one rises. Nothing follows from it.
 
 use super::discrepancy::{Sensitivity, largest_square_of};
 use super::reweighting::{
-    MODE, MOST_FEATURES, Objective, PRINTED_ROUNDS, RADIUS, RETURNED, RIDGE, ROUNDS, Returned,
-    Reweighted, Reweighting, ReweightingRun, Rounds, TEMPERATURE, WEIGHT_RIDGE, temperature,
-    weight_ridge,
+    GAP_SHARE, MODE, MOST_FEATURES, Objective, PRINTED_ROUNDS, RADIUS, RETURNED, RIDGE, ROUNDS,
+    Returned, Reweighted, Reweighting, ReweightingRun, Round, Rounds, TEMPERATURE, WEIGHT_RIDGE,
+    temperature, weight_ridge,
 };
 use crate::prelude::*;
 use crate::privacy::accountant::gaussian;
@@ -48,6 +52,10 @@ use crate::privacy::{Rule, Selection};
 
 const VERTEX: &str = "vertex";
 const ITERATE: &str = "iterate";
+const GAP: &str = "gap";
+
+/// The most rounds whose gap is released.
+const MOST_GAPS: u64 = 12;
 
 choices! {
     pub enum Schedule { Equal = "equal", Classic = "classic" }
@@ -91,6 +99,7 @@ settings! {
              towards the edge of the ball as printed. Both see public data only.",
         ),
         returned: Returned = RETURNED,
+        gap_share: f64 = GAP_SHARE,
         lambda: f64 = RADIUS.by_default(1.0),
         ridge: f64 = RIDGE,
     }
@@ -116,6 +125,7 @@ settings! {
         schedule: Schedule = FrankWolfeSettings::schedule,
         weight_ridge: Option<f64> = WEIGHT_RIDGE,
         returned: Returned = RETURNED,
+        gap_share: f64 = GAP_SHARE,
         lambda: f64 = RADIUS,
         ridge: f64 = RIDGE,
     }
@@ -126,7 +136,7 @@ pub const SINGLE_STAGE: &Method = &Method {
     spec: &SPEC,
     plan: |given, problem, target| {
         let settings = FrankWolfeSettings::of(given)?;
-        settings.mode.fixes(&SPEC, given, &["schedule", "model_step", "returned"])?;
+        settings.mode.fixes(&SPEC, given, &["schedule", "model_step", "returned", "gap_share"])?;
         plan(settings, Objective::SingleStage, problem, target)
     },
 };
@@ -136,7 +146,7 @@ pub const TWO_STAGE: &Method = &Method {
     spec: &TWO_STAGE_SPEC,
     plan: |given, problem, target| {
         let settings = TwoStageSettings::of(given)?;
-        settings.mode.fixes(&TWO_STAGE_SPEC, given, &["schedule", "returned"])?;
+        settings.mode.fixes(&TWO_STAGE_SPEC, given, &["schedule", "returned", "gap_share"])?;
         let weight_ridge = weight_ridge(settings.mode, settings.weight_ridge);
         plan(settings.into(), Objective::TwoStage { weight_ridge }, problem, target)
     },
@@ -145,10 +155,10 @@ pub const TWO_STAGE: &Method = &Method {
 impl From<TwoStageSettings> for FrankWolfeSettings {
     fn from(settings: TwoStageSettings) -> Self {
         let TwoStageSettings { mode, rounds, temperature, schedule, returned, .. } = settings;
-        let TwoStageSettings { lambda, ridge, .. } = settings;
+        let TwoStageSettings { gap_share, lambda, ridge, .. } = settings;
         // The model is fitted at the end.
         let model_step = ModelStep::FrankWolfe;
-        Self { mode, rounds, temperature, schedule, model_step, returned, lambda, ridge }
+        Self { mode, rounds, temperature, schedule, model_step, returned, gap_share, lambda, ridge }
     }
 }
 
@@ -182,7 +192,9 @@ fn plan(
     // side. A gap is a sum of m scores, and of the gap of the model.
     let largest = weight * square + objective.largest_public_slope(public, square, radius);
     let range = weight * sensitivity.range + summation_error(8) * largest;
-    let gap_range = 2.0 * range + 8.0 * summation_error(public.len() + 8) * largest;
+    // A gap is rounded in both of its parts, on either side.
+    let gap_sensitivity = range + 4.0 * summation_error(public.len() + 8) * largest;
+    let gap_range = 2.0 * gap_sensitivity;
     let candidates = public.len();
     // b of the module's text.
     let laplace = 4.0 * temperature * shape.bounds.feature_norm.powi(2) * square
@@ -221,6 +233,16 @@ fn plan(
         };
         best.announced(what.to_owned(), 1, noise, Adjacency::ReplaceOne)
     }));
+    let gaps =
+        if printed || settings.gap_share == 0.0 { Vec::new() } else { rounds_with_gap(rounds) };
+    let gap = Release::new(GAP, Gaussian { sensitivity: gap_sensitivity, numbers: 1 });
+    if !gaps.is_empty() {
+        let what = "how far the weights are from a stationary point, at some of the rounds";
+        let share = settings.gap_share / (1.0 - settings.gap_share);
+        let share = Allotment::Share(share * if takes_best { rounds + 4 } else { rounds } as f64);
+        let draws = gaps.len() as u64;
+        releases.push(gap.announced(what.to_owned(), draws, share, Adjacency::ReplaceOne));
+    }
     let steps_of_run = rounds + u64::from(best.is_some());
     // Scores differ by at most this; the largest of many noisy ones is too high by ln m scales.
     let signal = weight * square * sensitivity.largest_slope / (candidates.max(2) as f64).ln();
@@ -237,7 +259,9 @@ fn plan(
         let reweighting = Reweighting::new(&problem, &private, objective, temperature, ends);
         let state = reweighting.start();
         let shortfall = noise.scale(&vertex)? * (candidates.max(2) as f64).ln();
+        let gap_noise = if gaps.is_empty() { 0.0 } else { noise.scale(&gap)? };
         let search = FrankWolfeSearch {
+            gaps: (gap, gaps, gap_noise),
             rounds,
             printed,
             steps,
@@ -252,6 +276,16 @@ fn plan(
         Ok(ReweightingRun::boxed(reweighting, steps_of_run, Some(shortfall), search))
     });
     Ok((plan, start))
+}
+
+/// The rounds whose gap is released, counted from 0: the first, the last, and more of the early
+/// ones, in which it falls.
+fn rounds_with_gap(rounds: u64) -> Vec<u64> {
+    let parts = MOST_GAPS.min(rounds).max(2) - 1;
+    let at = |part: u64| (rounds - 1) * part * part / (parts * parts);
+    let mut rounds: Vec<u64> = (0..=parts).map(at).collect();
+    rounds.dedup();
+    rounds
 }
 
 /// η of a round.
@@ -301,6 +335,8 @@ struct FrankWolfeSearch {
     /// The release of the iterate with the least gap, if that one is delivered.
     best: Option<Release<Selection>>,
     average: bool,
+    /// The release of the gap, its rounds, and the deviation of its noise.
+    gaps: (Release<Gaussian>, Vec<u64>, f64),
     /// Starts at public values and moves by released choices.
     state: Reweighted,
     /// Earlier states, if the best of them is delivered.
@@ -380,18 +416,23 @@ impl FrankWolfeSearch {
 }
 
 impl Rounds for FrankWolfeSearch {
-    fn take(
-        &mut self,
-        problem: &Reweighting,
-        index: u64,
-        spender: &mut Spender,
-    ) -> Result<(&'static str, Released<Reweighted>)> {
-        Ok(match self.best {
-            Some(best) if index == self.rounds => {
-                ("choose an iterate", self.choose(problem, best, spender)?)
-            }
-            _ => ("choose a record", self.round(problem, index, spender)?),
-        })
+    fn take(&mut self, problem: &Reweighting, index: u64, spender: &mut Spender) -> Result<Round> {
+        if let Some(best) = self.best.filter(|_| index == self.rounds) {
+            let delivered = self.choose(problem, best, spender)?;
+            return Ok(Round { phase: "choose an iterate", delivered, gap: None });
+        }
+        let delivered = self.round(problem, index, spender)?;
+        let (release, rounds, noise) = &self.gaps;
+        let gap = rounds.contains(&index).then(|| -> Result<_> {
+            let state = delivered.get();
+            let reach = problem.weight_gap_reach(state);
+            let reach = Reach::Around { centre: vec![0.0], radius: reach };
+            let gap = problem.moment.release_gaussian(spender, *release, &reach, |moment| {
+                vec![problem.exact(moment, state).map_or(0.0, |exact| exact.weight_gap)]
+            })?;
+            Ok([gap.get()[0] + problem.model_gap(state), *noise])
+        });
+        Ok(Round { phase: "choose a record", gap: gap.transpose()?, delivered })
     }
 }
 
@@ -403,6 +444,9 @@ mod tests {
     use crate::numeric::{Matrix, Vector};
     use crate::privacy::Private;
     use crate::privacy::accountant::QueryKind;
+    use crate::trial::{RehearsalNoise, Trial};
+    use rand::rngs::ChaCha20Rng;
+    use rand::{RngExt as _, SeedableRng as _};
 
     #[test]
     fn scores_that_are_mostly_public_stay_within_the_range_rounding_included() {
@@ -441,5 +485,65 @@ mod tests {
         let apart = apart.fold(0.0, f64::max);
         assert!(apart <= range, "{apart:e} {range:e}");
         assert!(apart > exact, "{apart:e} {exact:e}: rounding does not show here");
+    }
+
+    #[test]
+    fn the_gap_attains_its_sensitivity_and_never_passes_it() {
+        let (n, d, weight_ridge) = (1000, 6, 0.1);
+        let (mut shape, mut public, _) = example::shifted(2, 20, n, 1);
+        shape.dimension = d;
+        public.features = Matrix::from_fn(d, 20, |axis, i| f64::from(u8::from(axis == i % 2)));
+        let given = [("temperature", 0.03), ("weight_ridge", weight_ridge)];
+        let given = given.map(|(name, number)| (name.to_owned(), Value::Number(number))).into();
+        let plan = example::plan(TWO_STAGE, &given, &shape, &public).unwrap();
+        let gap = plan.releases.iter().find(|release| release.label == GAP).unwrap();
+        let sensitivity = gap.query.sensitivity;
+        let problem = Reweighting {
+            public: public.into(),
+            moment: Private::new(Matrix::zeros(d, d)),
+            objective: Objective::TwoStage { weight_ridge },
+            temperature: 0.03,
+            radius: 1.0,
+            ridge: 0.0,
+        };
+        // All weight is on the records of one axis, and their own weight lowers their scores.
+        let q = Vector::from_fn(20, |i, _| 0.1 * (i % 2) as f64);
+        let state = problem.state(q, Vector::zeros(d));
+        // A private moment next to that of the weights, with one record.
+        let gap_with = |x: &Vector| {
+            let moment = &state.sum + x * x.transpose() / n as f64;
+            problem.exact(&moment, &state).unwrap().weight_gap
+        };
+        let axis = |axis| Vector::from_fn(d, |at, _| f64::from(u8::from(at == axis)));
+        let moved = gap_with(&axis(0)) - gap_with(&axis(1));
+        assert!(moved <= sensitivity, "{moved:e} {sensitivity:e}");
+        assert!(moved > 0.99 * sensitivity, "{moved:e} {sensitivity:e}");
+        let mut numbers = ChaCha20Rng::seed_from_u64(3);
+        let mut record = || {
+            let numbers: Vec<f64> = (0..d).map(|_| numbers.random_range(-1.0..1.0)).collect();
+            Vector::from_vec(numbers).normalize()
+        };
+        for _ in 0..200 {
+            let moved = (gap_with(&record()) - gap_with(&record())).abs();
+            assert!(moved <= sensitivity, "{moved:e} {sensitivity:e}");
+        }
+    }
+
+    #[test]
+    fn a_sealed_view_has_the_gap_of_some_rounds_and_it_falls() {
+        for rounds in [1, 2, 5, 12, 13, 1000] {
+            let at = rounds_with_gap(rounds);
+            assert!(at.len() as u64 <= MOST_GAPS && at[0] == 0 && at[at.len() - 1] == rounds - 1);
+            assert!(at.is_sorted_by(|a, b| a < b), "{at:?}");
+        }
+        let (_, public, private) = example::shifted(4, 300, 4000, 2);
+        let noise = RehearsalNoise::For(Target { epsilon: 4.0, delta: 1e-6 });
+        for method in ["frank_wolfe", "two_stage_frank_wolfe", "mirror_descent"] {
+            let trial = Trial::new(method, &public, &private, noise, 1);
+            let tried = trial.run().unwrap();
+            let gaps = tried.series(Series::StationarityGap);
+            assert!(gaps.len() > 3, "{method}: {gaps:?}");
+            assert!(gaps[gaps.len() - 1].1 < 0.5 * gaps[0].1, "{method}: {gaps:?}");
+        }
     }
 }

@@ -22,12 +22,15 @@
 //! g bounds the largest entry of the noisy gradient: r̂²·√(e² + 2 ln(m)·σ²) for ‖E‖₂ ≤ e and a
 //! noise σ on E. The bound falls with K until noise makes up half of g, and K is set there. Beyond
 //! that, more rounds change neither the bound nor the cost in privacy.
+//!
+//! *The gap* of the weights at which a gradient was released follows from it and costs nothing:
+//! max over s in the simplex of ⟨g̃, q − s⟩. Noise makes it too large, by at most about r̂²σ√(2 ln m).
 
 use super::discrepancy::{Sensitivity, Smoothed, largest_square_of};
 use super::matching::gram_curvature;
 use super::reweighting::{
     MODE, MOST_FEATURES, Objective, PRINTED_ROUNDS, RADIUS, RIDGE, ROUNDS, Reweighted, Reweighting,
-    ReweightingRun, Rounds, TEMPERATURE, WEIGHT_RIDGE, temperature, weight_ridge,
+    ReweightingRun, Round, Rounds, TEMPERATURE, WEIGHT_RIDGE, temperature, weight_ridge,
 };
 use crate::numeric::prox::{bregman, displacement};
 use crate::numeric::symmetric::{pack, packed_length, quadratic_forms, unpack};
@@ -142,6 +145,9 @@ fn plan(settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, 
             average: settings.returned == Averaged::Average,
             step_size: settings.step_size.unwrap_or(usual),
             sum: None,
+            noise: noise.scale(&release)?
+                * (2.0 * records).sqrt()
+                * if printed { 1.0 } else { square },
         };
         Ok(ReweightingRun::boxed(reweighting, rounds, None, descent))
     });
@@ -195,6 +201,8 @@ struct Descent {
     state: Reweighted,
     /// The sum of the q averaged so far, and their number.
     sum: Option<(Vector, u32)>,
+    /// About the largest of the scores that noise alone would give.
+    noise: f64,
 }
 
 impl Descent {
@@ -229,15 +237,11 @@ impl Descent {
 }
 
 impl Rounds for Descent {
-    fn take(
-        &mut self,
-        problem: &Reweighting,
-        index: u64,
-        spender: &mut Spender,
-    ) -> Result<(&'static str, Released<Reweighted>)> {
+    fn take(&mut self, problem: &Reweighting, index: u64, spender: &mut Spender) -> Result<Round> {
         let scores = self.scores(problem, spender)?;
         let gradient = problem.public_slope(&self.state) - scores.get();
         let q = &self.state.q;
+        let gap = gradient.dot(q) - gradient.min();
         let before = self.printed.then(|| self.state.q.clone());
         let next = if self.printed {
             displacement(q, &gradient, self.step_size)
@@ -259,7 +263,8 @@ impl Rounds for Descent {
         } else {
             self.state.clone()
         };
-        Ok(("descend", scores.and(delivered)))
+        let delivered = scores.and(delivered);
+        Ok(Round { phase: "descend", delivered, gap: Some([gap, self.noise]) })
     }
 }
 

@@ -249,7 +249,7 @@ fn the_best_iterate_is_chosen_at_the_price_of_four_rounds() {
     let settings = given.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
     let plan = example::plan_for(method, &settings, &setup.shape, &setup.public, target).unwrap();
     let noise = plan.calibrate(target).unwrap();
-    let [rounds, choice] = noise.events() else { panic!("{:?}", noise.events()) };
+    let [rounds, choice, _] = noise.events() else { panic!("{:?}", noise.events()) };
     assert_eq!((rounds.count, choice.count, plan.steps), (30, 1, 31));
     // The same scale for twice the range, up to the allowance for rounding.
     let scales = (rounds.mechanism.noise.scale, choice.mechanism.noise.scale);

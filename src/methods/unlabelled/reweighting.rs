@@ -91,6 +91,12 @@ pub(super) const RETURNED: Setting<Returned> =
          the exponential mechanism, which costs as much as four more rounds.",
     );
 
+pub(super) const GAP_SHARE: Setting<f64> =
+    real(0.0, 0.5, 0.02).named("share for the gap", "share of budget").help(
+        "The part of the budget that releases the stationarity gap at up to twelve of the rounds, \
+         so that a sealed view has a curve. 0 releases none.",
+    );
+
 /// One of the two objectives.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Objective {
@@ -256,15 +262,17 @@ impl Reweighting {
         Reach::Around { centre: centre.as_slice().to_vec(), radius: self.weight() * square }
     }
 
-    /// The reach of minus the gaps of these states: apart from the model's gap, which is public, no
-    /// two scores are further apart than twice the largest.
-    pub fn gap_reach(&self, states: &[Reweighted]) -> Reach {
+    /// The reach of the weights' gap: no two scores are further apart than twice the largest.
+    pub fn weight_gap_reach(&self, state: &Reweighted) -> f64 {
         let square = columns::largest_square(&self.public.features);
-        let steepest = |state: &Reweighted| self.public_slope(state).amax();
-        let public = states.iter().map(steepest).fold(0.0, f64::max);
+        2.0 * (self.weight() * square + self.public_slope(state).amax())
+    }
+
+    /// The reach of minus the gaps of these states, apart from the model's gap, which is public.
+    pub fn gap_reach(&self, states: &[Reweighted]) -> Reach {
         Reach::Around {
             centre: states.iter().map(|state| -self.model_gap(state)).collect(),
-            radius: 2.0 * (self.weight() * square + public),
+            radius: states.iter().map(|state| self.weight_gap_reach(state)).fold(0.0, f64::max),
         }
     }
 
@@ -382,13 +390,18 @@ impl Reweighted {
 
 /// The rounds of a method.
 pub(super) trait Rounds: Send {
-    /// Round number `index`, counted from 0: what it does, and what a run that stops here delivers.
-    fn take(
-        &mut self,
-        problem: &Reweighting,
-        index: u64,
-        spender: &mut Spender,
-    ) -> Result<(&'static str, Released<Reweighted>)>;
+    /// Round number `index`, counted from 0.
+    fn take(&mut self, problem: &Reweighting, index: u64, spender: &mut Spender) -> Result<Round>;
+}
+
+/// A round that was taken.
+pub(super) struct Round {
+    /// What it did.
+    pub phase: &'static str,
+    /// What a run that stops here delivers.
+    pub delivered: Released<Reweighted>,
+    /// The released gap, if this round has one, and the gap that noise alone would give.
+    pub gap: Option<[f64; 2]>,
 }
 
 /// A run in rounds.
@@ -415,9 +428,14 @@ impl<R: Rounds + 'static> ReweightingRun<R> {
 
 impl<R: Rounds> Run for ReweightingRun<R> {
     fn step(&mut self, spender: &mut Spender, watch: &Watch) -> Result<Step> {
-        let (phase, delivered) = self.rounds.take(&self.problem, self.index, spender)?;
+        let Round { phase, delivered, gap } =
+            self.rounds.take(&self.problem, self.index, spender)?;
         self.index += 1;
-        let measures = self.problem.measures(&delivered, watch, self.shortfall);
+        let mut measures = self.problem.measures(&delivered, watch, self.shortfall);
+        let gaps = gap
+            .into_iter()
+            .flat_map(|gap| [Series::StationarityGap, Series::NoiseGap].into_iter().zip(gap));
+        measures.extend(gaps.map(|(series, gap)| Measure::released(series, delivered.and(gap))));
         self.delivered = Some(delivered);
         let (index, total) = (self.index, self.total);
         Ok(Step { index, total, phase, measures, done: index == total })

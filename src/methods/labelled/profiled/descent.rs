@@ -103,6 +103,8 @@ pub struct ProfiledRun {
     /// The model is the mean of this share of the steps.
     pub average: f64,
     pub gradient: Gradient,
+    /// The deviation of the noise in each number of a step's gradient.
+    pub sigma: f64,
     pub shape: ProblemShape,
     pub profile: Profile,
     /// The penalty to be released, until it is.
@@ -180,8 +182,9 @@ impl Run for ProfiledRun {
 
         let told = |series, value| Measure::released(series, total.and(value));
         let mut measures = vec![
-            told(Series::Objective, objective),
+            told(Series::PublicObjective, objective),
             told(Series::StationarityGap, total.get().norm()),
+            told(Series::NoiseGap, self.sigma * (at.len() as f64).sqrt()),
             told(Series::EffectiveSample, there.effective_sample),
             told(Series::PublicLoss, there.mean_loss),
         ];

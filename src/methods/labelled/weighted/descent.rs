@@ -262,7 +262,7 @@ impl Run for WeightedDescent {
         // The weights follow from earlier releases.
         let told = |series, value| Measure::released(series, slopes.and(value));
         let mut measures = vec![
-            told(Series::Objective, seen),
+            told(Series::PublicObjective, seen),
             told(Series::StationarityGap, self.mapping(&by_model, &by_weights)),
             told(Series::EffectiveSample, effective_sample(self.weights.public())),
             told(Series::PublicWeight, on_public / total),

@@ -39,12 +39,21 @@ const GROUPS: [(&str, &str, &[Measured]); 10] = [
         "chance that two records of both classes are in order",
         &[Measured::PublicAuc, Measured::PrivateAuc],
     ),
-    ("Objective", "what the method minimises", &[Measured::Objective, Measured::ExactObjective]),
+    (
+        "Objective",
+        "what the method minimises",
+        &[Measured::Objective, Measured::PublicObjective, Measured::ExactObjective],
+    ),
     ("Loss of the training records", "mean loss", &[Measured::PublicLoss, Measured::PrivateLoss]),
     (
         "Stationarity gap",
         "distance from a point that no step improves",
-        &[Measured::StationarityGap, Measured::ExactStationarityGap, Measured::ModelGap],
+        &[
+            Measured::StationarityGap,
+            Measured::NoiseGap,
+            Measured::ExactStationarityGap,
+            Measured::ModelGap,
+        ],
     ),
     (
         "Moment discrepancy",

@@ -76,7 +76,7 @@ pub enum Quantity {
 }
 
 impl Quantity {
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 29] = [
         Self::Series(Series::PrivateError),
         Self::Score,
         Self::Series(Series::PublicError),
@@ -84,8 +84,11 @@ impl Quantity {
         Self::Series(Series::PrivateLoss),
         Self::Series(Series::Objective),
         Self::Series(Series::ExactObjective),
+        Self::Series(Series::PublicObjective),
         Self::Series(Series::StationarityGap),
         Self::Series(Series::ExactStationarityGap),
+        Self::Series(Series::MomentDiscrepancy),
+        Self::Series(Series::ExactMomentDiscrepancy),
         Self::Epsilon,
         Self::Utility(Series::PrivateError),
         Self::Utility(Series::PublicError),

@@ -134,6 +134,8 @@ pub fn view(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Re
 const LEAST_CHARTS: u16 = 7;
 /// With fewer rows the charts are side by side.
 const LEAST_FOR_THREE: u16 = 10;
+/// The rows that one of several charts above each other needs.
+const LEAST_OF_SEVERAL: u16 = 7;
 /// The errors of three models, and their heading.
 const TABLE_ROWS: u16 = 4;
 
@@ -305,7 +307,15 @@ fn three_charts(shown: Shown, canvas: &mut Canvas, area: Rect) {
     };
     let objective = ChartContent::new(
         "objective",
-        &[(Series::Objective, "released"), (Series::ExactObjective, "exact")],
+        &[
+            (Series::Objective, "released"),
+            (Series::PublicObjective, "public part"),
+            (Series::ExactObjective, "exact"),
+        ],
+    );
+    let moments = ChartContent::new(
+        "‖M(q)‖, distance of second moments",
+        &[(Series::MomentDiscrepancy, "released"), (Series::ExactMomentDiscrepancy, "exact")],
     );
     let losses = ChartContent::new(
         "loss on training records",
@@ -320,13 +330,19 @@ fn three_charts(shown: Shown, canvas: &mut Canvas, area: Rect) {
     };
     // If the objective cannot be shown, its parts may be.
     let objective = if has(&losses) && !has(&objective) { losses } else { objective };
-    let has_errors = has(&errors);
-    if loss.height >= 14 && has_errors {
-        let [above, below] = in_rows(loss, [Fill(1); 2]);
-        chart(shown, canvas, above, &errors);
-        chart(shown, canvas, below, &objective);
-    } else {
-        chart(shown, canvas, loss, if has_errors { &errors } else { &objective });
+    // The most telling first; those for which there is no room are left out.
+    let mut known: Vec<_> =
+        [&errors, &moments, &objective].into_iter().filter(|it| has(it)).collect();
+    if known.is_empty() {
+        known.push(&objective);
+    }
+    known.truncate(usize::from(loss.height / LEAST_OF_SEVERAL).max(1));
+    let mut rest = loss;
+    for (place, figure) in known.iter().enumerate() {
+        let left = (known.len() - place) as u16;
+        let [own, below] = in_rows(rest, [Length(rest.height / left), Fill(1)]);
+        chart(shown, canvas, own, figure);
+        rest = below;
     }
     spend_chart(shown, canvas, spend);
     if corrected {
