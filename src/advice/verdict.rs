@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::data::Task;
-use crate::evaluation::FurtherScores;
+use crate::evaluation::{FurtherScores, Loss};
 use crate::plot::number::{compact, four_digits, percent};
 
 /// Errors that differ by less than this share count as the same.
@@ -12,11 +12,15 @@ const SAME: f64 = 0.03;
 /// Half the width of an interval that contains 95 of 100 normal deviates.
 const DEVIATES: f64 = 1.96;
 
-/// Errors of several models on the same held-out records: root mean squares in label units, or
-/// shares of wrong answers.
+/// Errors of several models on the same held-out records: in label units, or shares of wrong
+/// answers.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Errors {
     pub task: Task,
+    /// The kind of error of numbers: that by which the plan is judged. Earlier versions had root
+    /// mean squares.
+    #[serde(default = "squared")]
+    pub loss: Loss,
     pub model: f64,
     /// The error of a model of the public records alone.
     #[serde(default)]
@@ -36,6 +40,10 @@ pub struct Errors {
     /// Further scores. Earlier versions did not compute them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub further: Option<FurtherErrors>,
+}
+
+fn squared() -> Loss {
+    Loss::Squared
 }
 
 /// The further scores of several models on the same held-out records.
@@ -131,11 +139,15 @@ impl Errors {
     }
 
     /// The standard deviation of an error over the choice of held-out records. For a root mean
-    /// square of n normal errors it is 1/√(2n) of the error, for a share p it is √(p(1−p)/n). If
-    /// there are persons, n counts persons: errors of one person's records may all be alike.
+    /// square of n normal errors it is 1/√(2n) of the error, for the mean of their sizes √(π/2 − 1)/√n
+    /// of it, and for a share p it is √(p(1−p)/n). If there are persons, n counts persons: errors of
+    /// one person's records may all be alike.
     fn deviation(&self, error: f64) -> Option<f64> {
         let records = self.persons.or(self.records).filter(|count| *count > 0)? as f64;
         Some(match self.task {
+            Task::Regression if self.loss == Loss::Absolute => {
+                error * ((std::f64::consts::FRAC_PI_2 - 1.0) / records).sqrt()
+            }
             Task::Regression => error / (2.0 * records).sqrt(),
             // With two right and two wrong answers added (Agresti and Coull): none wrong among a
             // few does not mean that none ever is.
@@ -163,8 +175,11 @@ impl Errors {
                 "No error at all{mark}: look for a column that is the answer under another name."
             ));
         }
-        // Released scores may be of another kind.
-        let kind = if self.task == Task::Regression { "RMSE " } else { "" };
+        let kind = match (self.task, self.loss) {
+            (Task::Classification, _) => "",
+            (Task::Regression, Loss::Absolute) => "mean absolute error ",
+            (Task::Regression, Loss::Squared) => "RMSE ",
+        };
         let against = |other: f64| {
             format!("({kind}{} against {}{mark})", self.short(self.model), self.short(other))
         };
@@ -257,6 +272,7 @@ mod tests {
 
     const WINTER: Errors = Errors {
         task: Task::Regression,
+        loss: Loss::Squared,
         model: 49.0,
         public_alone: Some(100.0),
         no_privacy: Some(42.0),
@@ -320,6 +336,7 @@ mod tests {
     fn a_small_hold_out_makes_no_great_claims() {
         let few = Errors {
             task: Task::Classification,
+            loss: Loss::Absolute,
             model: 0.225,
             public_alone: Some(0.3),
             no_privacy: None,
@@ -359,6 +376,7 @@ mod tests {
     #[test]
     fn no_error_at_all_is_suspicious_and_not_certain() {
         let perfect = Errors {
+            loss: Loss::Squared,
             task: Task::Classification,
             model: 0.0,
             public_alone: Some(0.0),

@@ -19,7 +19,7 @@ use crate::engine::resume::{self, Resumable};
 use crate::engine::timing::RunTime;
 use crate::engine::{Job, PreparedStore, RunProgress, Summary, launch};
 use crate::error::{Error, Result};
-use crate::evaluation::{FurtherScores, Measured, Scored};
+use crate::evaluation::{FurtherScores, Loss, Measured, Scored};
 use crate::methods::source_words;
 use crate::privacy::accountant::{Guarantee, delta_words, round_up};
 use crate::privacy::ledger::{RunId, RunOutcome, TotalStanding};
@@ -371,7 +371,7 @@ fn as_text(summary: &Summary, watch: &Watch) -> String {
             measured_words(scores.error_words(), &own)
         ));
         for (name, score, further) in [
-            ("public data only", errors.public_alone, further.and_then(|it| it.public_alone)),
+            ("public data alone", errors.public_alone, further.and_then(|it| it.public_alone)),
             ("private data, no privacy", errors.no_privacy, further.and_then(|it| it.no_privacy)),
             (model.as_str(), Some(errors.model), Some(own)),
         ] {
@@ -388,7 +388,12 @@ fn as_text(summary: &Summary, watch: &Watch) -> String {
         let line = format!("  {words} on public records held out");
         if let Some(source) = scores.source_only_on_public {
             lines.push(line + "; the error may rise as the model adapts to private ones");
-            lines.push(measured_line("public data only", &cell(source.error), &source.further, ""));
+            lines.push(measured_line(
+                "public data alone",
+                &cell(source.error),
+                &source.further,
+                "",
+            ));
         } else {
             lines.push(line);
         }
@@ -438,7 +443,10 @@ fn as_json(summary: &Summary, curator: Option<&Watch>) -> Value {
         Some(Task::Classification) => "error_rate",
         _ => "rmse",
     };
+    // Root mean squares have a key of their own, whatever the plan is judged by.
+    let squared = |it: Measured| it.led_by(Loss::Squared);
     let measured = |it: Measured| {
+        let it = squared(it);
         let mut value = further_json(&it.further);
         value[error] = json!(it.error);
         value
@@ -459,8 +467,8 @@ fn as_json(summary: &Summary, curator: Option<&Watch>) -> Value {
         "peeked": summary.peeked,
         "directory": summary.directory,
         "public_rmse": {
-            "model": summary.scores.model_on_public.map(|it| it.error),
-            "source_only": summary.scores.source_only_on_public.map(|it| it.error),
+            "model": summary.scores.model_on_public.map(|it| squared(it).error),
+            "source_only": summary.scores.source_only_on_public.map(|it| squared(it).error),
         },
         "public_measures": {
             "model": summary.scores.model_on_public.map(measured),
@@ -484,7 +492,7 @@ fn as_json(summary: &Summary, curator: Option<&Watch>) -> Value {
                 "target_only": exact(&summary.scores.target_only).map(told),
             })
         };
-        value["curator_only_private_rmse"] = of_all(&|it| json!(it.error));
+        value["curator_only_private_rmse"] = of_all(&|it| json!(squared(it).error));
         value["curator_only_private_measures"] = of_all(&measured);
     }
     value

@@ -1,7 +1,7 @@
 //! Measures how good a model is on the records held out of training.
 
 use crate::data::{Bounded, Dataset, HeldOut, Preparation, PublicData, Task};
-use crate::evaluation::Measured;
+use crate::evaluation::{Loss, Measured};
 use crate::methods::baselines::reference::{self, DEFAULT_RIDGE};
 use crate::methods::{Measure, ProblemShape, Run, Series, Step};
 use crate::model::{Classifier, Model};
@@ -20,6 +20,8 @@ const EVALUATED_STEPS: u64 = 100;
 pub struct Scores {
     /// The kind of error; `None` if nothing was scored.
     pub task: Option<Task>,
+    /// The error of numbers by which the plan is judged.
+    pub loss: Loss,
     /// The delivered model on public records; released.
     pub model_on_public: Option<Measured>,
     /// The public reference model on public records.
@@ -46,6 +48,7 @@ impl Scores {
         let (error, further) = (|it: Measured| it.error, |it: Measured| it.further);
         Some(Errors {
             task: self.task?,
+            loss: self.loss,
             model: model.error,
             public_alone: public_alone.map(error),
             no_privacy: no_privacy.map(error),
@@ -63,7 +66,7 @@ impl Scores {
     pub fn error_words(&self) -> &'static str {
         match self.task {
             Some(Task::Classification) => "wrong answers",
-            _ => "root mean squared error",
+            _ => self.loss.words(),
         }
     }
 }
@@ -187,21 +190,32 @@ impl Evaluator<'_> {
         step.measures.push(Measure::released(Series::HoldoutLoss, loss));
     }
 
-    pub fn scores(&self, model: Option<&Released<Model>>, baselines: &Baselines) -> Scores {
-        let mut scores = Scores { task: Some(self.preparation.task()), ..Scores::default() };
+    /// The scores of a model and of those that it is compared with; of errors of numbers `loss`
+    /// comes first.
+    pub fn scores(
+        &self,
+        model: Option<&Released<Model>>,
+        baselines: &Baselines,
+        loss: Loss,
+    ) -> Scores {
+        let mut scores = Scores { task: Some(self.preparation.task()), loss, ..Scores::default() };
+        let on_public = |model: &Model| Some(self.measured(model, self.public)?.led_by(loss));
+        let on_private = |model: &Model| {
+            Some(self.measured_on_private(model)?.map(|measured| measured.led_by(loss)))
+        };
         if let Some(model) = model {
-            scores.model_on_public = self.measured(model.get(), self.public);
-            scores.model = self.measured_on_private(model.get());
+            scores.model_on_public = on_public(model.get());
+            scores.model = on_private(model.get());
         }
         if let Some(source_only) = &baselines.source_only {
-            scores.source_only_on_public = self.measured(source_only, self.public);
-            scores.source_only = self.measured_on_private(source_only);
+            scores.source_only_on_public = on_public(source_only);
+            scores.source_only = on_private(source_only);
         }
         let target_only = baselines.target_only.as_ref().and_then(|it| it.reveal(self.watch));
-        scores.target_only = target_only.and_then(|model| self.measured_on_private(model));
+        scores.target_only = target_only.and_then(on_private);
         let usual = baselines.usual.as_ref().and_then(|usual| usual.reveal(self.watch));
         scores.trivial = usual.and_then(|usual| {
-            let error = |holdout: &HeldOut| self.error_of(*usual, holdout);
+            let error = |holdout: &HeldOut| self.error_of(*usual, holdout, loss);
             self.private?.curator(self.watch, error)?.transpose()
         });
         scores.held_out = self.private.and_then(|it| it.curator(self.watch, HeldOut::len));
@@ -214,7 +228,7 @@ impl Evaluator<'_> {
     }
 
     /// The error of always giving the same answer.
-    fn error_of(&self, usual: Usual, holdout: &HeldOut) -> Option<f64> {
+    fn error_of(&self, usual: Usual, holdout: &HeldOut, loss: Loss) -> Option<f64> {
         match usual {
             Usual::Class(class) => {
                 let classes = holdout.classes.as_ref().filter(|it| !it.of.is_empty())?;
@@ -224,8 +238,8 @@ impl Evaluator<'_> {
             Usual::Mean(raw) => {
                 let target = holdout.target.as_ref().filter(|target| !target.is_empty())?;
                 let mean = self.preparation.label_from_prediction(raw);
-                let squares = target.iter().map(|label| (mean - label).powi(2)).sum::<f64>();
-                Some((squares / target.len() as f64).sqrt())
+                let pairs = target.iter().map(|label| (mean, *label));
+                Measured::of_numbers(pairs).map(|measured| measured.led_by(loss).error)
             }
         }
     }

@@ -164,7 +164,7 @@ impl<'a> Drawn<'a> {
 
         let baselines = comparisons.private(&job.control, alone);
         let own = context.own;
-        let mut scores = evaluator.scores(model.as_ref(), &baselines);
+        let mut scores = evaluator.scores(model.as_ref(), &baselines, job.plan.loss());
         let held_out = Table::holdout_rows(own.rows, job.plan.holdout);
         scores.persons = own.unit().map(|_| held_out);
         if own.definition.records.is_some() {

@@ -25,6 +25,7 @@ use super::public_alone::public_alone;
 use super::steps::epsilon_of;
 use crate::data::{Bounded, Classes, Dataset, HeldOut, Persons, Preparation, PublicData, Table};
 use crate::error::{Error, Result};
+use crate::evaluation::Loss;
 use crate::memory;
 use crate::methods::baselines::{public_only, reference};
 use crate::methods::{self, Companion, Problem, Run, Step};
@@ -155,7 +156,7 @@ impl TimedPlan {
         };
         let comparing = comparing.mul_f64(multiplications(all) / multiplications(some));
         let scores = self.evaluated(&held_out, |evaluator| {
-            evaluator.scores(timed.model.as_ref(), &baselines);
+            evaluator.scores(timed.model.as_ref(), &baselines, Loss::default());
         });
         let scores = if self.scored { scores + scores } else { scores };
         let evaluating = timed.evaluating;

@@ -11,15 +11,17 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Loss;
 use crate::data::Dataset;
 use crate::model::Model;
 use crate::numeric::columns::ExampleColumns;
 use crate::plot::number::compact;
 
-/// The main error of a model and further scores.
+/// The main error of a model and further scores. Of numbers the main error is first the root mean
+/// square; [`Measured::led_by`] makes it the one by which a plan is judged.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measured {
-    /// Root mean square in label units, or share of wrong answers.
+    /// In label units, or share of wrong answers.
     pub error: f64,
     pub further: FurtherScores,
 }
@@ -30,6 +32,9 @@ pub struct FurtherScores {
     /// In label units.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_absolute_error: Option<f64>,
+    /// In label units, where the main error is the mean absolute one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root_mean_squared_error: Option<f64>,
     /// From 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub balanced_accuracy: Option<f64>,
@@ -96,6 +101,23 @@ impl Measured {
         Some(Self { error: wrong as f64 / truth.len() as f64, further })
     }
 
+    /// These scores with another error of numbers as the main one.
+    #[must_use]
+    pub fn led_by(self, loss: Loss) -> Self {
+        let FurtherScores { mean_absolute_error, root_mean_squared_error, .. } = self.further;
+        let (leads, sizes, squares) = match loss {
+            Loss::Absolute => (mean_absolute_error, None, Some(self.error)),
+            Loss::Squared => (root_mean_squared_error, Some(self.error), None),
+        };
+        let Some(error) = leads else { return self };
+        let further = FurtherScores {
+            mean_absolute_error: sizes,
+            root_mean_squared_error: squares,
+            ..self.further
+        };
+        Self { error, further }
+    }
+
     /// Right answers in %, of classes.
     pub fn right_in_percent(&self) -> f64 {
         100.0 * (1.0 - self.error)
@@ -115,7 +137,7 @@ impl FurtherScores {
     /// From the numbers in charts.
     pub fn of_drawn([mean_absolute_error, percent, auc]: [Option<f64>; 3]) -> Self {
         let balanced_accuracy = percent.map(|percent| percent / 100.0);
-        Self { mean_absolute_error, balanced_accuracy, auc, one_class: false }
+        Self { mean_absolute_error, balanced_accuracy, auc, ..Self::default() }
     }
 
     /// Name and value of each, for display.
@@ -123,6 +145,7 @@ impl FurtherScores {
         let none = || "none, as all records are of one class".to_owned();
         let rows = [
             self.mean_absolute_error.map(|error| (ABSOLUTE, compact(error))),
+            self.root_mean_squared_error.map(|error| (SQUARED, compact(error))),
             self.balanced_accuracy.map(|share| (BALANCED, format!("{:.1} %", 100.0 * share))),
             self.auc.map(|auc| (AUC, format!("{auc:.3}"))),
             self.one_class.then(|| (AUC, none())),
@@ -139,6 +162,7 @@ impl FurtherScores {
 
 /// The names of the numbers.
 pub const ABSOLUTE: &str = "mean absolute error";
+pub const SQUARED: &str = "root mean squared error";
 pub const BALANCED: &str = "balanced accuracy";
 pub const AUC: &str = "AUC";
 
@@ -197,6 +221,11 @@ mod tests {
         assert!((measured.error - (10.0_f64 / 3.0).sqrt()).abs() < 1e-15);
         assert!((measured.further.mean_absolute_error.unwrap() - 4.0 / 3.0).abs() < 1e-15);
         assert_eq!(measured.further.words(), "mean absolute error 1.33");
+        let turned = measured.led_by(Loss::Absolute);
+        assert!((turned.error - 4.0 / 3.0).abs() < 1e-15);
+        assert_eq!(turned.further.words(), "root mean squared error 1.83");
+        assert_eq!(measured.led_by(Loss::Squared), measured);
+        assert_eq!(turned.led_by(Loss::Squared), measured);
         assert_eq!(Measured::of_numbers(std::iter::empty()), None);
     }
 

@@ -242,11 +242,13 @@ pub fn progress(index: u64, total: u64) -> StepProgress {
     let wobble = 0.02 * (x * 1.7).sin();
     let measures = vec![
         made_up(Series::PublicObjective, 0.3 + decay + wobble),
-        made_up(Series::PublicError, 110.0 + 40.0 * decay + 100.0 * wobble),
+        made_up(Series::PublicError, 130.0 + 40.0 * decay + 100.0 * wobble),
+        made_up(Series::PublicAbsoluteError, 110.0 + 40.0 * decay + 100.0 * wobble),
         made_up(Series::StationarityGap, decay + wobble.abs()),
         made_up(Series::NoiseGap, 0.04),
         Measure::curator(Series::ExactObjective, exact(0.3 + decay)),
-        Measure::curator(Series::PrivateError, exact(90.0 + 30.0 * decay)),
+        Measure::curator(Series::PrivateError, exact(110.0 + 30.0 * decay)),
+        Measure::curator(Series::PrivateAbsoluteError, exact(90.0 + 30.0 * decay)),
         Measure::curator(Series::ExactStationarityGap, exact(decay)),
     ];
     let phase = if index < 3 { "start" } else { "descend" };
@@ -302,6 +304,7 @@ pub fn summary() -> Summary {
         },
         with_start: None,
         scores: Scores {
+            loss: Loss::Absolute,
             task: Some(crate::data::Task::Regression),
             model_on_public: Some(measured(118.2)),
             source_only_on_public: Some(measured(112.5)),
@@ -321,9 +324,10 @@ pub fn summary() -> Summary {
     }
 }
 
-/// Root mean squared and mean absolute error of a model.
+/// Mean absolute and root mean squared error of a model.
 fn measured(error: f64) -> Measured {
-    let further = FurtherScores { mean_absolute_error: Some(0.75 * error), ..Default::default() };
+    let further =
+        FurtherScores { root_mean_squared_error: Some(1.25 * error), ..Default::default() };
     Measured { error, further }
 }
 
@@ -937,7 +941,7 @@ pub fn scenes() -> Vec<(&'static str, App)> {
         (
             "compare_utility",
             with(pinned(), &|app| {
-                app.screens.compare.quantity = Quantity::Utility(Series::PublicError);
+                app.screens.compare.quantity = Some(Quantity::Utility(Series::PublicError));
             }),
         ),
         ("ledger_reading", on(Tab::Ledger)),

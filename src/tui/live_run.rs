@@ -14,6 +14,7 @@ use crate::engine::choice::{ChoiceProgress, Chosen, METHOD, Offer};
 use crate::engine::worker::{ChoiceEvent, JobEvent, JobId, RunEvent, TrainerSteps};
 use crate::engine::{Control, RunProgress, Summary};
 use crate::error::Error;
+use crate::evaluation::Loss;
 use crate::methods::{MeasureStanding, Series};
 use crate::privacy::accountant::{delta_words, round_up};
 use crate::privacy::ledger::{RunId, RunOutcome};
@@ -72,6 +73,8 @@ pub struct LiveRun {
     pub id: JobId,
     pub plan: String,
     pub method: String,
+    /// The error of numbers by which its plan is judged.
+    pub loss: Loss,
     pub target: Target,
     pub control: Control,
     pub run: Option<RunId>,
@@ -147,7 +150,7 @@ pub enum Ended {
 impl LiveRun {
     pub fn new(id: JobId, plan: &PlanDefinition, control: Control) -> Self {
         let run = Self::of(id, (&plan.name, &plan.method), plan.target, control);
-        Self { spends: plan.spends(), ..run }
+        Self { spends: plan.spends(), loss: plan.loss(), ..run }
     }
 
     /// A run of a plan with this name and method.
@@ -156,6 +159,7 @@ impl LiveRun {
             id,
             plan: plan.to_owned(),
             method: method.to_owned(),
+            loss: Loss::default(),
             target,
             control,
             run: None,

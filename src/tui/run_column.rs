@@ -85,8 +85,8 @@ impl RunColumn {
         Self::PrivateLast,
         Self::PrivateBest,
         Self::NoPrivacy,
-        Self::Further(Series::PublicAbsoluteError),
-        Self::Further(Series::PrivateAbsoluteError),
+        Self::Further(Series::PublicError),
+        Self::Further(Series::PrivateError),
         Self::Further(Series::PublicBalancedAccuracy),
         Self::Further(Series::PrivateBalancedAccuracy),
         Self::Further(Series::PublicAuc),
@@ -127,8 +127,8 @@ impl RunColumn {
             Self::PrivateBest => ("best private ◆", 11),
             Self::NoPrivacy => ("no privacy ◆", 12),
             Self::Delta => ("δ", 13),
-            Self::Further(Series::PrivateAbsoluteError) => ("abs. error ◆", 14),
-            Self::Further(Series::PublicAbsoluteError) => ("abs. error", 15),
+            Self::Further(Series::PrivateError) => ("RMSE ◆", 14),
+            Self::Further(Series::PublicError) => ("RMSE", 15),
             Self::Further(Series::PrivateAuc) => ("AUC ◆", 16),
             Self::Further(Series::PrivateBalancedAccuracy) => ("balanced % ◆", 17),
             Self::Further(Series::PublicAuc) => ("AUC", 18),
@@ -153,6 +153,7 @@ impl RunColumn {
         match self {
             Self::PrivateLast | Self::PrivateBest | Self::NoPrivacy => true,
             // Anything not from public records counts as exact.
+            Self::Further(Series::PublicError) => false,
             Self::Further(series) => !Series::BESIDE_PUBLIC.contains(&series),
             _ => false,
         }
@@ -180,14 +181,16 @@ impl RunColumn {
                 number(run.guarantee.or(plan.map(|plan| plan.target)).map(|target| target.delta))
             }
             Self::Score => number(run.score.as_ref().map(|told| told.error.value)),
-            Self::PublicLast => number(last(run, Series::PublicError, watch)),
-            Self::PublicBest => number(best(run, Series::PublicError, watch)),
-            Self::PrivateLast => number(last(run, Series::PrivateError, watch)),
-            Self::PrivateBest => number(best(run, Series::PrivateError, watch)),
+            Self::PublicLast => number(last(run, run.error_series()[0], watch)),
+            Self::PublicBest => number(best(run, run.error_series()[0], watch)),
+            Self::PrivateLast => number(last(run, run.error_series()[1], watch)),
+            Self::PrivateBest => number(best(run, run.error_series()[1], watch)),
             Self::NoPrivacy => {
                 let errors = run.errors.as_ref().and_then(|errors| errors.reveal(watch));
                 number(errors.and_then(|errors| errors.no_privacy))
             }
+            // The error that is already in a column of its own.
+            Self::Further(series) if run.error_series().contains(&series) => SortValue::Missing,
             Self::Further(series) => number(last(run, series, watch)),
             // Those of its candidates may be secret.
             Self::Steps if run.choice.is_some() => SortValue::Missing,

@@ -1,4 +1,5 @@
 use super::*;
+use crate::evaluation::Loss;
 use crate::privacy::openings::OpenWatch;
 use crate::session::{Workspace, dataset};
 
@@ -129,7 +130,7 @@ fn a_model_of_other_classes_is_no_reference_and_that_of_the_private_records_stay
     let alone = crate::public_alone::public_alone(&found.proposal.problem, "pretraining");
     let baselines =
         evaluator.comparing(&found.proposal.problem.shape, &found.private)().beside(alone);
-    let scores = evaluator.scores(None, &baselines);
+    let scores = evaluator.scores(None, &baselines, Loss::default());
     assert!(scores.source_only.is_none() && scores.source_only_on_public.is_none());
     let wrong = scores.target_only.unwrap();
     assert!((0.0..=1.0).contains(&wrong.reveal(&watch).unwrap().error));

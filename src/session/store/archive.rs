@@ -19,7 +19,7 @@ use super::steering;
 use super::workspace::Workspace;
 use crate::data::{DatasetDefinition, Task};
 use crate::error::{Doing as _, Error, Result};
-use crate::evaluation::{FurtherScores, Scored};
+use crate::evaluation::{FurtherScores, Loss, Scored};
 use crate::files::words::harmless;
 use crate::files::{self, step};
 use crate::methods::{self, Series, SourceWeight};
@@ -135,7 +135,7 @@ pub fn best_of_all<'a>(
 ) -> Option<(&'a ArchivedRun, &'static str, f64)> {
     let error = |run: &'a ArchivedRun| match &run.score {
         Some(score) => Some((run, "released error", score.error.value)),
-        None => best(run, Series::PublicError, &Watch::sealed())
+        None => best(run, run.error_series()[0], &Watch::sealed())
             .map(|error| (run, "public error", error)),
     };
     runs.into_iter().filter_map(error).min_by(|a, b| a.2.total_cmp(&b.2))
@@ -208,6 +208,18 @@ impl ArchivedRun {
     /// so.
     pub fn task(&self) -> Option<Task> {
         methods::task_of(&self.plan.as_ref()?.method)
+    }
+
+    /// The errors on held-out public and private records by which the run is judged.
+    pub fn error_series(&self) -> [Series; 2] {
+        let loss = self.plan.as_ref().map(PlanDefinition::loss).unwrap_or_default();
+        let is_known = self.curves.contains_key(&Series::PublicAbsoluteError)
+            || !self.curves.contains_key(&Series::PublicError);
+        if self.task() == Some(Task::Regression) && loss == Loss::Absolute && is_known {
+            [Series::PublicAbsoluteError, Series::PrivateAbsoluteError]
+        } else {
+            [Series::PublicError, Series::PrivateError]
+        }
     }
 
     /// Whether the run has ended with a certificate.

@@ -203,9 +203,10 @@ fn tiles(report: &Report, only: &Reported) -> Markup {
         html! { div.tile.(class) { b { (value) } span { (name) } } }
     };
     let word = |word: &str| html! { (word) };
+    let [public, private] = only.run.error_series();
     let measures = [
-        (Series::PublicError, Series::BESIDE_PUBLIC, "public", "", ""),
-        (Series::PrivateError, Series::BESIDE_PRIVATE, "private", " ◆", "exact"),
+        ([public, Series::PublicError], Series::BESIDE_PUBLIC, "public", "", ""),
+        ([private, Series::PrivateError], Series::BESIDE_PRIVATE, "private", " ◆", "exact"),
     ];
     html! {
         section.tiles {
@@ -222,10 +223,15 @@ fn tiles(report: &Report, only: &Reported) -> Markup {
                 };
                 (tile(word(&grouped(certificate.records as u64)), records, ""))
             }
-            @for (error, beside, kind, mark, class) in measures {
-                @let error = measured(only, error, report).map(|value| ("error", value));
+            @for ([error, other], beside, kind, mark, class) in measures {
+                @let other = Some(other).filter(|other| *other != error);
+                @let other = other.and_then(|other| measured(only, other, report));
+                @let other = other.map(|value| (measured::SQUARED, value));
+                @let name = if error.is_error() { "error" } else { measured::ABSOLUTE };
+                @let error = measured(only, error, report).map(|value| (name, value));
                 @let further = last_further(&only.run, beside, &report.watch).rows();
-                @for (name, value) in error.into_iter().chain(further) {
+                @let further = further.into_iter().filter(|(it, _)| *it != name);
+                @for (name, value) in error.into_iter().chain(other).chain(further) {
                     @let name = format!("{name} on {kind} records held out");
                     (tile(html! { (value) (mark) }, &name, class))
                 }

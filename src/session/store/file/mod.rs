@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use crate::data::names::hint_or_all;
 use crate::data::{DatasetDefinition, PreparationSettings, Role};
 use crate::error::{Error, Result};
-use crate::evaluation::{Evaluation, Pay};
+use crate::evaluation::{Evaluation, Loss, Pay};
 use crate::files;
 use crate::methods::baselines::public_only;
 use crate::methods::{self, PublicPredictor, Settings, Spec, Value};
@@ -133,6 +133,11 @@ impl PlanDefinition {
     /// The score on held-out records that the run itself pays for.
     pub fn own_score(&self) -> Option<Evaluation> {
         self.evaluation.filter(|_| self.test.is_none())
+    }
+
+    /// The error of numbers by which the plan is judged: that of its score.
+    pub fn loss(&self) -> Loss {
+        self.evaluation.unwrap_or_default().loss
     }
 
     /// The plan with the paths of its models made absolute.

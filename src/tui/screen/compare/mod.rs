@@ -39,7 +39,7 @@ pub struct CompareScreen {
     /// A pinned run keeps its place, and so its colour and marker.
     pub pins: [Option<RunId>; SERIES],
     pub viewport: Viewport,
-    pub quantity: Quantity,
+    pub quantity: Option<Quantity>,
     /// First line of the details.
     pub detail: usize,
     /// The width of the first column in cells.
@@ -56,7 +56,7 @@ impl Default for CompareScreen {
             reverse: true,
             pins: Default::default(),
             viewport: Viewport::default(),
-            quantity: Quantity::Series(Series::PrivateError),
+            quantity: None,
             detail: 0,
             width: USUAL_WIDTH,
             is_board: false,
@@ -76,7 +76,7 @@ pub enum Quantity {
 }
 
 impl Quantity {
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 31] = [
         Self::Series(Series::PrivateError),
         Self::Score,
         Self::Series(Series::PublicError),
@@ -90,6 +90,8 @@ impl Quantity {
         Self::Series(Series::MomentDiscrepancy),
         Self::Series(Series::ExactMomentDiscrepancy),
         Self::Epsilon,
+        Self::Utility(Series::PrivateAbsoluteError),
+        Self::Utility(Series::PublicAbsoluteError),
         Self::Utility(Series::PrivateError),
         Self::Utility(Series::PublicError),
         Self::Series(Series::PrivateAbsoluteError),
@@ -200,15 +202,19 @@ impl CompareScreen {
         }
     }
 
-    /// The quantity in the chart: the private error matters most. If it cannot be seen, its
-    /// released value is shown, and the public error only if nothing was released.
+    /// The quantity in the chart. Until another one is chosen, it is the private error by which the
+    /// runs are judged; if that cannot be seen, what was released of it, and the public error only if
+    /// nothing was released.
     pub fn shown_quantity(&self, runs: &[ArchivedRun], watch: &Watch) -> Quantity {
-        let wanted = self.quantity;
-        if wanted != Quantity::Series(Series::PrivateError) || self.has(wanted, runs, watch) {
+        if let Some(wanted) = self.quantity {
             return wanted;
         }
-        let released = self.has(Quantity::Score, runs, watch);
-        if released { Quantity::Score } else { Quantity::Series(Series::PublicError) }
+        let usual = [Series::PublicError, Series::PrivateError];
+        let pinned = self.pinned(runs);
+        let [public, private] = pinned.first().map_or(usual, |(_, run)| run.error_series());
+        let all = [Quantity::Series(private), Quantity::Score];
+        let found = all.into_iter().find(|quantity| self.has(*quantity, runs, watch));
+        found.unwrap_or(Quantity::Series(public))
     }
 
     /// Switches to the next quantity for which the shown runs have numbers.
@@ -218,7 +224,7 @@ impl CompareScreen {
         let here = all.iter().position(|quantity| *quantity == shown).unwrap_or(0);
         let mut others = (1..=all.len()).map(|step| all[(here + step) % all.len()]);
         let next = others.find(|quantity| self.has(*quantity, runs, watch));
-        self.quantity = next.unwrap_or(self.quantity);
+        self.quantity = next.or(self.quantity);
         self.viewport.reset();
     }
 
@@ -433,9 +439,10 @@ mod tests {
     fn best_and_last_are_different_numbers() {
         let (runs, watch) = (runs(), Watch::open());
         let run = &runs[0];
-        assert_eq!(RunColumn::PublicBest.value(run, &watch), SortValue::Number(3.0));
-        assert_eq!(RunColumn::PublicLast.value(run, &watch), SortValue::Number(4.0));
-        assert_eq!(RunColumn::PrivateBest.value(run, &watch), SortValue::Number(1003.0));
+        assert_eq!(RunColumn::PublicBest.value(run, &watch), SortValue::Number(2.25));
+        assert_eq!(RunColumn::PublicLast.value(run, &watch), SortValue::Number(3.0));
+        let private = SortValue::Number(752.25);
+        assert_eq!(RunColumn::PrivateBest.value(run, &watch), private);
     }
 
     #[test]
@@ -454,8 +461,10 @@ mod tests {
             screen.next_quantity(&runs, &watch);
             assert!(!matches!(
                 screen.quantity,
-                Quantity::Series(Series::PrivateError | Series::PrivateAbsoluteError)
-                    | Quantity::Utility(Series::PrivateError)
+                Some(
+                    Quantity::Series(Series::PrivateError | Series::PrivateAbsoluteError)
+                        | Quantity::Utility(Series::PrivateError | Series::PrivateAbsoluteError)
+                )
             ));
         }
     }
@@ -464,9 +473,9 @@ mod tests {
     fn further_scores_have_columns_and_charts_where_runs_have_them() {
         let (mut screen, runs, watch) = (CompareScreen::default(), runs(), Watch::open());
         let further = |series| RunColumn::Further(series);
-        let (public, private) = (Series::PublicAbsoluteError, Series::PrivateAbsoluteError);
-        assert_eq!(further(public).value(&runs[0], &watch), SortValue::Number(3.0));
-        assert_eq!(further(private).value(&runs[0], &watch), SortValue::Number(753.0));
+        let (public, private) = (Series::PublicError, Series::PrivateError);
+        assert_eq!(RunColumn::PublicLast.value(&runs[0], &watch), SortValue::Number(3.0));
+        assert_eq!(RunColumn::PrivateLast.value(&runs[0], &watch), SortValue::Number(753.0));
         assert!(further(private).has_any(&runs, &watch));
         assert!(!further(private).has_any(&runs, &Watch::sealed()));
         assert!(!further(Series::PublicAuc).has_any(&runs, &watch), "these are numbers");
@@ -479,7 +488,7 @@ mod tests {
         let mut seen = Vec::new();
         for _ in 0..Quantity::ALL.len() {
             screen.next_quantity(&runs, &watch);
-            seen.push(screen.quantity);
+            seen.extend(screen.quantity);
         }
         assert!(seen.contains(&Quantity::Series(public)));
         assert!(seen.contains(&Quantity::Series(private)));
@@ -491,11 +500,11 @@ mod tests {
         let (mut screen, runs) = (CompareScreen::default(), runs());
         let (open, sealed) = (Watch::open(), Watch::sealed());
         assert!(runs[0].score.is_some() && runs[1].score.is_none());
-        let private = Quantity::Series(Series::PrivateError);
+        let private = Quantity::Series(Series::PrivateAbsoluteError);
         assert_eq!(screen.shown_quantity(&runs, &open), private);
         assert_eq!(screen.shown_quantity(&runs, &sealed), Quantity::Score);
         screen.selected = 1;
-        let public = Quantity::Series(Series::PublicError);
+        let public = Quantity::Series(Series::PublicAbsoluteError);
         assert_eq!(screen.shown_quantity(&runs, &sealed), public);
     }
 

@@ -13,7 +13,7 @@ use crate::canvas::{
 use crate::context::Context;
 use crate::data::Task;
 use crate::engine::Summary;
-use crate::evaluation::{FurtherScores, Measured};
+use crate::evaluation::{FurtherScores, Loss, Measured};
 use crate::glossary;
 use crate::live_run::{Ended, LiveRun, Logged, always_log};
 use crate::methods::{self, Gap, Series, source_words};
@@ -139,8 +139,9 @@ const LEAST_OF_SEVERAL: u16 = 7;
 /// The errors of three models, and their heading.
 const TABLE_ROWS: u16 = 4;
 
-/// The sentences about a run's result; those that judge it have a tone.
-fn result_of(run: &LiveRun, watch: &Watch) -> Vec<(Option<Tone>, String)> {
+/// The sentences about a run's result; those that judge it have a tone. In short, exact numbers
+/// answer one question: is it better than public data alone?
+fn result_of(run: &LiveRun, watch: &Watch, short: bool) -> Vec<(Option<Tone>, String)> {
     let Some(Ended::Summary(summary)) = &run.ended else { return Vec::new() };
     let mut parts = Vec::new();
     if let Some(told) = &summary.score {
@@ -151,13 +152,17 @@ fn result_of(run: &LiveRun, watch: &Watch) -> Vec<(Option<Tone>, String)> {
     let weights = source_words(&summary.source_weights);
     parts.extend(weights.map(|words| (None, format!("Released, may be shared: {words}."))));
     let verdict = summary.scores.exact(watch).map(|errors| errors.verdict(Standing::Exact));
-    parts.extend(verdict.map(|verdict| (Some(verdict.tone), verdict.text())));
+    parts.extend(verdict.map(|verdict| {
+        let first = verdict.sentences.first().filter(|_| short).cloned();
+        (Some(verdict.tone), first.unwrap_or_else(|| verdict.text()))
+    }));
     parts
 }
 
 /// Everything about a run's result, for the window that explains words.
 pub fn result_in_words(run: &LiveRun, watch: &Watch) -> Option<String> {
-    let mut parts: Vec<String> = result_of(run, watch).into_iter().map(|(_, text)| text).collect();
+    let mut parts: Vec<String> =
+        result_of(run, watch, false).into_iter().map(|(_, text)| text).collect();
     parts.extend(run.caution(watch).map(|caution| format!("◆ {caution}.")));
     (!parts.is_empty()).then(|| parts.join(" "))
 }
@@ -169,7 +174,7 @@ fn head_lines(context: &Context, canvas: &Canvas, run: &LiveRun) -> Vec<Line<'st
         let style = tone.map_or(theme.text, |tone| bold(toned(theme, tone)));
         Line::styled(text.replace('◆', sign), style)
     };
-    let mut lines: Vec<Line> = result_of(run, &context.watch).into_iter().map(line).collect();
+    let mut lines: Vec<Line> = result_of(run, &context.watch, true).into_iter().map(line).collect();
     if let Some(trained) = &run.trained {
         let style = if trained.is_too_low { theme.error } else { theme.text };
         lines.push(Line::styled(format!("ε: {}.", trained.verdict), bold(style)));
@@ -298,9 +303,21 @@ fn three_charts(shown: Shown, canvas: &mut Canvas, area: Rect) {
     // The objective and the errors have different units: a chart for both would
     // flatten one of them.
     let share = methods::task_of(&run.method) == Some(Task::Classification);
+    let absolute = !share
+        && run.loss == Loss::Absolute
+        && (run.curves.contains_key(&Series::PublicAbsoluteError)
+            || !run.curves.contains_key(&Series::PublicError));
     let errors = ChartContent {
-        title: if share { "wrong answers on the hold-out" } else { "error on held-out records" },
-        series: &[(Series::PublicError, "public"), (Series::PrivateError, "private")],
+        title: match (share, absolute) {
+            (true, _) => "wrong answers on the hold-out",
+            (_, true) => "mean absolute error on held-out records",
+            _ => "RMSE on held-out records",
+        },
+        series: if absolute {
+            &[(Series::PublicAbsoluteError, "public"), (Series::PrivateAbsoluteError, "private")]
+        } else {
+            &[(Series::PublicError, "public"), (Series::PrivateError, "private")]
+        },
         share,
         large: true,
         none: None,
@@ -579,8 +596,8 @@ fn outcome(context: &Context, canvas: &mut Canvas, area: Rect, summary: &Summary
         cells: [title.to_owned(), own, public, private],
     };
     let mut columns = vec![
-        column(24, theme.curator, "private hold-out", exact.map(private)),
-        column(26, theme.text, "public hold-out (may rise)", open.map(public)),
+        column(22, theme.curator, "on private records", exact.map(private)),
+        column(27, theme.text, "on public records, may rise", open.map(public)),
     ];
     // Further scores get columns if they fit.
     let fits = |columns: &[OutcomeColumn], more: &[OutcomeColumn]| {
@@ -599,9 +616,9 @@ fn outcome(context: &Context, canvas: &mut Canvas, area: Rect, summary: &Summary
         columns.extend(more);
     }
     let is_share = scores.task == Some(Task::Classification);
-    let error = if is_share { "wrong answers" } else { "error" };
+    let error = if is_share { "wrong answers" } else { scores.error_words() };
     let own = format!("this model (ε {})", round_up(summary.guarantee.epsilon, 2));
-    let names = [error, &own, "public data only", "private data, no privacy"];
+    let names = [error, &own, "public data alone", "private data, no privacy"];
     let row = |(row, name): (usize, &str)| {
         let style = |own| if row == 0 { theme.muted } else { own };
         let cell = |column: &OutcomeColumn| {
