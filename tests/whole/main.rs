@@ -19,6 +19,7 @@ mod schema;
 mod support;
 
 mod boundary;
+mod browser;
 mod certificates;
 mod command_line;
 mod correction;

@@ -71,7 +71,8 @@ pub(super) fn figures(report: &Report) -> Vec<Figure> {
         [only] => GROUPS.iter().map(|group| of_one(only, group, &report.watch)).collect(),
         several => of_several(several, &report.watch),
     };
-    let utility = [Measured::PublicError, Measured::PrivateError];
+    let first = report.runs.first().map(|it| it.run.error_series());
+    let utility = first.unwrap_or([Measured::PublicError, Measured::PrivateError]);
     let utility = utility.into_iter().filter_map(|error| utility_figure(report, error));
     let has_points = |figure: &Figure| {
         let mut series = figure.panels.iter().flat_map(|panel| &panel.series);
@@ -228,7 +229,8 @@ fn utility_figure(report: &Report, error: Measured) -> Option<Figure> {
     let high = points().map(|point| point.x).fold(0.0, f64::max);
     let is_wide = low > 0.0 && high > 8.0 * low;
     let repeated = points().any(|point| point.spread.is_some());
-    let standing = if error == Measured::PrivateError { " ◆" } else { "" };
+    let is_exact = matches!(error, Measured::PrivateError | Measured::PrivateAbsoluteError);
+    let standing = if is_exact { " ◆" } else { "" };
     let label = format!("last {} on records held out", error.words());
     let vertical = AxisSide::linear(&label).in_percent(is_share(&report.runs, error));
     let axis = if is_wide { AxisSide::log } else { AxisSide::linear };

@@ -81,6 +81,12 @@ impl Reported {
         self.certificate.as_ref()?.score.as_ref()
     }
 
+    /// δ of the budget in its session.
+    fn budget_delta(&self) -> Option<f64> {
+        let budgets = &self.session.as_ref()?.budgets;
+        budgets.get(&self.plan()?.private).map(|budget| budget.delta)
+    }
+
     /// Whether its certificate says that nothing is guaranteed.
     pub fn is_void(&self) -> bool {
         self.certificate.as_ref().is_some_and(|certificate| certificate.guarantee.is_none())
@@ -147,7 +153,8 @@ impl Report {
     }
 
     /// The sums of several runs, for those that protect the same unit. A sum holds although later
-    /// runs may have been chosen after seeing earlier ones. It is at the largest δ of the runs.
+    /// runs may have been chosen after seeing earlier ones. It is at the δ of their budget, as on every
+    /// screen, or else at the largest δ of the runs.
     ///
     /// All runs count, whatever their accounts: runs on one account have data with common rows, and
     /// a report must not tell which runs these are.
@@ -171,7 +178,10 @@ impl Report {
                 .collect();
             let events: Vec<Event> = drawn.into_values().flat_map(|run| counted(run)).collect();
             let deltas = certificates().map(|certificate| certificate.target.delta);
-            let guarantee = Composition::of(&events)?.gate(deltas.fold(0.0, f64::max))?;
+            let budgets: Vec<Option<f64>> = runs.iter().map(|(it, _)| it.budget_delta()).collect();
+            let of_budget = budgets[0].filter(|_| budgets.iter().all(|it| *it == budgets[0]));
+            let delta = of_budget.unwrap_or_else(|| deltas.fold(0.0, f64::max));
+            let guarantee = Composition::of(&events)?.gate(delta)?;
             let runs = runs.iter().map(|(reported, _)| reported.letter.clone()).collect();
             Ok(Together { runs, guarantee })
         });

@@ -1,6 +1,6 @@
 //! The page of a report, section by section.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -8,7 +8,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::figures::MOST_CURVES;
 use super::{Report, Reported, Together, once, rankings, rehearsal};
 use crate::data::{Columns, DatasetDefinition, Missing, Role, Source};
-use crate::evaluation::{Scored, measured, words};
+use crate::evaluation::{Score, Scored, measured, words};
 use crate::glossary;
 use crate::methods::{self, Series};
 use crate::plot::Figure;
@@ -46,7 +46,7 @@ pub(super) fn html(report: &Report, figures: &[Figure], together: &[Together]) -
         (true, true) => format!("{VOID} {CURATORS}"),
     };
     let promise = section("The guarantee in words", &guarantee(report));
-    let seen = section("Charts", &plots(report, figures));
+    let seen = section("While it was trained", &plots(report, figures));
     let page = html! {
         (DOCTYPE)
         html lang="en" class=(if curators || void { "curator" } else { "released" }) {
@@ -79,14 +79,15 @@ pub(super) fn html(report: &Report, figures: &[Figure], together: &[Together]) -
                         @if let Some(alarm) = only.score().and_then(Scored::alarm) {
                             p.uncovered { b { (alarm) } }
                         }
-                        (tiles(report, only))
                         (section("How good the model is", &score(report)))
+                        (tiles(report, only))
+                        (exact(report, only))
                         (promise)
                         (seen)
                     } @else {
                         (verdicts(report))
-                        (section("Runs", &html! { (runs_table(report)) (sums(together)) }))
                         (section("How good the models are", &score(report)))
+                        (section("Runs", &html! { (runs_table(report)) (sums(together)) }))
                         (seen)
                         (promise)
                     }
@@ -123,7 +124,7 @@ const WORDS: [&str; 8] = [
     "δ",
     "holds if",
     "hold-out",
-    "public data only",
+    "public data alone",
     "private data, no privacy",
     "noise",
 ];
@@ -197,7 +198,7 @@ fn measured(reported: &Reported, series: Series, report: &Report) -> Option<Stri
     Some(cell(reported.run.task(), series, value))
 }
 
-/// The numbers that a reader looks for first.
+/// The cost of a run, and what was measured on public records.
 fn tiles(report: &Report, only: &Reported) -> Markup {
     let tile = |value: Markup, name: &str, class: &str| {
         html! { div.tile.(class) { b { (value) } span { (name) } } }
@@ -238,6 +239,12 @@ fn tiles(report: &Report, only: &Reported) -> Markup {
             }
             (tile(word(state_words(&only.run.outcome)), &steps(only), "word"))
         }
+    }
+}
+
+/// What the curator sees of a run.
+fn exact(report: &Report, only: &Reported) -> Markup {
+    html! {
         @if let Some(errors) = only.run.errors.as_ref().and_then(|it| it.reveal(&report.watch)) {
             p.exact { (errors.verdict(Standing::Exact).text()) }
             @let further = errors.further_sentences(Standing::Exact).join(" ");
@@ -284,7 +291,17 @@ fn score(report: &Report) -> Markup {
         Some((&it.letter, certificate.score.as_ref()?, &certificate.chosen))
     });
     let scores: Vec<_> = scores.collect();
+    let mut alike: BTreeMap<String, Vec<Range>> = BTreeMap::new();
+    for (letter, scored, _) in scores.iter().filter(|_| report.has_several()) {
+        let who = format!("{letter}: ");
+        alike.entry(scored.error_name()).or_default().extend(ranges_of(&who, scored));
+    }
     html! {
+        // Errors of one kind are on one axis.
+        @for (name, rows) in &alike {
+            p { b { (name) } " (less is better)" }
+            (ranges(rows))
+        }
         @for (letter, scored, chosen) in &scores {
             // Of several runs the verdicts stand at the head of the page.
             @if let Some(verdict) = scored.verdict().filter(|_| !report.has_several()) {
@@ -296,9 +313,65 @@ fn score(report: &Report) -> Markup {
             }
             @if let Some(chosen) = chosen { p { (chosen.sentence) } }
             @let rows = scored.rows().into_iter().map(|(name, value)| vec![name, value]);
+            @if !report.has_several() { (ranges(&ranges_of("", scored))) }
             (table(&["", "95 % interval in brackets"], rows))
         }
         @if !scores.is_empty() { p.note { (words::RELEASED) } }
+    }
+}
+
+/// A released error with its range.
+struct Range {
+    name: String,
+    score: Score,
+    /// Whether a private model has this error, and not public data alone.
+    is_ours: bool,
+}
+
+/// The errors of a model and of public data alone.
+fn ranges_of(who: &str, scored: &Scored) -> Vec<Range> {
+    let ours = Range { name: format!("{who}this model"), score: scored.error, is_ours: true };
+    let public = scored.public_alone.map(|score| Range {
+        name: format!("{who}public data alone"),
+        score,
+        is_ours: false,
+    });
+    [ours].into_iter().chain(public).collect()
+}
+
+/// Errors with their ranges, on one axis that begins at zero.
+fn ranges(rows: &[Range]) -> Markup {
+    const NAMES: f64 = 190.0;
+    const WIDTH: f64 = 640.0;
+    const ROW: f64 = 30.0;
+    let most = rows.iter().map(|row| row.score.high).fold(0.0, f64::max);
+    if most <= 0.0 {
+        return html! {};
+    }
+    let at = |value: f64| NAMES + (WIDTH - NAMES - 20.0) * (value.max(0.0) / most);
+    let height = ROW * rows.len() as f64 + 24.0;
+    let base = height - 20.0;
+    html! {
+        figure.ranges {
+            svg viewBox={ "0 0 " (WIDTH) " " (height) } role="img"
+                aria-label="errors with their ranges" font-size="14" font-family="sans-serif" {
+                line x1=(at(0.0)) x2=(at(most)) y1=(base) y2=(base) stroke="#8a8f99" {}
+                @for value in [0.0, most / 2.0, most] {
+                    text x=(at(value)) y=(height - 4.0) text-anchor="middle" fill="#5f6570" {
+                        (compact(value))
+                    }
+                }
+                @for (place, row) in rows.iter().enumerate() {
+                    @let y = ROW * (place as f64 + 0.5);
+                    @let colour = if row.is_ours { "#0072b2" } else { "#8a8f99" };
+                    @let Score { value, low, high } = row.score;
+                    text x="0" y=(y + 5.0) fill="#24272e" { (row.name) }
+                    line x1=(at(low)) x2=(at(high)) y1=(y) y2=(y) stroke=(colour) stroke-width="5"
+                        stroke-linecap="round" stroke-opacity="0.45" {}
+                    circle cx=(at(value)) cy=(y) r="6" fill=(colour) {}
+                }
+            }
+        }
     }
 }
 
@@ -382,8 +455,8 @@ type Sentences = fn(&Certificate) -> Vec<&str>;
 const LISTS: [(&str, &str, Sentences); 5] = [
     ("covered", "It covers", |it| texts(&it.covered)),
     ("uncovered", "It does not cover", |it| texts(&it.not_covered)),
-    ("uncovered", "It takes as public", |it| texts(&it.taken_as_public)),
-    ("uncovered", "It assumes", |it| texts(it.assumption.as_slice())),
+    ("assumed", "It takes as public", |it| texts(&it.taken_as_public)),
+    ("assumed", "It assumes", |it| texts(it.assumption.as_slice())),
     ("covered", "It was rehearsed", |it| texts(it.rehearsed.as_slice())),
 ];
 
@@ -669,10 +742,11 @@ pub(super) fn table(
                             @for (at, cell) in row.iter().enumerate() {
                                 @if at == 0 {
                                     th scope="row" { (cell) }
-                                } @else if is_number(cell) {
-                                    td.number { (cell) }
                                 } @else {
-                                    td { (cell) }
+                                    @let title = header.get(at).map(AsRef::as_ref);
+                                    @let title = title.filter(|title| !title.is_empty());
+                                    @let class = is_number(cell).then_some("number");
+                                    td class=[class] data-title=[title] { (cell) }
                                 }
                             }
                         }
