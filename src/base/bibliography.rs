@@ -32,6 +32,11 @@ pub const GRADIENT_EMBEDDING: &str = "\
     Da Yu, Huishuai Zhang, Wei Chen, Tie-Yan Liu: Do Not Let Privacy Overbill Utility: \
     Gradient Embedding Perturbation for Private Learning (2021)";
 
+/// `halflight_methods::classes::adadps`.
+pub const PRIVATE_PRECONDITIONING: &str = "\
+    Tian Li, Manzil Zaheer, Sashank J. Reddi, Virginia Smith: Private Adaptive Optimization with \
+    Side Information (2022)";
+
 /// `halflight_methods::classes::dp_sgd`.
 pub const PRIVATE_DESCENT: &str = "\
     Martín Abadi, Andy Chu, Ian Goodfellow, H. Brendan McMahan, Ilya Mironov, Kunal Talwar, Li \

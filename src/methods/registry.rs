@@ -2,7 +2,7 @@
 
 use super::Method;
 use super::baselines::public_only;
-use super::classes::{dp_sgd, gep, pillar, pretraining};
+use super::classes::{adadps, dp_sgd, gep, pillar, pretraining};
 use super::labelled::{
     cnvx_adap, ncnvx_adap, profiled_cnvx_adap, profiled_logistic, public_shape, target_only,
 };
@@ -30,6 +30,7 @@ pub fn methods() -> &'static [&'static Method] {
         dp_sgd::METHOD,
         pillar::METHOD,
         gep::METHOD,
+        adadps::METHOD,
         pretraining::METHOD,
         public_only::NUMBERS,
         public_only::CLASSES,

@@ -141,6 +141,24 @@ impl<T: Many> Gradients<T> {
         coordinates
     }
 
+    /// The squares of all numbers of the gradients.
+    pub fn squares(&self) -> Gradients {
+        let square = |matrix: &Matrix| matrix.component_mul(matrix);
+        let layers = self.layers.iter().map(|layer| match layer {
+            // A bias has the input 1.
+            Contribution::Outer { inputs, deltas, biases } => Contribution::Outer {
+                inputs: square(inputs),
+                deltas: square(deltas),
+                biases: *biases,
+            },
+            Contribution::Formed(formed) => Contribution::Formed(formed.map(|number| {
+                let number: f64 = number.into();
+                number * number
+            })),
+        });
+        Gradients { losses: self.losses.clone(), layers: layers.collect() }
+    }
+
     /// The mean gradients of the first examples, with `counts` examples per mean, and their mean
     /// losses.
     pub fn means(&self, counts: &[usize]) -> Gradients {

@@ -9,6 +9,7 @@ use super::sampled::design::{self, Design};
 use super::sampled::fields::{
     CLIP, NetworkChoice, NetworkSettings, StepSettings, Sum, plan_of_sum, steps,
 };
+use super::sampled::runs::{Choice, RUNS, RunScore};
 use super::sampled::step_length::StepLengths;
 use super::sampled::training::{ClippedSums, SampledTraining};
 use super::sampled::{SampledLoss, SampledObjective, TrainedParameters};
@@ -30,6 +31,7 @@ static SPEC: Spec = Spec {
     place: 7,
     covers_scores: false,
     always_samples: true,
+    variants: &[("three runs", "runs", "3")],
     gap: Gap::SAMPLE,
     ..Spec::DEFAULT
 };
@@ -50,6 +52,7 @@ settings! {
         learning_rate: Option<f64> = StepSettings::learning_rate,
         momentum: f64 = StepSettings::momentum,
         average: f64 = StepSettings::average,
+        runs: Option<u64> = RUNS,
     }
 }
 
@@ -64,10 +67,12 @@ fn plan(given: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> 
     let course = StepSettings::of(given)?;
     let (mut plan, sum) = plan_of_sum(shape, course, settings.clip, network.parameters())?;
     plan.warnings = design::remarks(&network);
+    let runs = settings.runs.unwrap_or(1);
+    let choice = Choice::of(runs, RunScore::RightAnswers, None, shape, &mut plan);
     let start: Start = Box::new(move |private, noise| {
         let design = design(&problem, network)?;
         let pace = StepLengths::of(design.model.architecture());
-        train(&problem, &private, design, pace, sum, noise)
+        train(&problem, &private, design, pace, (sum, choice), noise)
     });
     Ok((plan, start))
 }
@@ -104,20 +109,26 @@ pub(super) fn design(problem: &Problem, network: Architecture) -> Result<Design>
     })
 }
 
-/// The run with one clipped sum in each step, for any design.
+/// The run with one clipped sum in each step, for any design, and a choice if there are several
+/// trainings.
 pub fn train(
     problem: &Problem,
     private: &Private<Bounded>,
     design: Design,
     pace: StepLengths,
-    sum: Sum,
+    (sum, choice): (Sum, Option<Choice>),
     noise: &Calibrated,
 ) -> Result<Box<dyn Run>> {
-    let source = ClippedSums { objective: design.objective, sum };
     let trained = design.objective.parameters(&design.model);
     let length = noise.scale(&sum.release)? * (trained as f64).sqrt() / sum.batch as f64;
     let motion = pace.motion(sum.course, length, trained);
-    Ok(Box::new(SampledTraining::new(problem, private, design, Box::new(source), motion)?))
+    let start = design.model.parameters().to_vec();
+    let source = Box::new(ClippedSums(sum));
+    let training = SampledTraining::new(problem, private, design, source, motion)?;
+    Ok(match choice {
+        None => Box::new(training),
+        Some(choice) => choice.run(training, vec![start; choice.runs as usize]),
+    })
 }
 
 #[cfg(test)]

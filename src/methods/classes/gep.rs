@@ -30,7 +30,7 @@ use super::sampled::design::{self, ANCHORS, Design, generator};
 use super::sampled::fields::{NetworkChoice, NetworkSettings, StepSettings, batch, steps};
 use super::sampled::step_length::StepLengths;
 use super::sampled::training::{ClippingEffect, GradientSource, SampledTraining, seen};
-use super::sampled::{Examples, SampledObjective, rounding};
+use super::sampled::{Examples, rounding};
 use crate::model::Gradients;
 use crate::numeric::product::{inner_products, plain, product};
 use crate::numeric::projection::shrink_factor;
@@ -167,7 +167,6 @@ fn plan(settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, 
         let design = dp_sgd::design(&problem, network)?;
         let source = Embedded {
             release,
-            objective: design.objective,
             anchors: anchor_records(&problem, &design, labels, anchors)?,
             split,
             directions,
@@ -245,13 +244,17 @@ fn sizes(
 }
 
 /// If the anchors have their own labels, these must be private classes.
-fn check_labels(labels: AnchorLabels, shape: &ProblemShape, public: &PublicData) -> Result<()> {
+pub(super) fn check_labels(
+    labels: AnchorLabels,
+    shape: &ProblemShape,
+    public: &PublicData,
+) -> Result<()> {
     let same = public.classes.as_ref().is_some_and(|classes| classes.names == shape.classes);
     if labels == AnchorLabels::Random || same {
         return Ok(());
     }
     Err(Error::usage(format!(
-        "the anchors are to have their own labels, but '{}' has {} classes of its own where \
+        "public gradients are to be of the records' own labels, but '{}' has {} classes of its own where \
          the private records have {}",
         public.name,
         public.classes.as_ref().map_or(0, |classes| classes.names.len()),
@@ -260,7 +263,7 @@ fn check_labels(labels: AnchorLabels, shape: &ProblemShape, public: &PublicData)
     .cure("take random labels, or public records with the private classes"))
 }
 
-fn anchor_records(
+pub(super) fn anchor_records(
     problem: &Problem,
     design: &Design,
     labels: AnchorLabels,
@@ -485,7 +488,6 @@ fn orthonormal(basis: &Matrix) -> Option<Matrix> {
 
 /// Two clipped sums in each step, released together.
 struct Embedded {
-    objective: SampledObjective,
     anchors: Examples,
     release: Release<SampledSum>,
     split: ContributionSplit,
@@ -500,17 +502,17 @@ struct Embedded {
 impl GradientSource for Embedded {
     fn draw(
         &mut self,
-        model: &Classifier,
+        Design { objective, model, .. }: &Design,
         private: &Private<Examples>,
         spender: &mut Spender,
     ) -> Result<Released<Vector>> {
         if self.drawn.is_multiple_of(self.refresh) {
-            let gradients = self.objective.gradients(model, &self.anchors)?;
+            let gradients = objective.gradients(model, &self.anchors)?;
             let before = std::mem::take(&mut self.basis);
             self.basis = Anchor::of(&gradients, self.directions, before)?;
         }
         self.drawn += 1;
-        let (objective, split, basis) = (self.objective, self.split, &self.basis.basis);
+        let (split, basis) = (self.split, &self.basis.basis);
         let noisy = private.release_sampled_sum(
             spender,
             self.release,

@@ -5,8 +5,9 @@
 //! |---|---|
 //! | [`sampled`] | the parts that the methods share |
 //! | [`separation`] | how much of what separates public classes lies in few public directions |
-//! | [`dp_sgd`], [`pillar`], [`gep`], [`pretraining`] | the methods |
+//! | [`dp_sgd`], [`pillar`], [`gep`], [`adadps`], [`pretraining`] | the methods |
 
+pub mod adadps;
 pub mod dp_sgd;
 pub mod gep;
 pub mod pillar;

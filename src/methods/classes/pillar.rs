@@ -9,11 +9,30 @@
 //! V and μ come from public records alone and stay fixed, so the sensitivity is that of DP-SGD (see
 //! [`super::sampled`]). The guarantee is *semi-private*: it protects the private records, and takes
 //! the public ones as given and drawn independently of them.
+//!
+//! *As printed*: algorithm 1 with Noisy-SGD, its algorithm 2. Records are brought to unit length, V is
+//! that of records which are not centred, and nothing is normalised after x ↦ Vᵀx. The loss is that
+//! of equation (1), without biases, with ζ = γ(1 − ξ_k − γ/10) from public classes (see
+//! [`super::separation`]) or as given. Its slopes are at most L = 1/(ζ√C) for C classes, so nothing is
+//! clipped. Each of 5 = ⌈log(4/β)⌉ runs (β = 0.05) starts at random and takes steps of one record on
+//! average, w ← Π(w − η(t)·(n∇ℓ + noise)), with η(t) = 1/√(t·n²L² + m·σ²), σ² =
+//! 32L²n²·log(n/δ)·log(1/δ)/ε for a fifth of ε and of δ, and Π the ball of radius 1 for every class.
+//! The exponential mechanism of scale 2Δ/ε chooses among the last models, Δ = 1 + 1/ζ. In units of
+//! one record's slope, noise and step are σ/n and n·η(t).
+//!
+//! Three things differ. A sample is a Poisson sample of rate 1/n, where the paper draws one record,
+//! because subsampling is proved for it. The paper takes n² − 1 steps, which few can wait for; here
+//! the setting says how many. Each class has a halfspace of its own; the paper has one for two
+//! classes. The paper's own count gives ε to the runs and ε once more to the choice, and its noise has ε where that of Bassily,
+//! Smith and Thakurta has ε². All the same the noise is so large that the certificate states much
+//! less than ε. This mode exists to reproduce the paper, whose experiments use DP-SGD, too.
 
 use super::dp_sgd::train;
-use super::sampled::design::{self, Design};
+use super::sampled::design::{self, Design, FIRST_WEIGHTS, generator};
 use super::sampled::fields::{CLIP, StepSettings, plan_of_sum, steps};
+use super::sampled::runs::{Choice, RUNS, RunScore};
 use super::sampled::step_length::StepLengths;
+use super::sampled::training::{ClippedSums, PrintedSteps, SampledMotion, SampledTraining};
 use super::sampled::{SampledLoss, SampledObjective, TrainedParameters};
 use crate::model::Architecture;
 use crate::model::layer::{Dense, Layer};
@@ -27,6 +46,9 @@ const USUAL_COMPONENTS: usize = 40;
 /// The rate for the hinge loss is that for the logistic loss times this, ζ² and the number of
 /// classes: its scores have to grow to ζ, and its slopes are 1/ζ, divided by the number of classes.
 const HINGE_RATE: f64 = 0.1;
+
+/// The paper's ⌈log(4/β)⌉ for β = 0.05.
+const PRINTED_RUNS: u64 = 5;
 
 choices! {
     pub enum LossKind { Logistic = "logistic", Hinge = "hinge" }
@@ -57,6 +79,11 @@ static SPEC: Spec = Spec {
 
 settings! {
     struct PillarSettings {
+        mode: Mode = Mode::or(Mode::Rigorous).named("mode", "").help(
+            "rigorous: noise from the accountant, any loss. as_printed: the paper's algorithms 1 and \
+             2 with their noise and steps, for reproduction; the certificate states what the \
+             accountant proves for that noise.",
+        ),
         components: Option<u64> = automatic_whole(1e5).named("components k", "directions").help(
             "Principal directions of the public records that are kept. Fewer need less noise and \
              say less; the smaller n·ε, the fewer. Automatic takes 40, or all if there are \
@@ -68,28 +95,34 @@ settings! {
         loss: LossKind = LossKind::or(LossKind::Logistic).named("loss", "")
             .help("Multinomial logistic loss, or hinge losses of every class against the rest."),
         margin: f64 = real(1e-3, 10.0, 0.5).named("margin ζ", "score")
-            .help("Of the hinge loss: nothing is lost on scores beyond it."),
+            .help(
+            "Of the hinge loss: nothing is lost on scores beyond it. Left at 0.5, as_printed \
+             computes it from the public classes.",
+        ),
         steps: u64 = steps(100_000, 400),
         batch: Option<u64> = StepSettings::batch,
         clip: f64 = CLIP,
         learning_rate: Option<f64> = StepSettings::learning_rate,
         momentum: f64 = StepSettings::momentum,
         average: f64 = StepSettings::average,
+        runs: Option<u64> = RUNS,
     }
 }
 
 /// Private logistic regression in the directions that public records span.
 pub const METHOD: &Method = &Method { spec: &SPEC, plan };
 
-fn plan(given: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
-    let settings = PillarSettings::of(given)?;
+fn plan(given: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
+    let (mut settings, mut course) = (PillarSettings::of(given)?, StepSettings::of(given)?);
     let shape = &problem.shape;
     let components = components(shape, settings.components)?;
-    let loss = match settings.loss {
-        LossKind::Logistic => SampledLoss::CrossEntropy,
-        LossKind::Hinge => SampledLoss::Hinge(settings.margin),
-    };
-    let head = head(components, shape, loss)?;
+    let is_printed = settings.mode == Mode::AsPrinted;
+    if is_printed {
+        let own = ["centre", "loss", "clip", "batch", "learning_rate", "momentum", "average"];
+        settings.mode.fixes(&SPEC, given, &own)?;
+        (settings.centre, settings.loss) = (false, LossKind::Hinge);
+        course.batch = Some(1);
+    }
     let centred = f64::from(u8::from(settings.centre));
     let (shares, separation) =
         problem.public.once("what components hold", centred, |public, centred| {
@@ -97,9 +130,30 @@ fn plan(given: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> 
             Ok((shares, Separation::of(public, centred > 0.0)?))
         })?;
     let explained = ExplainedEnergy { chosen: components, shares, separation };
-    let course = StepSettings::of(given)?;
+    let printed = if is_printed {
+        if given.is_default(&SPEC, "margin") {
+            settings.margin = printed_margin(explained.separation.as_ref(), components)?;
+        }
+        let printed = Printed::of(settings.margin, settings.runs, shape, target);
+        settings.clip = printed.slope;
+        Some(printed)
+    } else {
+        None
+    };
+    let loss = match settings.loss {
+        LossKind::Logistic => SampledLoss::CrossEntropy,
+        LossKind::Hinge => SampledLoss::Hinge(settings.margin),
+    };
+    let head = head(components, shape, loss, is_printed)?;
     let (mut plan, sum) = plan_of_sum(shape, course, settings.clip, head.parameters())?;
-    plan.warnings.push(explained.words());
+    let choice = match printed {
+        Some(printed) => printed.plan(shape, &mut plan),
+        None => {
+            let runs = settings.runs.unwrap_or(1);
+            Choice::of(runs, RunScore::RightAnswers, None, shape, &mut plan)
+        }
+    };
+    plan.warnings.insert(0, explained.words());
     let separation = explained.separation.as_ref();
     plan.warnings.extend(separation.map(|it| it.words(components, explained.gap(components))));
     plan.explained = Some(explained);
@@ -116,13 +170,90 @@ fn plan(given: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> 
         let directions = principal.directions.resize_horizontally(components, 0.0);
         let design = Design {
             scale: 1.0,
-            frozen: Some(projection(&directions, &mean)?),
+            frozen: Some(projection(&directions, &mean, is_printed)?),
             model: design::first(head, 0)?,
             objective: SampledObjective { loss, trained: TrainedParameters::Everything },
         };
-        train(&problem, &private, design, pace, sum, noise)
+        let Some(printed) = printed else {
+            return train(&problem, &private, design, pace, (sum, choice), noise);
+        };
+        let motion = printed.motion(sum.course.steps, design.model.parameters().len());
+        let mut generator = generator(problem.seed, FIRST_WEIGHTS);
+        let head = design.model.architecture().clone();
+        let mut starts: Vec<Vec<f64>> =
+            (0..printed.runs).map(|_| head.initial(&mut generator)).collect();
+        let source = Box::new(ClippedSums(sum));
+        let mut training = SampledTraining::new(&problem, &private, design, source, motion)?;
+        Ok(match choice {
+            Some(choice) => choice.run(training, starts),
+            None => {
+                training.restart(&starts.remove(0));
+                Box::new(training)
+            }
+        })
     });
     Ok((plan, start))
+}
+
+/// What the paper fixes, in units of one record's slope.
+#[derive(Debug, Clone, Copy)]
+struct Printed {
+    runs: u64,
+    /// ε of a training, and of the choice.
+    epsilon: (f64, f64),
+    /// L, the largest slope of a record's loss.
+    slope: f64,
+    /// σ/n
+    deviation: f64,
+    /// Δ, the largest loss of a record.
+    largest: f64,
+}
+
+impl Printed {
+    fn of(margin: f64, runs: Option<u64>, shape: &ProblemShape, target: Target) -> Self {
+        let (runs, n) = (runs.unwrap_or(PRINTED_RUNS), shape.private_records as f64);
+        let (epsilon, delta) = (target.epsilon / runs as f64, target.delta / runs as f64);
+        let slope = 1.0 / (margin * (shape.classes.len() as f64).sqrt());
+        let logarithms = (n / delta).ln() * (1.0 / delta).ln();
+        let deviation = slope * (32.0 * logarithms / epsilon).sqrt();
+        let epsilon = (epsilon, target.epsilon);
+        Self { runs, epsilon, slope, deviation, largest: 1.0 + 1.0 / margin }
+    }
+
+    /// Gives the releases of a plan the printed noise.
+    fn plan(self, shape: &ProblemShape, plan: &mut Plan) -> Option<Choice> {
+        let n = shape.private_records as f64;
+        plan.warnings.push(format!(
+            "each of {} trainings takes {} steps; the paper takes n² − 1 = {}",
+            self.runs,
+            plan.steps,
+            n * n - 1.0
+        ));
+        for gradient in &mut plan.releases {
+            gradient.noise = Allotment::AsPrinted(self.deviation);
+        }
+        let scale = 2.0 * self.largest / self.epsilon.1;
+        Choice::of(self.runs, RunScore::Losses(self.largest), Some(scale), shape, plan)
+    }
+
+    /// The steps on this many weights. A sample has one record on average.
+    fn motion(self, steps: u64, weights: usize) -> SampledMotion {
+        let noise = weights as f64 * self.deviation.powi(2);
+        let printed = Some(PrintedSteps { slope: self.slope, noise });
+        SampledMotion { steps, learning_rate: 0.0, momentum: 0.0, average: 0.0, printed }
+    }
+}
+
+/// ζ = γ(1 − ξ_k − γ/10).
+fn printed_margin(separation: Option<&Separation>, components: usize) -> Result<f64> {
+    let margin = separation.and_then(|it| {
+        let outside = it.outside.get(components - 1)?;
+        Some(it.margin * (1.0 - outside - 0.1 * it.margin))
+    });
+    margin.filter(|margin| *margin > 0.0).ok_or_else(|| {
+        Error::usage("as_printed needs the margin ζ, and public classes have none that is positive")
+            .cure("give a margin ζ, or public records with classes that a halfspace separates")
+    })
 }
 
 fn components(shape: &ProblemShape, wanted: Option<u64>) -> Result<usize> {
@@ -147,13 +278,18 @@ fn components(shape: &ProblemShape, wanted: Option<u64>) -> Result<usize> {
 }
 
 /// Softmax regression needs no bias on centred records. One class against the rest does, because
-/// the class has fewer records.
-fn head(inputs: usize, shape: &ProblemShape, loss: SampledLoss) -> Result<Architecture> {
+/// the class has fewer records; the printed algorithm has none.
+fn head(
+    inputs: usize,
+    shape: &ProblemShape,
+    loss: SampledLoss,
+    printed: bool,
+) -> Result<Architecture> {
     let classes = design::classes(shape)?;
-    match loss {
-        SampledLoss::CrossEntropy => Architecture::unbiased(inputs, classes),
-        SampledLoss::Hinge(_) => Architecture::linear(inputs, classes),
+    if printed || loss == SampledLoss::CrossEntropy {
+        return Architecture::unbiased(inputs, classes);
     }
+    Architecture::linear(inputs, classes)
 }
 
 /// The mean that is subtracted, and the directions.
@@ -170,13 +306,17 @@ fn directions(public: &PublicData, count: usize, centre: bool) -> Result<(Vector
     })
 }
 
-/// x ↦ Vᵀ(x − μ) brought to unit length, as layers.
-fn projection(directions: &Matrix, mean: &Vector) -> Result<Classifier> {
+/// x ↦ Vᵀ(x − μ) brought to unit length, as layers; or x ↦ Vᵀx for x of unit length, as printed.
+fn projection(directions: &Matrix, mean: &Vector, printed: bool) -> Result<Classifier> {
     let (inputs, outputs) = directions.shape();
-    let dense = Layer::Dense(Dense { inputs, outputs });
-    let architecture = Architecture::new(vec![dense, Layer::Normalise(outputs)])?;
     // Row by row, the weights are the directions one after another.
     let weights = directions.as_slice().iter().copied();
+    if printed {
+        let layers = vec![Layer::Normalise(inputs), Layer::Linear(Dense { inputs, outputs })];
+        return Classifier::new(Architecture::new(layers)?, weights.collect());
+    }
+    let dense = Layer::Dense(Dense { inputs, outputs });
+    let architecture = Architecture::new(vec![dense, Layer::Normalise(outputs)])?;
     let biases = directions.column_iter().map(|direction| -direction.dot(mean));
     Classifier::new(architecture, weights.chain(biases).collect())
 }
@@ -199,15 +339,102 @@ mod tests {
     fn projected_and_normalised_records_agree_with_the_reference() {
         let golden = golden::adaptation();
         let features = golden.records("pca.X");
-        let layers = projection(&golden.rows("pca.components_cols"), &Vector::zeros(3)).unwrap();
+        let directions = golden.rows("pca.components_cols");
+        let layers = projection(&directions, &Vector::zeros(3), false).unwrap();
         golden::assert_close(&layers.scores(&features), &golden.records("pca.unit_rows"), 1e-12);
         let mean = Vector::from_vec(vec![0.5, -1.0, 2.0]);
-        let layers = projection(&golden.rows("pca.components_cols"), &mean).unwrap();
+        let layers = projection(&directions, &mean, false).unwrap();
         let mut moved = features;
         for mut example in moved.column_iter_mut() {
             example += &mean;
         }
         golden::assert_close(&layers.scores(&moved), &golden.records("pca.unit_rows"), 1e-12);
+    }
+
+    /// The lines of the paper's algorithms 1 and 2, for three records of two classes: no normalising
+    /// after the projection, and one step from a known place.
+    #[test]
+    fn the_printed_step_is_that_of_the_paper() {
+        let target = Target { epsilon: 0.8, delta: 1e-5 };
+        let (shape, ..) = example::two_classes(3, 40, 50, 1);
+        let printed = Printed::of(0.25, Some(2), &shape, target);
+        // A run has half of ε and δ.
+        let (n, epsilon, delta) = (50.0_f64, 0.4, 5e-6_f64);
+        let slope = 1.0 / (0.25 * 2.0_f64.sqrt());
+        let variance =
+            32.0 * slope * slope * n * n * (n / delta).ln() * (1.0 / delta).ln() / epsilon;
+        assert!((n * printed.deviation / variance.sqrt() - 1.0).abs() < 1e-12);
+        let motion = printed.motion(7, 4);
+        let (t, rate) = (3.0, motion.printed.unwrap());
+        let eta = 1.0 / (t * n * n * slope * slope + 4.0 * variance).sqrt();
+        assert!((rate.rate(3) / (n * eta) - 1.0).abs() < 1e-12);
+
+        let directions = Matrix::from_column_slice(3, 2, &[1.0, 0.0, 0.0, 0.0, 0.6, 0.8]);
+        let layers = projection(&directions, &Vector::zeros(3), true).unwrap();
+        let features = Matrix::from_column_slice(3, 2, &[3.0, 0.0, 4.0, 0.0, 0.0, 2.0]);
+        let mapped = layers.scores(&features);
+        let wanted = Matrix::from_column_slice(2, 2, &[0.6, 0.64, 0.0, 0.8]);
+        golden::assert_close(&mapped, &wanted, 1e-12);
+        // max(1 − y⟨w, x⟩/ζ, 0), the mean over the classes' halfspaces.
+        let model = Classifier::new(Architecture::unbiased(2, 2).unwrap(), vec![0.0; 4]).unwrap();
+        let loss = SampledLoss::Hinge(0.25);
+        let gradients = model.gradients(&mapped, loss.labels(&[0, 1])).unwrap();
+        for (at, square) in gradients.squared_norms().iter().enumerate() {
+            let length = slope * wanted.column(at).norm();
+            assert!((square.sqrt() - length).abs() < 1e-12 && length <= printed.slope);
+        }
+    }
+
+    #[test]
+    fn as_printed_takes_its_margin_from_public_classes_and_tells_what_is_proved() {
+        let (shape, public, private) = example::two_classes(6, 60, 400, 2);
+        let mode = ("mode".to_owned(), Value::Text("as_printed".to_owned()));
+        let mut settings = given(&[("components", 3.0), ("steps", 30.0)]);
+        settings.extend([mode]);
+        let target = Target { epsilon: 1.0, delta: 1e-5 };
+        let noise = RehearsalNoise::For(target);
+        let trial = |settings, seed| Trial {
+            settings,
+            ..Trial::new(SPEC.id, &public, &private, noise, seed)
+        };
+        let done = trial(settings.clone(), 3).run().unwrap();
+        assert_eq!(done.steps.len(), 5 * 30 + 1);
+        assert!(done.calibrated.guarantee().epsilon < 0.6, "{:?}", done.calibrated.guarantee());
+        let Model::Classifier(model) = &done.model else { panic!() };
+        // Inside the ball of radius 1, in units of ζ.
+        let separation = Separation::of(&public.clone().into(), false).unwrap().unwrap();
+        let zeta = printed_margin(Some(&separation), 3).unwrap();
+        let heads = model.parameters()[18..].chunks_exact(3);
+        let longest = heads.map(|w| Vector::from_column_slice(w).norm() * zeta).fold(0.0, f64::max);
+        assert!(longest <= 1.0 + 1e-12 && longest > 0.5, "{longest}");
+        // Without noise it learns.
+        let free = Trial { noise: RehearsalNoise::None(target), ..trial(settings.clone(), 3) };
+        let right = {
+            let model = free.run().unwrap().model;
+            let classes = model.classes(&private.features).unwrap();
+            let truth = &private.classes.as_ref().unwrap().of;
+            classes.iter().zip(truth).filter(|(one, other)| one == other).count()
+        };
+        assert!(right > 220, "{right}");
+        for (key, value) in [
+            ("centre", Value::Flag(false)),
+            ("loss", Value::Text("hinge".to_owned())),
+            ("clip", Value::Number(0.3)),
+            ("batch", Value::Number(9.0)),
+            ("learning_rate", Value::Number(0.3)),
+            ("momentum", Value::Number(0.3)),
+            ("average", Value::Number(0.5)),
+        ] {
+            let mut given = settings.clone();
+            given.insert(key.to_owned(), value);
+            let error = example::plan(METHOD, &given, &shape, &public).unwrap_err();
+            assert!(error.what().contains(key), "{error}");
+        }
+        let unlabelled = Dataset { classes: None, ..public.clone() };
+        let error = example::plan(METHOD, &settings, &shape, &unlabelled).unwrap_err();
+        assert!(error.to_string().contains("needs the margin ζ"), "{error}");
+        settings.insert("margin".to_owned(), Value::Number(0.2));
+        example::plan(METHOD, &settings, &shape, &unlabelled).unwrap();
     }
 
     #[test]

@@ -105,7 +105,7 @@ fn plan(given: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> 
         let model = if *classes == shape.classes { known } else { with_new_head(&known, network)? };
         let design = freeze(model, settings.trained, scale)?;
         let pace = pace(&design, public)?;
-        train(&problem, &private, design, pace, sum, noise)
+        train(&problem, &private, design, pace, (sum, None), noise)
     });
     Ok((plan, start))
 }

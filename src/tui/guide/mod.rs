@@ -80,6 +80,7 @@ pub const PROOFS: &[Topic] = topics! {
     "proofs/dp_sgd": "dp_sgd: private records alone, on samples",
     "proofs/pillar": "pillar: private, on public directions",
     "proofs/gep": "gep: noise where public gradients point",
+    "proofs/adadps": "adadps: noise in coordinates that public gradients make even",
     "proofs/pretraining": "pretraining: public first, then private",
     "proofs/public_only": "public_only, public_only_classes: public data alone",
     "proofs/ranking": "private rankings: errors, the winner, the table, a direction",

@@ -12,8 +12,10 @@ use crate::model::{Activation, Architecture, Volume};
 use crate::numeric::columns::sum_of_squares;
 use crate::prelude::*;
 
-/// Every purpose has a stream of its own from the public seed.
-const FIRST_WEIGHTS: u64 = 1;
+// Every purpose has a stream of its own from the public seed.
+
+/// The stream of the seed for first weights.
+pub const FIRST_WEIGHTS: u64 = 1;
 const RANDOM_PROJECTION: u64 = 2;
 /// The stream of the seed for batches of public records.
 pub const PUBLIC_BATCHES: u64 = 3;

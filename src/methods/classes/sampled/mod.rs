@@ -27,11 +27,13 @@
 //! | this | records, clipped sums, their sensitivity |
 //! | [`design`] | which network is trained, from which start, and on which part of the features |
 //! | [`fields`] | settings that several methods share |
+//! | [`runs`] | several trainings, and a private choice among their models |
 //! | [`step_length`] | how long the steps are |
 //! | [`training`] | the run |
 
 pub mod design;
 pub mod fields;
+pub mod runs;
 pub mod step_length;
 pub mod training;
 

@@ -53,7 +53,7 @@ impl StepLengths {
             let steady = self.reach * (parameters as f64).powf(0.25) / gathered;
             (1.0 - momentum) * steady.min(self.largest)
         });
-        SampledMotion { steps, learning_rate, momentum, average }
+        SampledMotion { steps, learning_rate, momentum, average, printed: None }
     }
 }
 

@@ -1,9 +1,11 @@
 //! The run: noisy gradients in, a model out.
 
+use super::Examples;
 use super::design::Design;
 use super::fields::Sum;
-use super::{Examples, SampledObjective};
 use crate::model::Gradients;
+use crate::numeric::projection::shrink_factor;
+use crate::numeric::tall::squared_length;
 use crate::prelude::*;
 use crate::privacy::openings::{OpenCuratorOnly, OpenMissing, OpenPrivate, OpenReleased};
 
@@ -26,7 +28,7 @@ pub trait GradientSource: Send {
     /// records in a sample.
     fn draw(
         &mut self,
-        model: &Classifier,
+        design: &Design,
         private: &Private<Examples>,
         spender: &mut Spender,
     ) -> Result<Released<Vector>>;
@@ -49,23 +51,18 @@ pub struct ClippingEffect {
     pub energy: Option<f64>,
 }
 
-/// One clipped sum per step.
-pub struct ClippedSums {
-    /// The minimised loss, and the trained parameters.
-    pub objective: SampledObjective,
-    /// The release that a step draws.
-    pub sum: Sum,
-}
+/// One clipped sum per step, by the release that a step draws.
+pub struct ClippedSums(pub Sum);
 
 impl GradientSource for ClippedSums {
     fn draw(
         &mut self,
-        model: &Classifier,
+        Design { objective, model, .. }: &Design,
         private: &Private<Examples>,
         spender: &mut Spender,
     ) -> Result<Released<Vector>> {
-        let Sum { release, clip, batch, .. } = self.sum;
-        let (objective, share) = (self.objective, 1.0 / batch as f64);
+        let Sum { release, clip, batch, .. } = self.0;
+        let share = 1.0 / batch as f64;
         let noisy = private.release_sampled_sum(
             spender,
             release,
@@ -80,7 +77,7 @@ impl GradientSource for ClippedSums {
 
     fn look(&self, gradients: &Gradients) -> ClippingEffect {
         let norms = gradients.squared_norms();
-        let over = norms.iter().filter(|square| square.sqrt() > self.sum.clip).count();
+        let over = norms.iter().filter(|square| square.sqrt() > self.0.clip).count();
         ClippingEffect { clipped: over as f64 / norms.len() as f64, energy: None }
     }
 }
@@ -94,6 +91,25 @@ pub struct SampledMotion {
     pub momentum: f64,
     /// The model is the mean of this share of the steps.
     pub average: f64,
+    /// The steps of a paper, in place of those of one length.
+    pub printed: Option<PrintedSteps>,
+}
+
+/// The steps of Noisy-SGD, by 1/√(tL² + noise) in step t. After each of them the weights of every
+/// class are put back into the ball of radius 1.
+#[derive(Debug, Clone, Copy)]
+pub struct PrintedSteps {
+    /// L, the largest slope of a record's loss.
+    pub slope: f64,
+    /// The mean square length of the noise on a record's slope.
+    pub noise: f64,
+}
+
+impl PrintedSteps {
+    /// The length of step `t`, from 1 on, relative to the gradient's.
+    pub fn rate(self, t: u64) -> f64 {
+        1.0 / (t as f64 * self.slope * self.slope + self.noise).sqrt()
+    }
 }
 
 /// A run on Poisson samples.
@@ -209,7 +225,8 @@ impl SampledTraining {
     }
 
     fn advance(&mut self, gradient: &Vector) -> Result<()> {
-        let SampledMotion { steps, learning_rate, momentum, average } = self.motion;
+        let SampledMotion { steps, learning_rate, momentum, average, printed } = self.motion;
+        let learning_rate = printed.map_or(learning_rate, |printed| printed.rate(self.taken + 1));
         self.velocity *= momentum;
         self.velocity += gradient;
         let mut next = self.design.model.parameters().to_vec();
@@ -223,6 +240,13 @@ impl SampledTraining {
                 for (at, speed) in positions.iter().zip(&self.velocity) {
                     next[*at] -= learning_rate * speed;
                 }
+            }
+        }
+        if printed.is_some() {
+            let classes = next.chunks_exact_mut(self.design.model.architecture().inputs());
+            for weights in classes {
+                let factor = shrink_factor(squared_length(weights).sqrt(), 1.0);
+                weights.iter_mut().for_each(|weight| *weight *= factor);
             }
         }
         if !next.iter().all(|parameter| parameter.abs() < LARGEST) {
@@ -241,8 +265,32 @@ impl SampledTraining {
         Ok(())
     }
 
+    /// Begins again with these parameters.
+    pub fn restart(&mut self, parameters: &[f64]) {
+        self.design.model.parameters_mut().copy_from_slice(parameters);
+        self.velocity.fill(0.0);
+        self.sum.fill(0.0);
+        (self.taken, self.averaged) = (0, 0);
+    }
+
+    /// The number of steps from the first parameters to the last.
+    pub(super) fn steps(&self) -> u64 {
+        self.motion.steps
+    }
+
+    /// The whole model with these trained parameters, after the first step.
+    pub(super) fn model_of(&self, parameters: Vec<f64>) -> Option<Released<Model>> {
+        let whole = self.design.whole(parameters).ok()?;
+        Some(self.released.as_ref()?.and(Model::Classifier(whole)))
+    }
+
+    /// The design with the current model, and the private records in the form that it gets.
+    pub(super) fn trained(&self) -> (&Design, &Private<Examples>) {
+        (&self.design, &self.private)
+    }
+
     /// The delivered parameters. Those that are not trained stay the same to the last bit.
-    fn parameters(&self) -> Vec<f64> {
+    pub(super) fn parameters(&self) -> Vec<f64> {
         let mut parameters = self.design.model.parameters().to_vec();
         if self.averaged > 0 {
             let mean = &self.sum / self.averaged as f64;
@@ -275,7 +323,7 @@ impl Run for SampledTraining {
     /// All measures of a step describe the point at which its gradient was taken.
     fn step(&mut self, spender: &mut Spender, watch: &Watch) -> Result<Step> {
         let index = self.taken + 1;
-        let gradient = self.source.draw(&self.design.model, &self.private, spender)?;
+        let gradient = self.source.draw(&self.design, &self.private, spender)?;
         let told = |series, value| Measure::released(series, gradient.and(value));
         let mut measures = vec![told(Series::StationarityGap, gradient.get().norm())];
         if self.is_watched(index) {
@@ -296,7 +344,6 @@ impl Run for SampledTraining {
     }
 
     fn model(&self) -> Option<Released<Model>> {
-        let whole = self.design.whole(self.parameters()).ok()?;
-        Some(self.released.as_ref()?.and(Model::Classifier(whole)))
+        self.model_of(self.parameters())
     }
 }
