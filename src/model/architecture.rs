@@ -140,6 +140,22 @@ impl Architecture {
         self.layers.iter().map(Layer::parameters).sum()
     }
 
+    /// The number of layers with parameters.
+    pub fn trained_layers(&self) -> usize {
+        self.layers.iter().filter(|layer| layer.parameters() > 0).count()
+    }
+
+    /// The positions of the parameters of some layers, counted among those with parameters.
+    pub fn positions_of(&self, chosen: impl Fn(usize) -> bool) -> Vec<usize> {
+        let mut end = 0;
+        let trained = self.layers.iter().map(Layer::parameters).filter(|count| *count > 0);
+        let positions = trained.enumerate().flat_map(|(index, count)| {
+            end += count;
+            if chosen(index) { end - count..end } else { end..end }
+        });
+        positions.collect()
+    }
+
     /// The positions of the biases and of the whole last layer among the parameters.
     pub fn fine_positions(&self) -> Vec<usize> {
         let mut end = 0;

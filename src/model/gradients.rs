@@ -212,6 +212,12 @@ impl<T: Many> Gradients<T> {
 }
 
 impl Gradients {
+    /// The gradients with respect to some layers, counted among those with parameters.
+    pub fn of_layers(self, chosen: impl Fn(usize) -> bool) -> Self {
+        let layers = self.layers.into_iter().enumerate().filter(|(index, _)| chosen(*index));
+        Self { losses: self.losses, layers: layers.map(|(_, layer)| layer).collect() }
+    }
+
     /// The gradients with respect to the biases and the whole last layer, as if everything else
     /// were constant; `architecture` is that of the model.
     pub fn fine(&self, architecture: &Architecture) -> Self {

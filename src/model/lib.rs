@@ -16,6 +16,7 @@
 use halflight_base::error;
 use halflight_numeric as numeric;
 
+pub mod adapters;
 pub mod architecture;
 pub mod classifier;
 pub mod contributions;
@@ -37,6 +38,7 @@ pub mod trees;
 
 use std::borrow::Cow;
 
+pub use adapters::Adapters;
 pub use architecture::Architecture;
 pub use classifier::Classifier;
 pub use contributions::Contributions;

@@ -18,6 +18,7 @@ use super::sampled::design::{self, Design};
 use super::sampled::fields::{
     CLIP, NetworkChoice, NetworkSettings, StepSettings, Sum, plan_of_sum, steps,
 };
+use super::sampled::optimiser::OptimiserKind;
 use super::sampled::step_length::StepLengths;
 use super::sampled::training::{ClippingEffect, GradientSource, SampledTraining};
 use super::sampled::{Examples, rounding};
@@ -78,6 +79,7 @@ settings! {
         learning_rate: Option<f64> = StepSettings::learning_rate,
         momentum: f64 = StepSettings::momentum,
         average: f64 = StepSettings::average,
+        optimiser: OptimiserKind = StepSettings::optimiser,
     }
 }
 

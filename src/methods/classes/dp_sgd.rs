@@ -9,6 +9,7 @@ use super::sampled::design::{self, Design};
 use super::sampled::fields::{
     CLIP, NetworkChoice, NetworkSettings, StepSettings, Sum, plan_of_sum, steps,
 };
+use super::sampled::optimiser::OptimiserKind;
 use super::sampled::runs::{Choice, RUNS, RunScore};
 use super::sampled::step_length::StepLengths;
 use super::sampled::training::{ClippedSums, SampledTraining};
@@ -52,6 +53,7 @@ settings! {
         learning_rate: Option<f64> = StepSettings::learning_rate,
         momentum: f64 = StepSettings::momentum,
         average: f64 = StepSettings::average,
+        optimiser: OptimiserKind = StepSettings::optimiser,
         runs: Option<u64> = RUNS,
     }
 }

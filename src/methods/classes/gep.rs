@@ -28,6 +28,7 @@
 use super::dp_sgd;
 use super::sampled::design::{self, ANCHORS, Design, generator};
 use super::sampled::fields::{NetworkChoice, NetworkSettings, StepSettings, batch, steps};
+use super::sampled::optimiser::OptimiserKind;
 use super::sampled::step_length::StepLengths;
 use super::sampled::training::{ClippingEffect, GradientSource, SampledTraining, seen};
 use super::sampled::{Examples, rounding};
@@ -117,6 +118,7 @@ settings! {
         learning_rate: Option<f64> = StepSettings::learning_rate,
         momentum: f64 = StepSettings::momentum,
         average: f64 = StepSettings::average,
+        optimiser: OptimiserKind = StepSettings::optimiser,
     }
 }
 
@@ -186,7 +188,7 @@ fn plan(settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, 
 impl GepSettings {
     /// Takes the values that the paper fixes, and refuses others.
     fn print(&mut self, given: &Settings) -> Result<()> {
-        let own = ["refresh", "share", "batch", "momentum", "average"];
+        let own = ["refresh", "share", "batch", "momentum", "average", "optimiser"];
         self.mode.fixes(&SPEC, given, &own)?;
         if self.clip_residual == 0.0 {
             return Err(Error::usage("as_printed releases residuals, and clip S₂ is 0")

@@ -30,6 +30,7 @@
 use super::dp_sgd::train;
 use super::sampled::design::{self, Design, FIRST_WEIGHTS, generator};
 use super::sampled::fields::{CLIP, StepSettings, plan_of_sum, steps};
+use super::sampled::optimiser::OptimiserKind;
 use super::sampled::runs::{Choice, RUNS, RunScore};
 use super::sampled::step_length::StepLengths;
 use super::sampled::training::{ClippedSums, PrintedSteps, SampledMotion, SampledTraining};
@@ -105,6 +106,7 @@ settings! {
         learning_rate: Option<f64> = StepSettings::learning_rate,
         momentum: f64 = StepSettings::momentum,
         average: f64 = StepSettings::average,
+        optimiser: OptimiserKind = StepSettings::optimiser,
         runs: Option<u64> = RUNS,
     }
 }
@@ -118,7 +120,16 @@ fn plan(given: &Settings, problem: Problem, target: Target) -> Result<(Plan, Sta
     let components = components(shape, settings.components)?;
     let is_printed = settings.mode == Mode::AsPrinted;
     if is_printed {
-        let own = ["centre", "loss", "clip", "batch", "learning_rate", "momentum", "average"];
+        let own = [
+            "centre",
+            "loss",
+            "clip",
+            "batch",
+            "learning_rate",
+            "momentum",
+            "average",
+            "optimiser",
+        ];
         settings.mode.fixes(&SPEC, given, &own)?;
         (settings.centre, settings.loss) = (false, LossKind::Hinge);
         course.batch = Some(1);
@@ -240,7 +251,8 @@ impl Printed {
     fn motion(self, steps: u64, weights: usize) -> SampledMotion {
         let noise = weights as f64 * self.deviation.powi(2);
         let printed = Some(PrintedSteps { slope: self.slope, noise });
-        SampledMotion { steps, learning_rate: 0.0, momentum: 0.0, average: 0.0, printed }
+        let optimiser = OptimiserKind::Descent;
+        SampledMotion { steps, learning_rate: 0.0, momentum: 0.0, average: 0.0, optimiser, printed }
     }
 }
 
@@ -424,6 +436,7 @@ mod tests {
             ("learning_rate", Value::Number(0.3)),
             ("momentum", Value::Number(0.3)),
             ("average", Value::Number(0.5)),
+            ("optimiser", Value::Text("adam".to_owned())),
         ] {
             let mut given = settings.clone();
             given.insert(key.to_owned(), value);

@@ -21,6 +21,8 @@ const RANDOM_PROJECTION: u64 = 2;
 pub const PUBLIC_BATCHES: u64 = 3;
 /// The stream of the seed for the records that span the anchor subspace.
 pub const ANCHORS: u64 = 4;
+/// The stream of the seed for the first low-rank additions.
+pub const ADAPTERS: u64 = 5;
 
 /// A model ready to be trained.
 #[derive(Debug, Clone)]

@@ -1,5 +1,6 @@
 //! Settings that several methods share, and the values that follow from them.
 
+use super::optimiser::OptimiserKind;
 use super::rounding;
 use crate::prelude::*;
 
@@ -58,6 +59,13 @@ settings! {
             "Share of the last step that the next one keeps; lower a learning rate of your own \
              with it.",
         ),
+        /// The way from gradients to steps.
+        optimiser: OptimiserKind =
+            OptimiserKind::or(OptimiserKind::Descent).named("optimiser", "").help(
+                "sgd: steps along the noisy gradient. adam: each number's step is divided by the \
+                 usual size of its noisy gradients, and momentum is 0.9 where it is 0. Neither costs \
+                 any privacy.",
+            ),
         /// The share of the last steps whose mean is the model.
         average: f64 = real(0.0, 1.0, 0.25).named("averaged tail", "share of steps").help(
             "The model is the mean of this share of the steps, counted from the last; 0 takes \

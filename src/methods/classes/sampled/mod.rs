@@ -27,12 +27,14 @@
 //! | this | records, clipped sums, their sensitivity |
 //! | [`design`] | which network is trained, from which start, and on which part of the features |
 //! | [`fields`] | settings that several methods share |
+//! | [`optimiser`] | from noisy gradients to steps |
 //! | [`runs`] | several trainings, and a private choice among their models |
 //! | [`step_length`] | how long the steps are |
 //! | [`training`] | the run |
 
 pub mod design;
 pub mod fields;
+pub mod optimiser;
 pub mod runs;
 pub mod step_length;
 pub mod training;
@@ -43,7 +45,7 @@ use std::sync::Arc;
 use crate::data::Persons;
 use crate::model::layer::Layer;
 use crate::model::rows::RowLayer;
-use crate::model::{ExampleLabels, Gradients};
+use crate::model::{Adapters, Architecture, ExampleLabels, Gradients};
 use crate::numeric::parallel::{even, parts_for};
 use crate::numeric::tall::squared_length;
 use crate::prelude::*;
@@ -333,16 +335,65 @@ impl SampledLoss {
 }
 
 /// Which parameters of a model are trained.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum TrainedParameters {
     /// All layers.
     Everything,
     /// The biases of all layers, and all of the last.
     BiasesAndLast,
+    /// This layer and as many from it on, counted from 0 among those with parameters, and the last.
+    LayersAndLast(usize, usize),
+    /// Low-rank additions to the weights of all layers, and all of the last.
+    Adapters(Adapters),
+}
+
+impl TrainedParameters {
+    /// The places of the trained parameters in the model, if they are some of its own.
+    pub fn positions(&self, architecture: &Architecture) -> Option<Vec<usize>> {
+        match self {
+            Self::BiasesAndLast => Some(architecture.fine_positions()),
+            Self::LayersAndLast(first, count) => {
+                let chosen = Self::chosen(*first, *count, architecture);
+                Some(architecture.positions_of(chosen))
+            }
+            Self::Everything | Self::Adapters(_) => None,
+        }
+    }
+
+    fn chosen(
+        first: usize,
+        count: usize,
+        architecture: &Architecture,
+    ) -> impl Fn(usize) -> bool + use<> {
+        let last = architecture.trained_layers() - 1;
+        move |index| index == last || (first..first.saturating_add(count)).contains(&index)
+    }
+
+    /// The trained numbers of a model.
+    pub fn numbers(&self, model: &Classifier) -> Vec<f64> {
+        let all = model.parameters();
+        match (self, self.positions(model.architecture())) {
+            (Self::Adapters(adapters), _) => adapters.numbers().to_vec(),
+            (_, Some(positions)) => positions.into_iter().map(|at| all[at]).collect(),
+            (_, None) => all.to_vec(),
+        }
+    }
+
+    /// Gives a model other trained numbers. All others stay the same to the last bit.
+    pub fn place(&mut self, numbers: &[f64], model: &mut Classifier) {
+        match (&mut *self, model.parameters().len()) {
+            (Self::Adapters(adapters), _) => return adapters.place(numbers, model),
+            (Self::Everything, _) => return model.parameters_mut().copy_from_slice(numbers),
+            _ => {}
+        }
+        let positions = self.positions(model.architecture()).unwrap_or_default();
+        let parameters = model.parameters_mut();
+        positions.iter().zip(numbers).for_each(|(at, number)| parameters[*at] = *number);
+    }
 }
 
 /// The per-example gradients of a loss with respect to the trained parameters.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct SampledObjective {
     /// The minimised loss.
     pub loss: SampledLoss,
@@ -352,28 +403,34 @@ pub struct SampledObjective {
 
 impl SampledObjective {
     /// The gradient of each record.
-    pub fn gradients(self, model: &Classifier, records: &Examples) -> Result<Gradients> {
+    pub fn gradients(&self, model: &Classifier, records: &Examples) -> Result<Gradients> {
         self.gradients_of(model, records.features(), &records.classes)
     }
 
     fn gradients_of(
-        self,
+        &self,
         model: &Classifier,
         features: Matrix,
         classes: &[u32],
     ) -> Result<Gradients> {
         let gradients = model.gradients_of(features, self.loss.labels(classes))?;
-        Ok(match self.trained {
+        let architecture = model.architecture();
+        Ok(match &self.trained {
             TrainedParameters::Everything => gradients,
-            TrainedParameters::BiasesAndLast => gradients.fine(model.architecture()),
+            TrainedParameters::BiasesAndLast => gradients.fine(architecture),
+            TrainedParameters::LayersAndLast(first, count) => {
+                gradients.of_layers(TrainedParameters::chosen(*first, *count, architecture))
+            }
+            TrainedParameters::Adapters(adapters) => adapters.gradients(gradients),
         })
     }
 
     /// The number of trained parameters.
-    pub fn parameters(self, model: &Classifier) -> usize {
-        match self.trained {
-            TrainedParameters::Everything => model.parameters().len(),
-            TrainedParameters::BiasesAndLast => model.architecture().fine_positions().len(),
+    pub fn parameters(&self, model: &Classifier) -> usize {
+        match (&self.trained, self.trained.positions(model.architecture())) {
+            (TrainedParameters::Adapters(adapters), _) => adapters.numbers().len(),
+            (_, Some(positions)) => positions.len(),
+            (_, None) => model.parameters().len(),
         }
     }
 
@@ -381,7 +438,7 @@ impl SampledObjective {
     /// its persons. Blank records have none. Gradients of blank examples that fill up a chunk come
     /// after the first `count`.
     pub fn over_sample(
-        self,
+        &self,
         model: &Classifier,
         records: &Examples,
         members: &[usize],
@@ -397,15 +454,16 @@ impl SampledObjective {
     }
 
     /// The numbers of a member's gradient in memory; persons have their mean besides.
-    fn gradient_numbers(self, model: &Classifier, records: &Examples) -> usize {
-        let formed = if records.persons.is_some() { self.parameters(model) } else { 0 };
+    fn gradient_numbers(&self, model: &Classifier, records: &Examples) -> usize {
+        let apart = matches!(self.trained, TrainedParameters::Adapters(_));
+        let formed = if records.persons.is_some() || apart { self.parameters(model) } else { 0 };
         let layers = model.architecture().layers().iter();
         formed + layers.map(Layer::gradient_numbers).sum::<usize>()
     }
 
     /// The gradients of some members of a sample, or the mean gradients of its persons.
     fn gradients_in(
-        self,
+        &self,
         model: &Classifier,
         records: &Examples,
         sample: &Sampled,
@@ -421,7 +479,7 @@ impl SampledObjective {
     /// block, so that those of a block stay in the cache. The sample is divided into parts with a sum
     /// of their own, however many threads there are.
     pub fn add_clipped(
-        self,
+        &self,
         model: &Classifier,
         records: &Examples,
         members: &[usize],
@@ -459,7 +517,7 @@ impl SampledObjective {
 
     /// Σ min(1, C/‖gᵢ‖)·gᵢ of members of public records.
     pub fn clipped_sum(
-        self,
+        &self,
         model: &Classifier,
         records: &Examples,
         members: &[usize],
@@ -523,12 +581,19 @@ mod tests {
     fn leaving_a_record_blank_moves_the_sum_by_no_more_than_the_sensitivity() {
         let (_, public, _) = example::two_classes(5, 1300, 40, 3);
         let records = Examples::new(Arc::new(PublicData::from(public)), 2).unwrap();
-        for trained in [TrainedParameters::Everything, TrainedParameters::BiasesAndLast] {
+        let network = Architecture::perceptron(5, 4, 2, crate::model::Activation::Tanh).unwrap();
+        let parameters = network.initial(&mut example::generator(4));
+        let mut model = Classifier::new(network, parameters).unwrap();
+        let mut adapters = Adapters::new(&model, 2, 1.0, &mut example::generator(5));
+        let moved: Vec<f64> = adapters.numbers().iter().map(|number| number + 0.1).collect();
+        adapters.place(&moved, &mut model);
+        for trained in [
+            TrainedParameters::Everything,
+            TrainedParameters::BiasesAndLast,
+            TrainedParameters::LayersAndLast(0, 1),
+            TrainedParameters::Adapters(adapters),
+        ] {
             let objective = SampledObjective { trained, ..EVERYTHING };
-            let network = Architecture::perceptron(5, 4, 2, crate::model::Activation::Tanh);
-            let network = network.unwrap();
-            let parameters = network.initial(&mut example::generator(4));
-            let model = Classifier::new(network, parameters).unwrap();
             let all: Vec<usize> = (0..1300).collect();
             let clip = 0.05;
             let sum =

@@ -3,6 +3,7 @@
 use super::Examples;
 use super::design::Design;
 use super::fields::Sum;
+use super::optimiser::{Optimiser, OptimiserKind};
 use crate::model::Gradients;
 use crate::numeric::projection::shrink_factor;
 use crate::numeric::tall::squared_length;
@@ -89,6 +90,7 @@ pub struct SampledMotion {
     /// The length of a step, relative to the gradient's.
     pub learning_rate: f64,
     pub momentum: f64,
+    pub optimiser: OptimiserKind,
     /// The model is the mean of this share of the steps.
     pub average: f64,
     /// The steps of a paper, in place of those of one length.
@@ -121,10 +123,10 @@ pub struct SampledTraining {
     private: Private<Examples>,
     watched: Private<Examples>,
     public: Option<Examples>,
-    /// Positions of the trained parameters, if these are not all.
-    positions: Option<Vec<usize>>,
-    velocity: Vector,
-    /// Sum of the parameters after the averaged steps.
+    /// The trained numbers of the current model.
+    trained: Vec<f64>,
+    optimiser: Optimiser,
+    /// Sum of the trained numbers after the averaged steps.
     sum: Vector,
     taken: u64,
     averaged: u64,
@@ -163,22 +165,16 @@ impl SampledTraining {
         } else {
             None
         };
-        let trained = match design.objective.trained {
-            super::TrainedParameters::Everything => None,
-            super::TrainedParameters::BiasesAndLast => {
-                Some(design.model.architecture().fine_positions())
-            }
-        };
-        let count = trained.as_ref().map_or(design.model.parameters().len(), Vec::len);
+        let trained = design.objective.trained.numbers(&design.model);
         Ok(Self {
             watched: private.map_unseen(|records| records.some(WATCHED)),
             private,
             public,
             source,
             motion,
-            positions: trained,
-            velocity: Vector::zeros(count),
-            sum: Vector::zeros(design.model.parameters().len()),
+            optimiser: Optimiser::new(motion.optimiser, motion.momentum, trained.len()),
+            sum: Vector::zeros(trained.len()),
+            trained,
             taken: 0,
             averaged: 0,
             released: None,
@@ -193,7 +189,7 @@ impl SampledTraining {
     }
 
     fn exact(&self, watch: &Watch) -> Vec<Measure> {
-        let (objective, source, model) = (self.design.objective, &self.source, &self.design.model);
+        let (objective, source, model) = (&self.design.objective, &self.source, &self.design.model);
         let look = |records: &Examples| -> Result<ExactStep> {
             let gradients = objective.gradients(model, records)?;
             let mut squares = gradients.squared_norms();
@@ -225,22 +221,11 @@ impl SampledTraining {
     }
 
     fn advance(&mut self, gradient: &Vector) -> Result<()> {
-        let SampledMotion { steps, learning_rate, momentum, average, printed } = self.motion;
+        let SampledMotion { steps, learning_rate, average, printed, .. } = self.motion;
         let learning_rate = printed.map_or(learning_rate, |printed| printed.rate(self.taken + 1));
-        self.velocity *= momentum;
-        self.velocity += gradient;
-        let mut next = self.design.model.parameters().to_vec();
-        match &self.positions {
-            None => {
-                for (parameter, speed) in next.iter_mut().zip(&self.velocity) {
-                    *parameter -= learning_rate * speed;
-                }
-            }
-            Some(positions) => {
-                for (at, speed) in positions.iter().zip(&self.velocity) {
-                    next[*at] -= learning_rate * speed;
-                }
-            }
+        let mut next = self.trained.clone();
+        for (parameter, speed) in next.iter_mut().zip(&self.optimiser.direction(gradient)) {
+            *parameter -= learning_rate * speed;
         }
         if printed.is_some() {
             let classes = next.chunks_exact_mut(self.design.model.architecture().inputs());
@@ -256,19 +241,21 @@ impl SampledTraining {
             ))
             .cure("choose a lower learning rate, a lower momentum, or a smaller clip"));
         }
-        self.design.model.parameters_mut().copy_from_slice(&next);
+        self.design.objective.trained.place(&next, &mut self.design.model);
         self.taken += 1;
         if (steps - self.taken) as f64 <= average * steps as f64 - 1.0 {
-            self.sum += Vector::from_vec(next);
+            self.sum.iter_mut().zip(&next).for_each(|(sum, number)| *sum += number);
             self.averaged += 1;
         }
+        self.trained = next;
         Ok(())
     }
 
-    /// Begins again with these parameters.
-    pub fn restart(&mut self, parameters: &[f64]) {
-        self.design.model.parameters_mut().copy_from_slice(parameters);
-        self.velocity.fill(0.0);
+    /// Begins again with these trained numbers.
+    pub fn restart(&mut self, numbers: &[f64]) {
+        self.design.objective.trained.place(numbers, &mut self.design.model);
+        self.trained.copy_from_slice(numbers);
+        self.optimiser.restart();
         self.sum.fill(0.0);
         (self.taken, self.averaged) = (0, 0);
     }
@@ -291,15 +278,12 @@ impl SampledTraining {
 
     /// The delivered parameters. Those that are not trained stay the same to the last bit.
     pub(super) fn parameters(&self) -> Vec<f64> {
-        let mut parameters = self.design.model.parameters().to_vec();
+        let mut model = self.design.model.clone();
         if self.averaged > 0 {
             let mean = &self.sum / self.averaged as f64;
-            match &self.positions {
-                None => parameters.copy_from_slice(mean.as_slice()),
-                Some(positions) => positions.iter().for_each(|at| parameters[*at] = mean[*at]),
-            }
+            self.design.objective.trained.clone().place(mean.as_slice(), &mut model);
         }
-        parameters
+        model.parameters().to_vec()
     }
 }
 
