@@ -37,6 +37,11 @@ pub const PRIVATE_PRECONDITIONING: &str = "\
     Tian Li, Manzil Zaheer, Sashank J. Reddi, Virginia Smith: Private Adaptive Optimization with \
     Side Information (2022)";
 
+/// The low-rank additions of `halflight_model::adapters`.
+pub const LOW_RANK_ADAPTATION: &str = "\
+    Edward J. Hu, Yelong Shen, Phillip Wallis, Zeyuan Allen-Zhu, Yuanzhi Li, Shean Wang, Lu Wang, \
+    Weizhu Chen: LoRA: Low-Rank Adaptation of Large Language Models (2022)";
+
 /// `halflight_methods::classes::dp_sgd`.
 pub const PRIVATE_DESCENT: &str = "\
     Martín Abadi, Andy Chu, Ian Goodfellow, H. Brendan McMahan, Ilya Mironov, Kunal Talwar, Li \

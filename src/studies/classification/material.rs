@@ -61,6 +61,7 @@ pub fn load(directory: Option<&Path>) -> Result<(Vec<Material>, Vec<&'static str
         ("fashion_mnist/train10k-images-idx3-ubyte.gz", fashion(&place)?),
         ("optdigits/optdigits_8x8.csv.gz", digits(&place)?),
         ("features_cifar10_lite0/cifar10_lite0.npz", photographs(&place)?),
+        ("pneumonia_mnist/pneumoniamnist.npz", radiographs(&place)?),
     ];
     for (name, material) in loaded {
         match material {
@@ -118,15 +119,7 @@ fn fashion(place: &MaterialOrigin<'_>) -> Result<Option<Material>> {
     };
     let (train, test) = (dataset(&train)?, dataset(&test)?);
     let public = train.len() - private;
-    let mut candidates = Vec::new();
-    if let MaterialOrigin::Directory(directory) = place {
-        let path = directory.join("mnist/t10k-images-idx3-ubyte.gz");
-        if path.exists() {
-            let digits = read(&path, &Reading::Plain, &mut Unwatched)?;
-            let digits = features(&digits.columns, 255.0)?.columns(0, public).into_owned();
-            candidates.push(("digits (MNIST)".to_owned(), unlabelled(&train, digits)));
-        }
-    }
+    let mut candidates = others(place, &train, public, &OTHERS[..1])?;
     let last = train.dimension() - 1;
     let turned = Matrix::from_fn(last + 1, public, |i, j| test.features[(last - i, j)]);
     candidates.push(("images upside down".to_owned(), unlabelled(&train, turned)));
@@ -162,20 +155,74 @@ fn digits(place: &MaterialOrigin<'_>) -> Result<Option<Material>> {
     Ok(Some(Material { name: "optdigits", train, test, private, public, candidates }))
 }
 
-/// Features of photographs from `EfficientNet`.
-fn photographs(place: &MaterialOrigin<'_>) -> Result<Option<Material>> {
+/// Images of 28 × 28 pixels that may stand in for others.
+const OTHERS: [(&str, &str); 2] = [
+    ("digits (MNIST)", "mnist/t10k-images-idx3-ubyte.gz"),
+    ("clothes (Fashion-MNIST)", "fashion_mnist/t10k-images-idx3-ubyte.gz"),
+];
+
+/// As many of the `wanted` images as there are public records, where their files are.
+fn others(
+    place: &MaterialOrigin<'_>,
+    like: &Dataset,
+    public: usize,
+    wanted: &[(&str, &str)],
+) -> Result<Vec<(String, Dataset)>> {
+    let MaterialOrigin::Directory(directory) = place else { return Ok(Vec::new()) };
+    let mut found = Vec::new();
+    for (name, file) in wanted {
+        let path = directory.join(file);
+        if path.exists() {
+            let images = read(&path, &Reading::Plain, &mut Unwatched)?;
+            let images = features(&images.columns, 255.0)?.columns(0, public).into_owned();
+            found.push(((*name).to_owned(), unlabelled(like, images)));
+        }
+    }
+    Ok(found)
+}
+
+/// The training and the test part of a file of arrays: records of `what`, divided by `largest`, and
+/// their labels.
+fn of_arrays(
+    place: &MaterialOrigin<'_>,
+    file: &str,
+    what: &str,
+    (largest, norm): (f64, f64),
+) -> Result<Option<(Dataset, Dataset)>> {
     let MaterialOrigin::Directory(directory) = place else { return Ok(None) };
-    let path = directory.join("features_cifar10_lite0/cifar10_lite0.npz");
+    let path = directory.join(file);
     if !path.exists() {
         return Ok(None);
     }
     let arrays = |part: &str| {
-        let names = ["features", "labels"].map(|what| format!("{part}_{what}"));
+        let names = [what, "labels"].map(|what| format!("{part}_{what}"));
         let table = read(&path, &Reading::Arrays(names.to_vec()), &mut Unwatched)?;
         let (numbers, labels) = table.columns.split_at(1);
-        labelled("photographs", features(numbers, 1.0)?, &part_of(&table, labels)?, 215.0)
+        labelled(what, features(numbers, largest)?, &part_of(&table, labels)?, norm)
     };
-    let (train, test) = (arrays("train")?, arrays("test")?);
+    Ok(Some((arrays("train")?, arrays("test")?)))
+}
+
+/// X-rays of children's chests, with pneumonia or without; a tenth of them are public.
+fn radiographs(place: &MaterialOrigin<'_>) -> Result<Option<Material>> {
+    let file = "pneumonia_mnist/pneumoniamnist.npz";
+    let Some((train, test)) = of_arrays(place, file, "images", (255.0, 28.0))? else {
+        return Ok(None);
+    };
+    let public = train.len() / 10;
+    let private = train.len() - public;
+    let mut candidates = others(place, &train, public, &OTHERS)?;
+    candidates.push(("noise".to_owned(), unlabelled(&train, noise(train.dimension(), public))));
+    let name = "PneumoniaMNIST, children's X-rays of 28 px";
+    Ok(Some(Material { name, train, test, private, public, candidates }))
+}
+
+/// Features of photographs from `EfficientNet`.
+fn photographs(place: &MaterialOrigin<'_>) -> Result<Option<Material>> {
+    let file = "features_cifar10_lite0/cifar10_lite0.npz";
+    let Some((train, test)) = of_arrays(place, file, "features", (1.0, 215.0))? else {
+        return Ok(None);
+    };
     let (private, public) = (train.len() - 1000, 1000);
     let noise = unlabelled(&train, noise(train.dimension(), public));
     let candidates = vec![("noise".to_owned(), noise)];
