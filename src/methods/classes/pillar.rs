@@ -23,9 +23,12 @@
 //! Three things differ. A sample is a Poisson sample of rate 1/n, where the paper draws one record,
 //! because subsampling is proved for it. The paper takes n² − 1 steps, which few can wait for; here
 //! the setting says how many. Each class has a halfspace of its own; the paper has one for two
-//! classes. The paper's own count gives ε to the runs and ε once more to the choice, and its noise has ε where that of Bassily,
-//! Smith and Thakurta has ε². All the same the noise is so large that the certificate states much
-//! less than ε. This mode exists to reproduce the paper, whose experiments use DP-SGD, too.
+//! classes.
+//!
+//! The paper counts ε for the runs and does not count that of the choice, and its noise has ε where
+//! that of Bassily, Smith and Thakurta has ε². All the same the certificate states about half of ε, and
+//! nearly all of it for the choice, because the noise of the steps is more than a hundred times L.
+//! This mode exists to reproduce the paper, whose experiments use DP-SGD, as rigorous mode does.
 
 use super::dp_sgd::train;
 use super::sampled::design::{self, Design, FIRST_WEIGHTS, generator};
