@@ -38,7 +38,6 @@ static SPEC: Spec = Spec {
               number, before they are clipped: rare features count for more.",
     line: "noise of one size in coordinates that public data make even",
     task: Task::Classification,
-    needs_public_labels: false,
     fields: AdaDpsSettings::FIELDS,
     tries: &[("damping", &[0.1, 10.0])],
     place: 4,
@@ -67,12 +66,6 @@ settings! {
         memory: f64 = real(0.0, 0.999, 0.9).named("memory", "share of the last step").help(
             "How much of the squares of public gradients the next step keeps.",
         ),
-        anchor_labels: AnchorLabels = AnchorLabels::or(AnchorLabels::Own)
-            .named("public labels", "")
-            .help(
-                "Labels of the public records there: their own, which have to be private classes, \
-                 or drawn at random.",
-            ),
         steps: u64 = steps(100_000, 400),
         batch: Option<u64> = StepSettings::batch,
         clip: f64 = CLIP,
@@ -89,8 +82,7 @@ pub const METHOD: &Method = &Method { spec: &SPEC, plan };
 fn plan(given: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
     let settings = AdaDpsSettings::of(given)?;
     let shape = &problem.shape;
-    let labels = settings.anchor_labels;
-    check_labels(labels, shape, &problem.public)?;
+    check_labels(AnchorLabels::Own, shape, &problem.public)?;
     let network = design::network(shape, NetworkSettings::of(given)?, shape.dimension)?;
     let parameters = network.parameters();
     let course = StepSettings::of(given)?;
@@ -102,8 +94,8 @@ fn plan(given: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> 
     plan.warnings = design::remarks(&network);
     let start: Start = Box::new(move |private, noise| {
         let design = dp_sgd::design(&problem, network)?;
-        let public =
-            anchor_records(&problem, &design, labels, problem.public.len().min(MOST_PUBLIC))?;
+        let most = problem.public.len().min(MOST_PUBLIC);
+        let public = anchor_records(&problem, &design, AnchorLabels::Own, most)?;
         let length = noise.scale(&sum.release)? * (parameters as f64).sqrt() / sum.batch as f64;
         let pace = StepLengths::of(design.model.architecture());
         let motion = pace.motion(course, length, parameters);
@@ -346,13 +338,15 @@ mod tests {
     }
 
     #[test]
-    fn public_labels_have_to_be_private_classes_or_are_drawn() {
+    fn public_labels_have_to_be_the_private_classes() {
         let (shape, public, _) = example::two_classes(6, 60, 400, 2);
-        let unlabelled = Dataset { classes: None, ..public };
-        let error = example::plan(METHOD, &BTreeMap::new(), &shape, &unlabelled).unwrap_err();
-        assert!(error.to_string().contains("0 classes of its own"), "{error}");
-        let mut random = given(&[("steps", 10.0)]);
-        random.insert("anchor_labels".to_owned(), Value::Text("random".to_owned()));
-        example::plan(METHOD, &random, &shape, &unlabelled).unwrap();
+        let plan = |public: &Dataset| example::plan(METHOD, &BTreeMap::new(), &shape, public);
+        plan(&public).unwrap();
+        let unlabelled = Dataset { classes: None, ..public.clone() };
+        assert!(plan(&unlabelled).unwrap_err().to_string().contains("no label column"));
+        let mut others = public;
+        others.classes.as_mut().unwrap().names = vec!["a".to_owned(), "b".to_owned()];
+        let error = plan(&others).unwrap_err().to_string();
+        assert!(error.contains("2 classes of its own"), "{error}");
     }
 }
