@@ -10,7 +10,7 @@
 //! | [`widgets`] | charts, text fields, themes, pictures of screens |
 //! | [`engine`] | jobs in the background: events out, commands in |
 //! | [`session`] | the RON session, run directories, statements, exports |
-//! | [`rank`] · [`rehearsal`] · [`audit`] · [`verdict`] · [`glossary`] | `halflight-advice`: what to do and what to expect, before anything is spent |
+//! | [`rank`] · [`rehearsal`] · [`audit`] · [`verdict`] · [`theory`] · [`glossary`] | `halflight-advice`: what to do and what to expect, before anything is spent |
 //! | [`methods`] | adaptation methods, one file each, as pure step functions |
 //! | [`evaluation`] | scores, exact and released |
 //! | [`privacy`] | the boundary around private data, the spender, the ledger; the accountant and the samplers are `halflight-dp` |
@@ -33,7 +33,7 @@
 pub mod cli;
 
 pub use error::{Error, Result};
-pub use halflight_advice::{audit, glossary, rank, rehearsal, verdict};
+pub use halflight_advice::{audit, glossary, rank, rehearsal, theory, verdict};
 pub use halflight_base::{bibliography, clock, error, faults, files, memory, signals};
 pub use halflight_data as data;
 pub use halflight_engine as engine;

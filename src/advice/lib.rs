@@ -6,6 +6,7 @@
 //! | [`rehearsal`] | public data in the private role: results to expect, before anything is spent |
 //! | [`audit`] | every release and its noise, measured and compared with the claims |
 //! | [`verdict`] | is the model good: its errors compared with others, in words |
+//! | [`theory`] | what the theorems of the papers ask of a plan and promise for it, in words |
 //! | [`glossary`] | the meanings of words that people read |
 
 use halflight_base::error;
@@ -21,4 +22,5 @@ pub mod audit;
 pub mod glossary;
 pub mod rank;
 pub mod rehearsal;
+pub mod theory;
 pub mod verdict;

@@ -99,6 +99,11 @@ pub enum StepsForm {
 }
 
 impl RunCommand {
+    /// The command for the plan of this name, or for all, that looks at no private record.
+    pub(super) fn sealed(plan: Option<String>) -> Self {
+        Self { plan, sealed: true, ..Self::default() }
+    }
+
     pub fn execute(&self) -> Result<()> {
         if self.sealed {
             messages::seal();
@@ -243,7 +248,7 @@ impl RunCommand {
     }
 
     /// A job for each plan, with its datasets.
-    fn jobs(&self, session: &Session, workspace: &Workspace) -> Result<Vec<Job>> {
+    pub(super) fn jobs(&self, session: &Session, workspace: &Workspace) -> Result<Vec<Job>> {
         let plans = self.plans_of(session)?;
         let needed = |name: &String| plans.iter().any(|plan| plan.uses(name));
         let mut datasets = Vec::new();

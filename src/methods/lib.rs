@@ -15,6 +15,7 @@
 //! | `measure`, `gap` | the measures of a step, and who may see them; the stationarity gap of each family |
 //! | [`sources`] | one weight for all records of a public dataset |
 //! | `mode` | noise from the accountant, or from a paper |
+//! | [`theory`] | what the theorems of the papers ask of a plan and promise for it |
 //! | [`unlabelled`] | methods for private records without labels |
 //! | [`labelled`] | methods for private records with labels |
 //! | [`classes`] | methods for any number of classes |
@@ -69,6 +70,7 @@ mod registry;
 mod smallest;
 pub mod sources;
 pub mod spec;
+pub mod theory;
 pub mod trial;
 pub mod unlabelled;
 
@@ -84,3 +86,4 @@ pub use public_predictor::PublicPredictor;
 pub use registry::{method, methods, name_in, name_of, task_of};
 pub use sources::{SourceWeight, source_weights, source_words};
 pub use spec::{Field, FieldKind, Settings, Spec, Value};
+pub use theory::{Says, TheoryLine};

@@ -16,13 +16,26 @@ choices! {
 impl Mode {
     /// Refuses settings that the printed algorithm fixes itself.
     pub(super) fn fixes(self, spec: &Spec, settings: &Settings, keys: &[&str]) -> Result<()> {
-        let given = |key: &&&str| !settings.is_default(spec, key);
-        match keys.iter().find(given) {
-            Some(key) if self == Self::AsPrinted => Err(Error::usage(format!(
-                "as_printed takes no '{key}': the paper has a value of its own for it"
-            ))
-            .cure(format!("leave '{key}' out, or choose mode: \"rigorous\""))),
-            _ => Ok(()),
+        if self == Self::Rigorous {
+            return Ok(());
         }
+        refuse_given(spec, settings, keys, "as_printed", "mode: \"rigorous\"")
+    }
+}
+
+/// Refuses the first of these settings that is given, since `by` has a value of its own for it.
+pub(super) fn refuse_given(
+    spec: &Spec,
+    settings: &Settings,
+    keys: &[&str],
+    by: &str,
+    instead: &str,
+) -> Result<()> {
+    match keys.iter().find(|key| !settings.is_default(spec, key)) {
+        Some(key) => Err(Error::usage(format!(
+            "{by} takes no '{key}': the paper has a value of its own for it"
+        ))
+        .cure(format!("leave '{key}' out, or choose {instead}"))),
+        None => Ok(()),
     }
 }

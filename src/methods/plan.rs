@@ -1,6 +1,6 @@
 //! Every release that a run will make, listed before data are touched.
 
-use super::Separation;
+use super::{Separation, TheoryLine};
 use crate::error::{Error, Result};
 use crate::privacy::accountant::calibrate;
 use crate::privacy::{Calibrated, PlannedRelease, Target};
@@ -22,6 +22,8 @@ pub struct Plan {
     pub warnings: Vec<String>,
     /// The energy of the chosen directions of the public records, if the method chooses some.
     pub explained: Option<ExplainedEnergy>,
+    /// What the theorems of the method's paper say of the plan.
+    pub theory: Vec<TheoryLine>,
 }
 
 /// The share of the public records' energy that public directions keep.
@@ -74,7 +76,8 @@ impl ExplainedEnergy {
 impl Plan {
     /// A plan of these releases, without warnings.
     pub(crate) fn new(releases: Vec<PlannedRelease>, steps: u64, signal: f64) -> Self {
-        Self { releases, steps, signal, warnings: Vec::new(), explained: None }
+        let (warnings, theory) = (Vec::new(), Vec::new());
+        Self { releases, steps, signal, warnings, explained: None, theory }
     }
 
     /// The noise with which all releases together meet `target`. A plan may release nothing.
@@ -132,13 +135,7 @@ mod tests {
             adjacency: Adjacency::ReplaceOne,
             held_out: false,
         };
-        Plan {
-            releases: vec![release],
-            steps: 10,
-            signal: 3.0,
-            warnings: Vec::new(),
-            explained: None,
-        }
+        Plan::new(vec![release], 10, 3.0)
     }
 
     fn noise(sensitivity: f64, count: u64) -> Calibrated {

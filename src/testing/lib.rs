@@ -62,6 +62,10 @@ pub fn adaptation() -> Golden {
     Golden::read(include_str!("../../tests/golden/adaptation.json"))
 }
 
+pub fn theory() -> Golden {
+    Golden::read(include_str!("../../tests/golden/theory.json"))
+}
+
 #[track_caller]
 pub fn assert_close(ours: &DMatrix<f64>, golden: &DMatrix<f64>, tolerance: f64) {
     assert_eq!(ours.shape(), golden.shape());

@@ -22,7 +22,7 @@
 //! Each uses only those after it in this list: terminal and loop, `update` and `view`, `keymap`,
 //! `app`, `screen`, `context`, `popup`, `canvas`.
 
-use halflight_advice::{glossary, rank, rehearsal, verdict};
+use halflight_advice::{glossary, rank, rehearsal, theory, verdict};
 use halflight_base::{error, signals};
 use halflight_data as data;
 use halflight_engine as engine;

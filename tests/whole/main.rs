@@ -51,6 +51,7 @@ mod scores;
 mod source_weights;
 mod sweep;
 mod terminal;
+mod theory;
 mod trainers;
 mod tutorial;
 mod verify;

@@ -42,6 +42,7 @@ use crate::model::Architecture;
 use crate::model::layer::{Dense, Layer};
 use crate::numeric::principal::Principal;
 use crate::prelude::*;
+use crate::theory::ProjectedSizes;
 use crate::{ExplainedEnergy, Separation};
 
 /// The default number of directions.
@@ -138,10 +139,11 @@ fn plan(given: &Settings, problem: Problem, target: Target) -> Result<(Plan, Sta
         course.batch = Some(1);
     }
     let centred = f64::from(u8::from(settings.centre));
-    let (shares, separation) =
+    let (shares, separation, largest) =
         problem.public.once("what components hold", centred, |public, centred| {
-            let shares = directions(public, 0, centred > 0.0)?.1.shares();
-            Ok((shares, Separation::of(public, centred > 0.0)?))
+            let found = directions(public, 0, centred > 0.0)?.1;
+            let largest = found.energies.first().copied().unwrap_or(0.0);
+            Ok((found.shares(), Separation::of(public, centred > 0.0)?, largest))
         })?;
     let explained = ExplainedEnergy { chosen: components, shares, separation };
     let printed = if is_printed {
@@ -159,6 +161,7 @@ fn plan(given: &Settings, problem: Problem, target: Target) -> Result<(Plan, Sta
         LossKind::Hinge => SampledLoss::Hinge(settings.margin),
     };
     let head = head(components, shape, loss, is_printed)?;
+    let eigengap = explained.gap(components) * largest / shape.bounds.feature_norm.powi(2);
     let (mut plan, sum) = plan_of_sum(shape, course, settings.clip, head.parameters())?;
     let choice = match printed {
         Some(printed) => printed.plan(shape, &mut plan),
@@ -170,6 +173,14 @@ fn plan(given: &Settings, problem: Problem, target: Target) -> Result<(Plan, Sta
     plan.warnings.insert(0, explained.words());
     let separation = explained.separation.as_ref();
     plan.warnings.extend(separation.map(|it| it.words(components, explained.gap(components))));
+    let theory = separation.map(|it| ProjectedSizes {
+        directions: components as f64,
+        margin: it.margin,
+        outside: it.outside.get(components - 1).copied().unwrap_or(0.0),
+        eigengap,
+        epsilon: target.epsilon,
+    });
+    plan.theory = theory.map(|it| it.says(shape)).unwrap_or_default();
     plan.explained = Some(explained);
     let start: Start = Box::new(move |private, noise| {
         let factor = match loss {

@@ -132,6 +132,8 @@ fn plan(settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, 
         largest: settings.kappa_inf,
         sharpness: None,
     };
+    let theory = method.theory(Learner::Squared, shape, largest, pulls.strength(), target);
+    plan.theory = theory.says_of_convex(steps);
     let start: Start = Box::new(move |private, noise| {
         let shape = problem.shape.clone();
         let public = problem.public.shared();

@@ -126,13 +126,23 @@ fn plan(settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, 
     let weights_share = settings.weights_share;
     let (share, better) = (1.0, "profiled_logistic");
     let method = AsPublished { mode, alpha, weights_share, share, steps, better };
-    let (plan, releases, caps) = method.plan(learner, shape, largest, target);
+    let (mut plan, releases, caps) = method.plan(learner, shape, largest, target);
     let pulls = Pulls {
         total: settings.lambda_1,
         square: settings.lambda_2,
         largest: settings.lambda_inf,
         sharpness: Some(settings.sharpness),
     };
+    let theory = method.theory(learner, shape, largest, pulls.strength(), target);
+    let network = matches!(learner, Learner::Network { .. });
+    let norm = shape.bounds.feature_norm;
+    let smoothness = (!network)
+        .then(|| printed_smoothness(settings, learner.curvature() * norm.powi(2), largest, caps));
+    plan.theory = theory.says_of_smooth(
+        steps,
+        (smoothness, largest_objective(settings, largest, caps)),
+        learner == Learner::Logistic,
+    );
     let start: Start = Box::new(move |private, _| {
         let norm = problem.shape.bounds.feature_norm;
         let seed = problem.seed;
@@ -226,6 +236,14 @@ fn printed_smoothness(
         + 2.0 * lambda_inf * sharpness * (alpha * rest).powi(2) / (m * n).powf(1.5);
     let mixed = alpha.powi(2) / m.powf(1.5) + rest.powi(2) / n.powf(1.5);
     curvature + weights + largest.gradient * mixed
+}
+
+/// M of theorem 5.2: no value of J is larger.
+fn largest_objective(settings: NcnvxAdapSettings, largest: Largest, caps: Caps) -> f64 {
+    let NcnvxAdapSettings { lambda_1, lambda_2, lambda_inf, .. } = settings;
+    let roots = caps.public * (caps.public_records as f64).sqrt()
+        + caps.private * (caps.private_records as f64).sqrt();
+    2.0 * largest.loss + lambda_1 + lambda_2 * roots + lambda_inf * caps.public.max(caps.private)
 }
 
 /// A model of the public data alone, inside the ball.

@@ -21,6 +21,9 @@
 //! 2γ_qw·D_qD_w)K)) with the constants of [`printed_step`], a Frank–Wolfe step of the model, and
 //! the iterate with the least noisy gap is returned.
 //!
+//! *Pace "theory"* takes K and η of corollary 2 (algorithm 1), or K and μ of corollary 3 with steps
+//! 3/(k + 2) (algorithm 2): see [`crate::theory`].
+//!
 //! There is one deviation. The printed gaps reuse the noise of the choices before them, for which
 //! only the index was accounted for, and read ⟨∇, q⟩ without noise. Nothing is proved for this.
 //! Here the gaps get their own noise of the same scale. Algorithm 2's own proof undercounts by a
@@ -49,6 +52,7 @@ use crate::prelude::*;
 use crate::privacy::accountant::gaussian;
 use crate::privacy::openings::{OpenPrivate, OpenReleased};
 use crate::privacy::{Rule, Selection};
+use crate::theory::{Choice, PACE, Pace, UnlabelledSizes};
 
 const VERTEX: &str = "vertex";
 const ITERATE: &str = "iterate";
@@ -88,6 +92,7 @@ static SPEC: Spec = Spec {
 settings! {
     struct FrankWolfeSettings {
         mode: Mode = MODE,
+        pace: Pace = PACE,
         rounds: Option<u64> = ROUNDS,
         temperature: Option<f64> = TEMPERATURE,
         schedule: Schedule = Schedule::or(Schedule::Equal).named("step sizes", "").help(
@@ -120,6 +125,7 @@ static TWO_STAGE_SPEC: Spec = Spec {
 settings! {
     struct TwoStageSettings {
         mode: Mode = MODE,
+        pace: Pace = PACE,
         rounds: Option<u64> = ROUNDS,
         temperature: Option<f64> = TEMPERATURE,
         schedule: Schedule = FrankWolfeSettings::schedule,
@@ -137,6 +143,7 @@ pub const SINGLE_STAGE: &Method = &Method {
     plan: |given, problem, target| {
         let settings = FrankWolfeSettings::of(given)?;
         settings.mode.fixes(&SPEC, given, &["schedule", "model_step", "returned", "gap_share"])?;
+        settings.pace.fixes(&SPEC, given, &["rounds", "schedule", "model_step"])?;
         plan(settings, Objective::SingleStage, problem, target)
     },
 };
@@ -147,6 +154,7 @@ pub const TWO_STAGE: &Method = &Method {
     plan: |given, problem, target| {
         let settings = TwoStageSettings::of(given)?;
         settings.mode.fixes(&TWO_STAGE_SPEC, given, &["schedule", "returned", "gap_share"])?;
+        settings.pace.fixes(&TWO_STAGE_SPEC, given, &["rounds", "temperature", "schedule"])?;
         let weight_ridge = weight_ridge(settings.mode, settings.weight_ridge);
         plan(settings.into(), Objective::TwoStage { weight_ridge }, problem, target)
     },
@@ -154,11 +162,22 @@ pub const TWO_STAGE: &Method = &Method {
 
 impl From<TwoStageSettings> for FrankWolfeSettings {
     fn from(settings: TwoStageSettings) -> Self {
-        let TwoStageSettings { mode, rounds, temperature, schedule, returned, .. } = settings;
-        let TwoStageSettings { gap_share, lambda, ridge, .. } = settings;
+        let TwoStageSettings { mode, pace, rounds, temperature, schedule, .. } = settings;
+        let TwoStageSettings { returned, gap_share, lambda, ridge, .. } = settings;
         // The model is fitted at the end.
         let model_step = ModelStep::FrankWolfe;
-        Self { mode, rounds, temperature, schedule, model_step, returned, gap_share, lambda, ridge }
+        Self {
+            mode,
+            pace,
+            rounds,
+            temperature,
+            schedule,
+            model_step,
+            returned,
+            gap_share,
+            lambda,
+            ridge,
+        }
     }
 }
 
@@ -180,13 +199,27 @@ fn plan(
     let FrankWolfeSettings { mode, returned, lambda: radius, ridge, .. } = settings;
     let Problem { shape, public, .. } = &problem;
     let printed = mode == Mode::AsPrinted;
-    let best_model =
-        objective == Objective::SingleStage && !printed && settings.model_step == ModelStep::Best;
+    let by_theory = settings.pace == Pace::Theory;
+    let best_model = objective == Objective::SingleStage
+        && !printed
+        && !by_theory
+        && settings.model_step == ModelStep::Best;
     let square = largest_square_of(public)?;
     let temperature = temperature(mode, settings.temperature, shape.bounds.feature_norm, objective);
+    let weight_ridge = match objective {
+        Objective::SingleStage => 0.0,
+        Objective::TwoStage { weight_ridge } => weight_ridge,
+    };
+    let theory = UnlabelledSizes::of(shape, square, radius, weight_ridge, target);
+    let choice = by_theory.then(|| match objective {
+        Objective::SingleStage => theory.single_stage(temperature),
+        Objective::TwoStage { .. } => theory.two_stage(),
+    });
+    let temperature = choice.map_or(temperature, |choice| choice.temperature);
     let sensitivity = Sensitivity::of(shape, square, temperature);
     let suitable = automatic_rounds(shape, sensitivity, target);
-    let rounds = settings.rounds.unwrap_or(if printed { PRINTED_ROUNDS } else { suitable });
+    let given = choice.map(|choice| choice.whole_rounds()).or(settings.rounds);
+    let rounds = given.unwrap_or(if printed { PRINTED_ROUNDS } else { suitable });
     let weight = objective.weight(radius);
     // Scores are weighted, and the slope of the public part is subtracted: two roundings, on either
     // side. A gap is a sum of m scores, and of the gap of the model.
@@ -201,19 +234,24 @@ fn plan(
         / shape.private_records as f64
         * (2.0 * rounds as f64 * (1.0 / target.delta).ln()).sqrt()
         / target.epsilon;
-    let (rule, noise, steps) = match (printed, objective) {
-        (false, _) => {
-            let steps = StepSizes::Chosen(settings.schedule);
-            (Rule::Exponential, Allotment::Share(rounds as f64), steps)
-        }
+    let (rule, noise) = match (printed, objective) {
+        (false, _) => (Rule::Exponential, Allotment::Share(rounds as f64)),
         (true, Objective::SingleStage) => {
-            let size = printed_step(square, temperature, radius, shape.bounds.label, rounds);
-            let noise = Allotment::AsPrinted(2.0 * weight * laplace);
-            (Rule::NoisyMaximum, noise, StepSizes::Constant(size))
+            (Rule::NoisyMaximum, Allotment::AsPrinted(2.0 * weight * laplace))
         }
-        (true, Objective::TwoStage { .. }) => {
-            (Rule::NoisyMaximum, Allotment::AsPrinted(laplace), StepSizes::Printed)
-        }
+        (true, Objective::TwoStage { .. }) => (Rule::NoisyMaximum, Allotment::AsPrinted(laplace)),
+    };
+    let steps = match (choice, objective) {
+        (Some(Choice { step: Some(size), .. }), _) => StepSizes::Constant(size.min(1.0)),
+        (None, _) if !printed => StepSizes::Chosen(settings.schedule),
+        (_, Objective::SingleStage) => StepSizes::Constant(printed_step(
+            square,
+            temperature,
+            radius,
+            shape.bounds.label,
+            rounds,
+        )),
+        (_, Objective::TwoStage { .. }) => StepSizes::Printed,
     };
     let takes_best = returned == Returned::Best || printed && objective == Objective::SingleStage;
     let vertex = Release::new(VERTEX, Selection { rule, range, candidates });
@@ -247,6 +285,15 @@ fn plan(
     // Scores differ by at most this; the largest of many noisy ones is too high by ln m scales.
     let signal = weight * square * sensitivity.largest_slope / (candidates.max(2) as f64).ln();
     let mut plan = Plan::new(releases, steps_of_run, signal);
+    let step = match steps {
+        StepSizes::Constant(size) => Some(size),
+        StepSizes::Chosen(_) | StepSizes::Printed => None,
+    };
+    let used = Choice { rounds: rounds as f64, temperature, step };
+    plan.theory = match objective {
+        Objective::SingleStage => theory.says_of_single_stage(used),
+        Objective::TwoStage { .. } => theory.says_of_two_stage(used),
+    };
     if !printed && rounds > 20 * suitable {
         plan.warnings.push(format!(
             "in {rounds} rounds the noise of each will hide which record is better; about \

@@ -25,6 +25,8 @@
 //!
 //! *The gap* of the weights at which a gradient was released follows from it and costs nothing:
 //! max over s in the simplex of ⟨g̃, q − s⟩. Noise makes it too large, by at most about r̂²σ√(2 ln m).
+//!
+//! *Pace "theory"* takes K of theorem 11, μ of corollary 4 and the printed η: see [`crate::theory`].
 
 use super::discrepancy::{Sensitivity, Smoothed, largest_square_of};
 use super::matching::gram_curvature;
@@ -37,6 +39,7 @@ use crate::numeric::symmetric::{pack, packed_length, quadratic_forms, unpack};
 use crate::prelude::*;
 use crate::privacy::accountant::gaussian;
 use crate::privacy::openings::{OpenPrivate, OpenReleased};
+use crate::theory::{Choice, PACE, Pace, UnlabelledSizes};
 
 const SLOPE: &str = "slope";
 
@@ -74,6 +77,7 @@ static SPEC: Spec = Spec {
 settings! {
     struct MirrorDescentSettings {
         mode: Mode = MODE,
+        pace: Pace = PACE,
         rounds: Option<u64> = ROUNDS,
         temperature: Option<f64> = TEMPERATURE,
         step_size: Option<f64> = automatic(1e6).named("step size η", "").help(
@@ -97,15 +101,22 @@ fn plan(settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, 
     let given = settings;
     let settings = MirrorDescentSettings::of(given)?;
     settings.mode.fixes(&SPEC, given, &["returned"])?;
+    settings.pace.fixes(&SPEC, given, &["rounds", "temperature", "step_size"])?;
     let Problem { shape, public, .. } = &problem;
     let printed = settings.mode == Mode::AsPrinted;
     let weight_ridge = weight_ridge(settings.mode, settings.weight_ridge);
     let objective = Objective::TwoStage { weight_ridge };
     let norm = shape.bounds.feature_norm;
-    let temperature = temperature(settings.mode, settings.temperature, norm, objective);
     let square = largest_square_of(public)?;
+    let theory = UnlabelledSizes::of(shape, square, settings.lambda, weight_ridge, target);
+    let choice = (settings.pace == Pace::Theory).then(|| theory.mirror_descent(None));
+    let temperature = choice.map_or_else(
+        || temperature(settings.mode, settings.temperature, norm, objective),
+        |choice| choice.temperature,
+    );
     let sensitivity = Sensitivity::of(shape, square, temperature);
-    let rounds = settings.rounds.unwrap_or_else(|| match settings.mode {
+    let chosen = choice.map(|choice| choice.whole_rounds()).or(settings.rounds);
+    let rounds = chosen.unwrap_or_else(|| match settings.mode {
         Mode::AsPrinted => PRINTED_ROUNDS,
         Mode::Rigorous => automatic_rounds(shape, public, sensitivity, target),
     });
@@ -124,17 +135,17 @@ fn plan(settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, 
     // Every entry of the gradient is at most r̂²·‖E‖.
     let entries = if printed { square * (public.len() as f64).sqrt() } else { 1.0 };
     let releases = vec![release.announced(what, rounds, noise, Adjacency::ReplaceOne)];
-    let plan = Plan::new(releases, rounds, sensitivity.largest_slope * entries);
+    let mut plan = Plan::new(releases, rounds, sensitivity.largest_slope * entries);
+    let records = (public.len().max(2) as f64).ln();
+    let of_paper = (records / rounds as f64).sqrt() * (2.0 / (square + weight_ridge));
+    let step = settings.step_size.or((printed || choice.is_some()).then_some(of_paper));
+    plan.theory =
+        theory.says_of_mirror_descent(Choice { rounds: rounds as f64, temperature, step });
     let start: Start = Box::new(move |private, noise| {
-        let records = (problem.public.len().max(2) as f64).ln();
+        let of_slope = square * noise.scale(&release)?;
+        let signal = square * sensitivity.largest_slope;
         let usual = (records / rounds as f64).sqrt()
-            * if printed {
-                2.0 / (square + weight_ridge)
-            } else {
-                let noise = square * noise.scale(&release)?;
-                let signal = square * sensitivity.largest_slope;
-                LONGER / (signal.powi(2) + 2.0 * records * noise.powi(2)).sqrt()
-            };
+            * (LONGER / (signal.powi(2) + 2.0 * records * of_slope.powi(2)).sqrt());
         let ends = (settings.lambda, settings.ridge);
         let reweighting = Reweighting::new(&problem, &private, objective, temperature, ends);
         let descent = Descent {
@@ -143,7 +154,7 @@ fn plan(settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, 
             rounds,
             printed,
             average: settings.returned == Averaged::Average,
-            step_size: settings.step_size.unwrap_or(usual),
+            step_size: step.unwrap_or(usual),
             sum: None,
             noise: noise.scale(&release)?
                 * (2.0 * records).sqrt()

@@ -100,9 +100,9 @@ settings! {
 /// The method of this module.
 pub const METHOD: &Method = &Method { spec: &SPEC, plan };
 
-fn plan(settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
+fn plan(settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
     let settings = MomentReleaseSettings::of(settings)?;
-    largest_square_of(&problem.public)?;
+    let square = largest_square_of(&problem.public)?;
     let Problem { shape, public, .. } = &problem;
     let takes_kernel = takes_kernel(shape, settings)?;
     if takes_kernel {
@@ -121,6 +121,8 @@ fn plan(settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start
     let steps = 1 + settings.iterations.div_ceil(ITERATIONS_PER_STEP);
     let norm = shape.bounds.feature_norm;
     let mut plan = Plan::new(vec![announced], steps, norm.powi(2));
+    let theory = crate::theory::UnlabelledSizes::of(shape, square, settings.lambda, 0.0, target);
+    plan.theory = theory.learning_bound(None);
     // At μ = 1 (ε of about 4 at δ = 10⁻⁵) the noise has length √(2·numbers)·r²/n, and the
     // moment at most r².
     let noise = (2.0 * numbers as f64).sqrt() / shape.private_records as f64;

@@ -65,13 +65,8 @@ impl Batches {
                 (announced, Gradient::Sampled { release, batch })
             }
         };
-        let plan = Plan {
-            releases: vec![announced],
-            steps,
-            signal: (1.0 - profile.alpha) * profile.clip,
-            warnings: few_records(shape, numbers, steps).into_iter().collect(),
-            explained: None,
-        };
+        let mut plan = Plan::new(vec![announced], steps, (1.0 - profile.alpha) * profile.clip);
+        plan.warnings.extend(few_records(shape, numbers, steps));
         (plan, gradient)
     }
 }

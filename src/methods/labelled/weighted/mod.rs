@@ -13,6 +13,7 @@ pub mod learner;
 pub mod objective;
 
 use crate::prelude::*;
+use crate::theory::WeightedSizes;
 use descent::{Releases, releases};
 use learner::{Largest, Learner};
 use objective::Caps;
@@ -83,6 +84,28 @@ impl AsPublished {
         }
     }
 
+    /// What the theorems are about.
+    pub fn theory(
+        self,
+        learner: Learner,
+        shape: &ProblemShape,
+        largest: Largest,
+        pulls: f64,
+        target: Target,
+    ) -> WeightedSizes {
+        WeightedSizes {
+            private_records: shape.private_records as f64,
+            public_records: shape.public_records as f64,
+            parameters: learner.parameters(shape.dimension) as f64,
+            alpha: self.alpha,
+            radius: largest.radius,
+            loss: largest.loss,
+            gradient: largest.gradient,
+            pulls,
+            target,
+        }
+    }
+
     pub fn plan(
         self,
         learner: Learner,
@@ -94,16 +117,11 @@ impl AsPublished {
         let caps = Caps::new(alpha, shape.public_records, shape.private_records);
         let noise = self.noise(target, largest, caps);
         let (announced, releases) = releases(learner, shape, largest, alpha, steps, noise);
-        let plan = Plan {
-            releases: announced,
-            steps,
-            signal: (1.0 - alpha) * largest.gradient,
-            warnings: vec![format!(
-                "the published algorithm spends noise on one number per private record in every \
-                 step; {better} solves for the weights and needs none of it"
-            )],
-            explained: None,
-        };
+        let mut plan = Plan::new(announced, steps, (1.0 - alpha) * largest.gradient);
+        plan.warnings.push(format!(
+            "the published algorithm spends noise on one number per private record in every \
+             step; {better} solves for the weights and needs none of it"
+        ));
         (plan, releases, caps)
     }
 }

@@ -12,12 +12,14 @@ use crossterm::event::{KeyCode, KeyEvent};
 use super::{Keys, LONGEST_TEXT, Screen, explained, moved_in};
 use crate::canvas::{Canvas, Rect};
 use crate::context::{Change, Context};
+use crate::engine::preview::Preview;
 use crate::glossary::Explained;
 use crate::notice::one_line;
 use crate::privacy::Watch;
 use crate::session::PlanDefinition;
 use crate::tab::Pane;
 use crate::text_table::Sheet;
+use crate::theory;
 use crate::widgets::text_field::TextField;
 use form::{FormField, PlanField, fields};
 #[cfg(test)]
@@ -184,6 +186,9 @@ impl Screen for PlanScreen {
             (Some(field), _) => explained(field.name()),
             (None, _) => explained("extra settings"),
         };
+        words.extend(
+            context.plan.preview.as_ref().and_then(|found| by_theory(found.as_ref().ok()?)),
+        );
         words.extend(explained(
             "method; private data; public data; ε; δ; budget; holds if; noise; draws; steps; \
              hold-out; features; clipping; label range; intercept; seed; explained energy; \
@@ -257,4 +262,17 @@ impl Screen for PlanScreen {
     fn stop_typing(&mut self) {
         self.editing = None;
     }
+}
+
+/// What the theorems of the papers say of the plan, if they say something.
+fn by_theory(preview: &Preview) -> Option<Explained> {
+    let plan = &preview.plan;
+    let lines = theory::lines(&plan.method, &preview.releases);
+    let given = theory::given(&preview.shape, plan.target);
+    let sentences = lines.iter().map(|line| format!(". {}", theory::words(line)));
+    (!lines.is_empty()).then(|| Explained {
+        name: "what theory says of this plan".to_owned(),
+        also: "theorem corollary learning bound".to_owned(),
+        text: given + &sentences.collect::<String>(),
+    })
 }
