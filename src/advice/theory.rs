@@ -62,7 +62,7 @@ pub fn words(line: &TheoryLine) -> String {
             amount(value),
             amount(largest)
         ),
-        Says::NotComputed(why) => format!("{what}: {theorem} has it, but {why}"),
+        Says::NotComputed(why) => format!("{what}: not computed ({theorem}): {why}"),
     }
 }
 
@@ -98,7 +98,7 @@ mod tests {
         assert!(enough.ends_with("the plan has 5 262"), "{enough}");
         let bound = of(Says::Bound { value: 2.0, largest: 1.0 });
         assert!(bound.contains("at most 2 by theorem 1, and at most 1 without it: the"), "{bound}");
-        assert!(of(Says::NotComputed("it is private")).ends_with("has it, but it is private"));
+        assert!(of(Says::NotComputed("it is private")).ends_with("(theorem 1): it is private"));
         assert!(
             of(Says::Below { most: 0.5, used: 0.1 }).ends_with("less than 0.5; the plan has 0.1")
         );

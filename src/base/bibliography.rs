@@ -22,6 +22,11 @@ pub const GRADIENT_SUBSPACE_DISTANCE: &str = "\
     Xin Gu, Gautam Kamath, Zhiwei Steven Wu: Choosing Public Datasets for Private Machine \
     Learning via Gradient Subspace Distance (2023)";
 
+/// The comparator `halflight_advice::rank::task2vec`.
+pub const TASK_EMBEDDING: &str = "\
+    Alessandro Achille, Michael Lam, Rahul Tewari, Avinash Ravichandran, Subhransu Maji, Charless \
+    Fowlkes, Stefano Soatto, Pietro Perona: Task2Vec: Task Embedding for Meta-Learning (2019)";
+
 /// `halflight_methods::classes::pillar`.
 pub const PILLAR: &str = "\
     Francesco Pinto, Yaxi Hu, Fanny Yang, Amartya Sanyal: PILLAR: How to make semi-private \

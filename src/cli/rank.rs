@@ -58,6 +58,11 @@ pub struct Rank {
     #[arg(long, value_parser = mechanisms(), requires = "private")]
     mechanism: Option<RankingMechanism>,
 
+    /// Add a column with the distance by Task2Vec, which takes some seconds for each dataset. Exact
+    /// rankings only (◆): nothing releases it privately.
+    #[arg(long)]
+    task2vec: bool,
+
     /// Number of repeats [default: the session's].
     #[arg(long)]
     repeats: Option<usize>,
@@ -86,13 +91,16 @@ fn mechanisms() -> impl TypedValueParser<Value = RankingMechanism> {
 impl Rank {
     pub fn execute(&self) -> Result<()> {
         let mut session = Session::open(&self.session)?;
-        if let Some(repeats) = self.repeats {
-            session.ranking.settings.repeats = repeats;
-            session.check()?;
-        }
+        let settings = &mut session.ranking.settings;
+        settings.repeats = self.repeats.unwrap_or(settings.repeats);
+        settings.task2vec |= self.task2vec;
+        session.check()?;
         let workspace = workspace_for(&self.session, self.workspace.as_deref())?;
         let private = session.ranking.private_name(&session)?.to_owned();
         let manner = self.manner(&session)?;
+        if session.ranking.settings.task2vec && manner != Manner::Curator {
+            messages::tell("note: no private mechanism releases Task2Vec, so it is not computed");
+        }
         let mut datasets = Vec::new();
         let mut unread = Vec::new();
         let wanted = session.ranking.public_names(&session);
@@ -212,6 +220,9 @@ fn as_text(summary: &RankingSummary, watch: &Watch) -> String {
 
 /// The table in columns. All of its numbers are exact.
 pub fn table(comparison: &Comparison) -> String {
+    let has =
+        |line: &CandidateLine| line.alongside.as_ref().is_some_and(|it| it.task2vec.is_some());
+    let task2vec = comparison.lines.iter().any(has);
     let mut lines = vec![
         format!(
             "by {}, {} repeats, m = {}, k = {}   (◆ exact, for your eyes only)",
@@ -222,7 +233,7 @@ pub fn table(comparison: &Comparison) -> String {
         ),
         String::new(),
         format!(
-            "  {:>4} {:<22} {:>15} {:>15} {:>16} {:>15} {:>13} {:>13}  verdict",
+            "  {:>4} {:<22} {:>15} {:>15} {:>16} {:>15} {:>13} {:>13}{}  verdict",
             "rank",
             "dataset",
             "GSD ↓",
@@ -230,7 +241,8 @@ pub fn table(comparison: &Comparison) -> String {
             "behind the best",
             "energy ↑",
             "discrepancy ↓",
-            "with labels ↓"
+            "with labels ↓",
+            if task2vec { format!(" {:>11}", "Task2Vec ↓") } else { String::new() }
         ),
     ];
     let reference = |name: &str, summary: &MeanScores| {
@@ -239,7 +251,7 @@ pub fn table(comparison: &Comparison) -> String {
     };
     lines.push(reference("more private data", &comparison.floor));
     for (index, line) in comparison.lines.iter().enumerate() {
-        lines.push(row(index + 1, line, comparison.order));
+        lines.push(row(index + 1, line, comparison.order, task2vec));
     }
     lines.push(reference("noise", &comparison.ceiling));
     lines.extend(comparison.constant.map(|error| {
@@ -259,7 +271,7 @@ pub fn table(comparison: &Comparison) -> String {
     lines.join("\n")
 }
 
-fn row(rank: usize, line: &CandidateLine, order: CandidateOrder) -> String {
+fn row(rank: usize, line: &CandidateLine, order: CandidateOrder, task2vec: bool) -> String {
     let number = |number: Option<f64>| number.map_or_else(|| "–".to_owned(), four_digits);
     let alongside = line.alongside.clone().unwrap_or_default();
     let energy = told(line.summary.as_ref().map(|summary| summary.energy));
@@ -274,10 +286,11 @@ fn row(rank: usize, line: &CandidateLine, order: CandidateOrder) -> String {
     let rank =
         if line.place == CandidatePlace::Broken { "–".to_owned() } else { rank.to_string() };
     format!(
-        "  {rank:>4} {:<22} {distance:>15} {error:>15} {behind:>16} {energy:>15} {:>13} {:>13}  {}",
+        "  {rank:>4} {:<22} {distance:>15} {error:>15} {behind:>16} {energy:>15} {:>13} {:>13}{}  {}",
         line.name,
         number(alongside.unlabelled),
         number(alongside.labelled),
+        if task2vec { format!(" {:>11}", number(alongside.task2vec)) } else { String::new() },
         line.verdict
     )
     .trim_end()
@@ -382,7 +395,7 @@ fn comparison_json(comparison: &Comparison) -> Value {
             "more_repeats": match line.place { CandidatePlace::Tied(more) => more, _ => None },
             "no_better_than_noise": line.as_noise,
             "unlabelled_discrepancy": alongside.unlabelled,
-            "labelled_discrepancy": alongside.labelled,
+            "labelled_discrepancy": alongside.labelled, "task2vec": alongside.task2vec,
             "error": alongside.error,
             "verdict": line.verdict,
         })

@@ -428,6 +428,7 @@ pub fn comparison() -> Comparison {
         alongside: Some(Alongside {
             unlabelled: Some(2.0 * (1.0 - energy)),
             labelled: None,
+            task2vec: None,
             error: Some(Mean { mean: 0.5 - energy / 2.0, deviation: 0.0 }),
             losses: None,
         }),

@@ -15,8 +15,7 @@ fn printed(here: &std::path::Path, arguments: &[&str]) -> String {
 fn a_session_is_explained_by_theory_and_the_corollarys_pace_is_what_theory_takes() {
     let place = tempfile::tempdir().unwrap();
     let here = place.path();
-    printed(here, &["demo", "synthetic", "--dir", "."]);
-    let text = std::fs::read_to_string(here.join("session.ron")).unwrap();
+    let text = include_str!("../../assets/synthetic/session.ron");
     let json = |text: &str| -> Value {
         std::fs::write(here.join("session.ron"), text).unwrap();
         let value = serde_json::from_str(&printed(here, &["explain", "session.ron", "--json"]));
@@ -25,11 +24,11 @@ fn a_session_is_explained_by_theory_and_the_corollarys_pace_is_what_theory_takes
         assert_eq!(schema::flaw(&described, &value), None);
         value
     };
-    let plain = json(&text);
+    let plain = json(text);
     assert!(!plain["plans"].as_array().unwrap().is_empty());
     for method in ["frank_wolfe", "two_stage_frank_wolfe", "mirror_descent"] {
         let settings = format!("method: \"{method}\", settings: {{\"pace\": \"theory\"}}");
-        let found = json(&with_method(&text, &settings));
+        let found = json(&with_method(text, &settings));
         let lines = found["plans"][0]["theory"].as_array().unwrap();
         let of = |what: &str| lines.iter().find(|line| line["what"] == what).unwrap();
         let asked = of("rounds K")["asked"].as_f64().unwrap();
@@ -41,7 +40,7 @@ fn a_session_is_explained_by_theory_and_the_corollarys_pace_is_what_theory_takes
         assert!(unknown.count() >= 3, "{method}");
     }
     let both = "method: \"mirror_descent\", settings: {\"pace\": \"theory\", \"rounds\": 10}";
-    std::fs::write(here.join("session.ron"), with_method(&text, both)).unwrap();
+    std::fs::write(here.join("session.ron"), with_method(text, both)).unwrap();
     let refused =
         program::halflight().current_dir(here).args(["explain", "session.ron"]).output().unwrap();
     let error = String::from_utf8_lossy(&refused.stderr);

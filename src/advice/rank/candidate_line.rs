@@ -91,6 +91,9 @@ pub struct CandidateLine {
 pub struct Alongside {
     pub unlabelled: Option<f64>,
     pub labelled: Option<f64>,
+    /// The Task2Vec distance, where it is asked for and both have classes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task2vec: Option<f64>,
     /// The error of the candidate's own model: the mean over the private records, and its standard
     /// error.
     pub error: Option<Mean>,

@@ -28,6 +28,7 @@
 //! | [`comparison`] | turns many repeats into a table |
 //! | [`verdict`] | the meaning of the table, in words |
 //! | [`blind_spots`] | differences that gradients cannot see: discrepancies, the public model's score |
+//! | [`task2vec`] | the distance of two datasets by what a network learns from each |
 //! | [`public_models`] | the model of one candidate alone, and its errors |
 //! | [`shared_directions`] | the directions of all candidates together, and the private moment in them |
 //! | `released` | the common parts of all private rankings |
@@ -49,10 +50,11 @@ pub mod selection;
 pub mod settings;
 mod shared_directions;
 pub mod subspace;
+pub mod task2vec;
 pub mod verdict;
 
 pub use crate::model::Activation;
-pub use candidate_line::CandidateLine;
+pub use candidate_line::{Alongside, CandidateLine};
 pub use candidates::{Candidate, RankingSetup};
 pub use comparison::Comparison;
 pub use direction::PrivateDirection;

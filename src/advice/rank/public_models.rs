@@ -122,16 +122,21 @@ fn unlabelled(data: &Dataset) -> Error {
 
 /// Softmax regression on a candidate's own labels, by stochastic gradient descent.
 fn trained(data: &Dataset, classes: usize, seed: u64) -> Result<Model> {
+    let architecture = Architecture::linear(data.dimension(), classes)?;
+    let parameters = vec![0.0; architecture.parameters()];
+    trained_from(Classifier::new(architecture, parameters)?, data, seed).map(Model::Classifier)
+}
+
+/// A network trained on these labels.
+pub(super) fn trained_from(mut model: Classifier, data: &Dataset, seed: u64) -> Result<Classifier> {
     let labels = data.classes.as_ref().filter(|labels| labels.of.len() == data.len());
     let labels = labels.ok_or_else(|| unlabelled(data))?;
     let features = scaled(data);
     let mut generator = ChaCha20Rng::seed_from_u64(seed);
-    let architecture = Architecture::linear(data.dimension(), classes)?;
-    let mut model = Classifier::new(architecture.clone(), vec![0.0; architecture.parameters()])?;
     let mut order: Vec<usize> = (0..data.len()).collect();
     order.shuffle(&mut generator);
     order.truncate(MOST_TRAINED);
-    let mut velocity = Vector::zeros(architecture.parameters());
+    let mut velocity = Vector::zeros(model.parameters().len());
     // The slope of the loss is proportional to the length of the features.
     let rate = RATE
         / (1.0 + features.column_iter().map(|x| x.norm_squared()).sum::<f64>() / data.len() as f64)
@@ -150,10 +155,10 @@ fn trained(data: &Dataset, classes: usize, seed: u64) -> Result<Model> {
             }
         }
     }
-    Ok(Model::Classifier(model))
+    Ok(model)
 }
 
 /// Scales records of the declared norm to entries of about 1.
-fn scaled(data: &Dataset) -> Matrix {
+pub(super) fn scaled(data: &Dataset) -> Matrix {
     (data.dimension() as f64).sqrt() / data.bounds.feature_norm * &data.features
 }

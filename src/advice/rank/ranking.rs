@@ -62,6 +62,22 @@ impl Ranking {
         Ok(table.and_then(|table| table.reveal(&watch).cloned()))
     }
 
+    /// The other measures of every candidate, with public data in the private role.
+    pub fn alongside_of_public(
+        settings: &RankingSettings,
+        setup: &RankingSetup,
+        data: &Supply,
+    ) -> Result<Vec<Alongside>> {
+        let watch = Watch::open();
+        let side = Private::new(PrivateSide::of(data, settings)?);
+        let of = |candidate| {
+            let found = blind_spots::of(candidate, setup, settings, &side, &watch)?;
+            let exact = found.as_ref().and_then(|found| found.reveal(&watch));
+            Ok(exact.cloned().unwrap_or_default())
+        };
+        setup.candidates.iter().map(of).collect()
+    }
+
     pub fn setup(&self) -> &RankingSetup {
         &self.setup
     }
@@ -84,7 +100,7 @@ impl Ranking {
             let words = format!("the error of {}'s own model", candidate.name);
             let side = match self.side.take() {
                 Some(known) => known,
-                None => self.private.try_map(PrivateSide::of)?,
+                None => self.private.try_map(|data| PrivateSide::of(data, &self.settings))?,
             };
             let side = self.side.insert(side);
             let found = blind_spots::of(candidate, &self.setup, &self.settings, side, watch)?;

@@ -24,6 +24,9 @@ pub struct RankingSettings {
     pub order: CandidateOrder,
     /// Λ of the discrepancies: the largest norm of the weights that matter.
     pub radius: f64,
+    /// Whether the exact ranking has a column for Task2Vec.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub task2vec: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,6 +77,7 @@ impl Default for RankingSettings {
             seed: 0,
             order: CandidateOrder::default(),
             radius: 1.0,
+            task2vec: false,
         }
     }
 }
@@ -92,6 +96,10 @@ impl RankingSettings {
         positive("repeats", self.repeats, 2, 1000)?;
         if let ProbeModel::Perceptron(units, _) = self.model {
             positive("the number of units", units, 1, 10_000)?;
+        }
+        if self.task2vec && self.model == ProbeModel::Linear {
+            return Err(Error::usage("ranking: Task2Vec needs a model with a hidden layer")
+                .cure("set `model: perceptron(32, relu)` of the ranking, or leave Task2Vec out"));
         }
         if !(self.radius > 0.0 && self.radius.is_finite()) {
             return Err(Error::usage(format!("ranking: radius is {}", self.radius))

@@ -503,6 +503,7 @@ impl ScoresCommand {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   halflight-studies ranking --quick
+  halflight-studies ranking --columns
   halflight-studies ranking --data ../shared/data --out tables")]
 struct RankingCommand {
     /// Directory of datasets: fashion_mnist/, mnist/, optdigits/ and so on. Without it,
@@ -513,6 +514,11 @@ struct RankingCommand {
     /// Records of a batch.
     #[arg(long, default_value_t = 300)]
     batch: usize,
+
+    /// Only show which column of the ranking predicts the accuracy of private training best: GSD,
+    /// energy, discrepancy, error of the dataset's own model, Task2Vec.
+    #[arg(long)]
+    columns: bool,
 
     /// Units of the hidden layer whose gradients are compared.
     #[arg(long, default_value_t = 38)]
@@ -534,21 +540,32 @@ impl RankingCommand {
         let (study, missing) = ranking::RankingStudy::new(data, model, self.batch, repeats, 1)?;
         let interrupted = signals::on_first(|| {})?;
         let harvest = conduct("repeats", study.grid(), &interrupted, |place| study.measure(place))?;
-        let mut tables = study.tables(&harvest);
         let (seeds, most) = if self.manner.quick { (1, 500) } else { (3, 1000) };
         let trials =
             UtilityTrials::new(&study, self.manner.seeds.unwrap_or(seeds).min(seeds), most)?;
         let trained =
             conduct("trainings", trials.grid(), &interrupted, |place| trials.measure(place))?;
-        tables.splice(1..1, trials.tables(&harvest, &trained));
+        let columns = trials.tables(&harvest, &trained)?;
+        let counted = (harvest.done + trained.done, harvest.tasks() + trained.tasks());
+        if self.columns {
+            let findings = StudyFindings {
+                name: "ranking-columns",
+                header: study.header(&missing),
+                tables: columns.into(),
+                figures: Vec::new(),
+            };
+            return self.manner.publish(&findings, counted, "repeats and trainings");
+        }
+        let mut tables = study.tables(&harvest);
+        tables.splice(1..1, columns);
         // Convolutions take long.
         let few = if self.manner.quick { repeats.min(2) } else { repeats };
         let networks = study.of_networks(few)?;
         let others = conduct("networks", networks.grid(), &interrupted, |it| networks.measure(it))?;
         let training = TrainingStudy::new(&study, self.manner.quick, seeds);
         let courses = conduct("courses", training.grid(), &interrupted, |it| training.measure(it))?;
-        let done = harvest.done + trained.done + others.done + courses.done;
-        let tasks = harvest.tasks() + trained.tasks() + others.tasks() + courses.tasks();
+        let done = counted.0 + others.done + courses.done;
+        let tasks = counted.1 + others.tasks() + courses.tasks();
         if done == tasks {
             tables.insert(1, study.selections(repeats.min(5))?);
             tables.push(study.all_pairs(few)?);

@@ -385,13 +385,18 @@ mod tests {
         let scores = study.grid().run(2, &stop, &mut |_| {}, |place| study.measure(place)).unwrap();
         let trials = utility::UtilityTrials::new(&study, 1, 200).unwrap();
         let found = trials.grid().run(2, &stop, &mut |_| {}, |p| trials.measure(p)).unwrap();
-        let [accuracies, correlations] = trials.tables(&scores, &found);
-        let of = |row: &str, column: usize| accuracies.row(row).unwrap().mean(column);
+        let [accuracies, correlations] = trials.tables(&scores, &found).unwrap();
+        let columns = ["energy, k = 18", "distance, k = 18", "discrepancy", "error", "Task2Vec"];
+        for (at, name) in columns.into_iter().enumerate() {
+            assert!(accuracies.columns[at].starts_with(name), "{:?}", accuracies.columns);
+            assert!(accuracies.row("disjoint half").unwrap().mean(at).unwrap().is_finite());
+        }
+        let of = |row: &str, column: usize| accuracies.row(row).unwrap().mean(5 + column);
         let pretrained = of("disjoint half", 2).unwrap();
         assert!(pretrained > 50.0 && pretrained > of("noise", 2).unwrap() + 10.0);
         assert!(of("no public images: DP-SGD", 0).unwrap() > 0.0);
         assert_eq!(of("no public images: DP-SGD", 1), None);
-        assert_eq!(correlations.rows.len(), 6);
+        assert_eq!(correlations.rows.len(), 9);
         for row in &correlations.rows {
             for column in 0..3 {
                 let mean = row.mean(column).unwrap();

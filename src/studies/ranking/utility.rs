@@ -1,5 +1,5 @@
-//! Is the ranking right? Trains privately with every candidate, and checks whether the scores and
-//! the accuracies have the same order.
+//! Is the ranking right? Trains privately with every candidate, and shows which column of the ranking
+//! has the order of the accuracies.
 //!
 //! Public records help in two ways: GEP uses the directions of their gradients but not their
 //! labels, pre-training uses both. In GEP, the residual outside these directions makes up for wrong
@@ -7,13 +7,14 @@
 //! private data uses the same network as the ranking, and the test images judge.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError};
 
-use super::{CandidateScores, RankingStudy, spearman};
+use super::{CandidateScores, ENERGY, RankingStudy, spearman};
 use crate::error::{Error, Result};
 use crate::grid::{Grid, GridTask, Harvest};
 use crate::methods::Value;
 use crate::privacy::Target;
-use crate::rank::ProbeModel;
+use crate::rank::{Alongside, ProbeModel, Ranking, RankingSettings, Supply};
 use crate::table::{SeedValues, StudyTable, TableContent, TableRow};
 use halflight_advice::rehearsal::{RehearsalNoise, Trial};
 
@@ -93,55 +94,111 @@ impl<'a> UtilityTrials<'a> {
         Ok(Some(rehearsal.run_sealed()?.measured(&study.test)?.right_in_percent()))
     }
 
-    /// The accuracies, and how well the order of every score matches them.
+    /// The columns of a ranking beside the accuracies, and how well the order of each column matches
+    /// that of the accuracies.
     pub fn tables(
         &self,
         scores: &Harvest<CandidateScores>,
         found: &Harvest<f64>,
-    ) -> [StudyTable; 2] {
+    ) -> Result<[StudyTable; 2]> {
         let Self { study, public, .. } = self;
         let grid = &found.grid;
-        let rows = grid.rows.iter().enumerate().map(|(row, label)| TableRow {
-            label: label.clone(),
-            cells: (0..grid.columns.len())
-                .map(|column| SeedValues::of(found.of(row, column).copied().collect()))
-                .collect(),
+        let columns = study.columns(scores)?;
+        let shown: Vec<&RankingColumn> = columns.iter().filter(|column| column.shown).collect();
+        let one = |value: Option<f64>| SeedValues::of(value.into_iter().collect());
+        let rows = grid.rows.iter().enumerate().map(|(row, label)| {
+            let of_column = |it: &&RankingColumn| one(it.values.get(row).copied().flatten());
+            let accuracy = |column: usize| SeedValues::of(found.of(row, column).copied().collect());
+            TableRow {
+                label: label.clone(),
+                cells: shown
+                    .iter()
+                    .map(of_column)
+                    .chain((0..grid.columns.len()).map(accuracy))
+                    .collect(),
+            }
         });
+        let names = shown.iter().map(|column| column.name.clone());
         let accuracies = StudyTable {
             title: format!(
-                "Right answers on {} test images, %, with {public} public images · ε = {}, δ = {:e}",
+                "Columns of the ranking, and right answers on {} test images, %, with {public} \
+                 public images · ε = {}, δ = {:e}",
                 study.test.len(),
                 TARGET.epsilon,
                 TARGET.delta
             ),
-            columns: grid.columns.clone(),
+            columns: names.chain(grid.columns.iter().cloned()).collect(),
             rows: rows.collect(),
             content: TableContent::Measurements,
         };
-        let rows = study.score_rows().map(|(label, row, pick)| TableRow {
-            label,
-            cells: (0..grid.columns.len())
-                .map(|column| {
-                    SeedValues::of(correlations(&study.means(scores, row, pick), found, column))
-                })
-                .collect(),
+        let rows = columns.iter().map(|column| {
+            let cells =
+                (0..grid.columns.len()).map(|of| SeedValues::of(correlations(column, found, of)));
+            TableRow { label: column.name.clone(), cells: cells.collect() }
         });
         let correlations = StudyTable {
-            title: "Spearman correlation of score and accuracy over the candidates".to_owned(),
+            title:
+                "Spearman correlation of column and accuracy over the candidates; 1 predicts best"
+                    .to_owned(),
             columns: grid.columns.clone(),
             rows: rows.collect(),
             content: TableContent::Measurements,
         };
-        [accuracies, correlations]
+        Ok([accuracies, correlations])
     }
 }
 
-/// One per seed with which every candidate was trained.
-fn correlations(goods: &[f64], found: &Harvest<f64>, column: usize) -> Vec<f64> {
+/// A column of the ranking with a value for each candidate.
+pub struct RankingColumn {
+    name: String,
+    values: Vec<Option<f64>>,
+    /// The sign that makes larger values better.
+    sign: f64,
+    /// Whether the table of accuracies shows it.
+    shown: bool,
+}
+
+impl RankingStudy {
+    /// The scores of every k, and the measures beside them.
+    fn columns(&self, harvest: &Harvest<CandidateScores>) -> Result<Vec<RankingColumn>> {
+        let last = self.rows.len() - 1;
+        let mut columns: Vec<RankingColumn> = self
+            .score_rows()
+            .map(|(name, row, goodness)| {
+                let sign = if name.starts_with(ENERGY) { 1.0 } else { -1.0 };
+                let means = self.means(harvest, row, goodness);
+                let values = means.into_iter().map(|value| Some(sign * value)).collect();
+                RankingColumn { name, values, sign, shown: row == last }
+            })
+            .collect();
+        let settings = RankingSettings { task2vec: true, ..self.settings.clone() };
+        let setup = self.setups[last].lock().unwrap_or_else(PoisonError::into_inner);
+        let supply = Supply::Ready(Arc::clone(&self.private));
+        let alongside = Ranking::alongside_of_public(&settings, &setup, &supply)?;
+        let measures: [(&str, fn(&Alongside) -> Option<f64>); 3] = [
+            ("discrepancy of moments", |it| it.unlabelled),
+            ("error of its own model", |it| it.error.map(|error| error.mean)),
+            ("Task2Vec", |it| it.task2vec),
+        ];
+        columns.extend(measures.map(|(name, pick)| RankingColumn {
+            name: name.to_owned(),
+            values: alongside.iter().map(pick).collect(),
+            sign: -1.0,
+            shown: true,
+        }));
+        Ok(columns)
+    }
+}
+
+/// One per seed with which every candidate was trained, over the candidates with a value.
+fn correlations(column: &RankingColumn, found: &Harvest<f64>, method: usize) -> Vec<f64> {
+    let known = column.values.iter().enumerate().filter_map(|(row, value)| Some((row, (*value)?)));
+    let (rows, values): (Vec<usize>, Vec<f64>) = known.unzip();
+    let goods: Vec<f64> = values.iter().map(|value| column.sign * value).collect();
     let accuracies: Vec<Vec<f64>> =
-        (0..goods.len()).map(|row| found.of(row, column).copied().collect()).collect();
+        rows.iter().map(|row| found.of(*row, method).copied().collect()).collect();
     let seeds = accuracies.iter().map(Vec::len).min().unwrap_or(0);
     let of_seed =
-        |seed: usize| spearman(goods, &accuracies.iter().map(|of| of[seed]).collect::<Vec<_>>());
+        |seed: usize| spearman(&goods, &accuracies.iter().map(|of| of[seed]).collect::<Vec<_>>());
     (0..seeds).map(of_seed).collect()
 }
