@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::privacy::CuratorOnly;
 use crate::privacy::accountant::round_up;
 use crate::session::found_file::FoundFile;
-use crate::session::{Loaded, Session, Workspace, dataset, file};
+use crate::session::{Loaded, Session, Workspace, dataset, family, file};
 
 /// The most columns of one file that are listed one by one.
 const MOST_COLUMNS: usize = 500;
@@ -209,11 +209,10 @@ impl Inspect {
         let public = self.public.iter().map(|path| (path, Some(Role::Public)));
         for (path, role) in unknown.chain(public) {
             let found = FoundFile::of(path, &path.display().to_string())?;
-            let mut table = found.read(|path, reading| {
+            let (mut table, source) = found.read(|path, reading| {
                 let reader = TableReader::default().with(overflow.clone());
-                reader
-                    .read(path, reading, &mut Watched::default())
-                    .or_else(|error| readable((path, reading), role, &overflow, error))
+                let table = reader.read(path, reading, &mut Watched::default());
+                table.or_else(|error| readable(path, role, &overflow, (reading, error)))
             })?;
             table.remarks.extend(found.note());
             if self.show_values {
@@ -222,8 +221,9 @@ impl Inspect {
             }
             let inspection = inspect::table(&table, role, self.show_values)?;
             let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
-            let mut definition = inspection.definition(&name, found.source);
+            let mut definition = inspection.definition(&name, source);
             definition.role = role.unwrap_or(definition.role);
+            family::guess_of_file(&mut definition, table.rows());
             report.tables.push(Inspected {
                 inspection,
                 definition,
@@ -286,10 +286,10 @@ impl Inspect {
 
 /// A private file may have unreadable records; the error gives the place of the first one.
 fn readable(
-    (path, reading): (&Path, &Reading),
+    path: &Path,
     role: Option<Role>,
     overflow: &Overflow,
-    error: Error,
+    (reading, error): (&Reading, Error),
 ) -> Result<Table> {
     if role == Some(Role::Public) {
         return Err(error);
@@ -317,8 +317,9 @@ fn first_unread(source: &Source, workspace: &Workspace) -> Option<String> {
     let (file, reading) = match source {
         Source::File(file) => (file, Reading::Plain),
         Source::Sparse { file, width } => (file, Reading::Sparse(*width)),
-        Source::Delimited { file, delimiter, names } => {
-            let dialect = Dialect { delimiter: *delimiter, names: names.clone() };
+        Source::Delimited { file, delimiter, names, decimal } => {
+            let (delimiter, decimal) = (*delimiter, *decimal);
+            let dialect = Dialect { delimiter, names: names.clone(), decimal };
             (file, Reading::Delimited(dialect))
         }
         _ => return None,
@@ -479,14 +480,27 @@ impl Inspected {
         for warning in &self.warnings {
             print_line(&format!("  ! {warning}"))?;
         }
+        let mut definition = self.definition.clone();
+        let guessed = std::mem::take(&mut definition.guessed);
         if !self.suggested {
+            for guess in guessed.values() {
+                print_line(&format!("  guessed: {guess}"))?;
+            }
+            if !guessed.is_empty() {
+                print_line(
+                    "  to confirm it: `=` on the Data screen, or remove `guessed` from the session",
+                )?;
+            }
             return print_line("");
+        }
+        for guess in guessed.values() {
+            print_line(&exact(&format!("  guessed: {guess}")))?;
         }
         for candidate in label_candidates {
             let words = candidate.words();
             print_line(&exact(&format!("  label? {}: {words}", candidate.column)))?;
         }
-        let ron = file::to_ron(&self.definition)?;
+        let ron = file::to_ron(&definition)?;
         print_line(&format!("  to use it, among the `datasets` of a session:\n{ron}\n"))
     }
 }

@@ -6,7 +6,7 @@ use clap::CommandFactory as _;
 
 use super::interface::{app, need_terminal};
 use crate::data::names::nearest;
-use crate::data::read::read_for_columns;
+use crate::data::read::{Reading, read_for_columns};
 use crate::error::{Error, Result};
 use crate::session::follow::Place;
 use crate::session::found_file::FoundFile;
@@ -70,9 +70,10 @@ fn open_files(files: &[PathBuf]) -> Result<()> {
     let found = files.iter().map(|path| {
         let found = FoundFile::of(path, &path.display().to_string())?;
         let overflow = workspace.overflow();
-        let table = found.read(|path, reading| read_for_columns(path, reading, &overflow))?;
+        let read = |path: &Path, reading: &Reading| read_for_columns(path, reading, &overflow);
+        let (table, source) = found.read(read)?;
         notes.extend(found.note());
-        Ok(family::FamilyFile::of(path.display().to_string(), found.source, &table))
+        Ok(family::FamilyFile::of(source, &table))
     });
     let mut found = found.collect::<Result<Vec<_>>>()?;
     // Images and their labels may both be named.

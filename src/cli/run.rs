@@ -259,6 +259,9 @@ impl RunCommand {
             for warning in &loaded.warnings {
                 messages::tell(format_args!("note: {warning}"));
             }
+            if let Some(warning) = loaded.exact_named(&look::view(self.sealed)) {
+                messages::tell(format_args!("◆ note: {warning}"));
+            }
             datasets.push(Arc::new(loaded));
         }
         let prepared = PreparedStore::default();

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Task;
+use super::csv::Decimal;
 use super::declared::{class_of, declared_classes};
 use super::elements::is_number_of;
 use super::extraction::Extraction;
@@ -40,6 +41,9 @@ pub enum Source {
         /// Column names of a file without a header line.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         names: Vec<String>,
+        /// What precedes the decimals of a number.
+        #[serde(default, skip_serializing_if = "is_default")]
+        decimal: Decimal,
     },
     /// These arrays of an NPZ or safetensors file, one entry per record each; `pixel = images` names
     /// the column of the array `images`.
@@ -87,6 +91,31 @@ impl Source {
             Self::Several(sources) => sources.iter().flat_map(Self::files).collect(),
             Self::Builtin(_) | Self::Synthetic { .. } => Vec::new(),
         }
+    }
+
+    /// What precedes the decimals of its numbers.
+    pub fn decimal(&self) -> Decimal {
+        if let Self::Delimited { decimal, .. } = self { *decimal } else { Decimal::Point }
+    }
+
+    /// Another reading of its numbers.
+    pub fn with_decimal(&self, decimal: Decimal) -> Result<Self> {
+        Ok(match self.clone() {
+            same if self.decimal() == decimal => same,
+            Self::File(file) => {
+                Self::Delimited { file, delimiter: None, names: Vec::new(), decimal }
+            }
+            Self::Delimited { file, delimiter: None, names, .. } if names.is_empty() => {
+                Self::File(file)
+            }
+            Self::Delimited { file, delimiter, names, .. } => {
+                Self::Delimited { file, delimiter, names, decimal }
+            }
+            _ => {
+                return Err(Error::usage("only a text table can have decimal commas")
+                    .cure("leave the decimals at 'point'"));
+            }
+        })
     }
 
     /// The files that it names, for renaming.
@@ -147,6 +176,34 @@ pub enum Missing {
     Drop,
     /// Gaps are filled with the mean of public records.
     PublicMean,
+}
+
+/// What a guess is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Guessed {
+    /// The label and its task.
+    Label,
+    /// The columns that are no features.
+    Columns,
+    /// The values that are read as missing, and their treatment.
+    Missing,
+    /// How numbers are written.
+    Numbers,
+    /// The number of rows.
+    Rows,
+}
+
+impl std::fmt::Display for Guessed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Label => "label",
+            Self::Columns => "columns",
+            Self::Missing => "missing values",
+            Self::Numbers => "decimals",
+            Self::Rows => "number of rows",
+        })
+    }
 }
 
 /// The least value of `records`.
@@ -228,6 +285,9 @@ pub struct DatasetDefinition {
     /// their rows as private. Certificates repeat this.
     #[serde(default, skip_serializing_if = "is_default")]
     pub declared_public: bool,
+    /// What the program guessed when it opened the file, and why, until somebody confirms it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub guessed: BTreeMap<Guessed, String>,
     /// Fingerprint of the selected rows; public datasets only (for private rows it would be a
     /// leak).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -255,6 +315,29 @@ impl DatasetDefinition {
         let mut patterns = self.categories.iter().filter(|(name, _)| is_pattern(name));
         let by_pattern = || patterns.find(|(name, _)| matches(name, column)).map(|(_, v)| v);
         by_name.or_else(by_pattern).map(Vec::as_slice)
+    }
+
+    /// Whether a column is the label or a feature.
+    pub fn uses(&self, column: &str) -> bool {
+        let named = |names: &[String]| names.iter().any(|name| matches(name, column));
+        self.label.as_deref() == Some(column)
+            || match &self.columns {
+                Columns::All => true,
+                Columns::Only(names) => named(names),
+                Columns::Except(names) => !named(names),
+            }
+    }
+
+    /// Forgets the guesses about settings that differ from those of `before`.
+    pub fn forget_changed_guesses(&mut self, before: &Self) {
+        let Self { label, task, columns, missing, source, .. } = before;
+        let changed = [
+            (Guessed::Label, self.label != *label || self.task != *task),
+            (Guessed::Columns, self.columns != *columns),
+            (Guessed::Missing, self.missing != *missing),
+            (Guessed::Numbers, self.source != *source),
+        ];
+        self.guessed.retain(|about, _| !changed.contains(&(*about, true)));
     }
 
     /// Everything that can be checked without data.

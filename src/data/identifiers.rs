@@ -33,6 +33,9 @@ const OTHER_NAME: f64 = 0.9;
 const CODES: usize = 200;
 const DIGITS: usize = 6;
 
+/// Parts of dates and times, at the start or the end of a name.
+const CALENDAR: &str = "day date month mnth year week hour minute time timestamp";
+
 /// Columns that may together identify the person of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identifier {
@@ -61,10 +64,18 @@ struct CodedColumn {
 /// Code of a cell without a value.
 const MISSING: u32 = 0;
 
+/// Whether a column is called like a part of a date or a time of day. These decide each other, and
+/// name nobody.
+fn is_of_calendar(name: &str) -> bool {
+    let name = name.to_lowercase();
+    CALENDAR.split(' ').any(|word| name.starts_with(word) || name.ends_with(word))
+}
+
 impl CodedColumn {
-    fn of(table: &Table, at: usize) -> Option<Self> {
+    /// The cells of a column in at most so many rows.
+    fn of(table: &Table, at: usize, most_rows: usize) -> Option<Self> {
         let column = &table.columns[at];
-        let rows = table.rows().min(ROWS);
+        let rows = table.rows().min(most_rows);
         let (text, whole) = match column {
             Column::Numbers(cells) => {
                 let whole = |x: f64| x.is_nan() || x.fract() == 0.0;
@@ -93,7 +104,8 @@ impl CodedColumn {
         let with_digits =
             written.iter().filter(|it| it.chars().any(|letter| letter.is_ascii_digit())).count();
         let as_long = |long: usize| written.iter().all(|it| it.len() == long);
-        let code = if text {
+        let all_digits = written.iter().all(|it| it.bytes().all(|byte| byte.is_ascii_digit()));
+        let code = if text && !all_digits {
             distinct > CODES && 2 * with_digits > distinct
         } else {
             written.first().is_some_and(|first| first.len() >= DIGITS && as_long(first.len()))
@@ -103,7 +115,7 @@ impl CodedColumn {
             at,
             distinct,
             common: counts.iter().map(share).sum(),
-            names: whole,
+            names: whole && !is_of_calendar(&table.names[at]),
             text,
             code: code && 2 * again > rows,
             of,
@@ -126,7 +138,7 @@ impl Groups {
 
     fn of_two(one: &CodedColumn, other: &CodedColumn) -> Self {
         let mut codes: HashMap<(u32, u32), u32> = HashMap::new();
-        let both = one.of.iter().zip(&other.of).take(ROWS_OF_PAIRS);
+        let both = one.of.iter().zip(&other.of);
         let of: Vec<u32> = both
             .map(|(one, other)| {
                 if *one == MISSING || *other == MISSING {
@@ -175,8 +187,11 @@ impl Groups {
 
 /// Columns, and pairs of other columns, that may identify the person of a row.
 pub fn in_table(table: &Table) -> Vec<Identifier> {
-    let columns: Vec<CodedColumn> =
-        (0..table.columns.len().min(COLUMNS)).filter_map(|at| CodedColumn::of(table, at)).collect();
+    let coded = |most_rows: usize| -> Vec<CodedColumn> {
+        let columns = 0..table.columns.len().min(COLUMNS);
+        columns.filter_map(|at| CodedColumn::of(table, at, most_rows)).collect()
+    };
+    let mut columns = coded(ROWS);
     let mut found = Vec::new();
     for column in columns.iter().filter(|column| column.names) {
         let groups = Groups::of_one(column);
@@ -193,7 +208,11 @@ pub fn in_table(table: &Table) -> Vec<Identifier> {
     // A property of a person who is already named names nobody else.
     let alone: Vec<usize> =
         found.iter().flat_map(|it| it.columns.iter().chain(&it.witnesses).copied()).collect();
-    let rows = table.rows().min(ROWS);
+    // What is constant in the rows that are examined is no evidence.
+    if table.rows() > ROWS_OF_PAIRS {
+        columns = coded(ROWS_OF_PAIRS);
+    }
+    let rows = table.rows().min(ROWS_OF_PAIRS);
     let of_pairs = |column: &&CodedColumn| {
         column.names
             && column.distinct > 1

@@ -8,11 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::column::{Cell, Column, finite, is_missing, lacks_value};
-use super::definition::{Columns, DatasetDefinition, Role, Source};
+use super::column::{
+    Cell, Column, TEXTS_OF_GAPS, finite, is_missing, is_missing_text, lacks_value,
+};
+use super::definition::{Columns, DatasetDefinition, Guessed, Role, Source};
 use super::identifiers::{self, Identifier};
 use super::numbers::Numbers;
-use super::persons::seems_to_name_persons;
+use super::persons::{names_persons, seems_to_name_persons};
 use super::preparation::MOST_VALUES;
 use super::read::in_turn;
 use super::table::Table;
@@ -35,6 +37,9 @@ const WORTH_A_THREAD: u64 = 1 << 18;
 
 /// The kind of a column whose cells are all numbers.
 const NUMBERS: &str = "numbers";
+
+/// How many columns are named in a guess.
+const NAMED: usize = 12;
 
 /// How many columns that go with an identifier are named.
 const WITNESSES: usize = 3;
@@ -77,6 +82,9 @@ pub struct ColumnFacts {
     pub most: String,
     /// Rows without a value.
     pub missing: usize,
+    /// Texts that are read as missing in a column of text.
+    #[serde(skip)]
+    missing_as: Vec<&'static str>,
     /// The number of different values; not counted for vectors.
     pub distinct: Option<usize>,
     /// Lowest and highest number, or the most common texts; only on demand.
@@ -99,6 +107,25 @@ pub struct LabelCandidate {
 }
 
 impl LabelCandidate {
+    /// The guess that this column is the label, and its reason.
+    fn guess(&self, task: Task, candidates: &[Self]) -> String {
+        let Self { column, is_either, .. } = self;
+        let name = column.to_lowercase();
+        let why = if LABEL_NAMES.contains(&name.as_str()) {
+            "labels often have this name"
+        } else if candidates.len() == 1 {
+            "no other column can be one"
+        } else {
+            "the last column that can be one"
+        };
+        let other = match task {
+            _ if !is_either => String::new(),
+            Task::Regression => format!(", or {} if its numbers are codes", Task::Classification),
+            Task::Classification => format!(", or {} if they measure something", Task::Regression),
+        };
+        format!("label '{column}' ({task}{other}): {why}")
+    }
+
     /// Task of predicting the column in words: `classification with 3 classes`.
     pub fn words(&self) -> String {
         match (self.classes, self.is_either) {
@@ -142,7 +169,25 @@ enum AsFeature {
     Constant,
     /// Numbers with text among them.
     Mixed,
-    Useless,
+    Identifier,
+    NoValue,
+    Commas,
+    TooManyValues,
+}
+
+impl AsFeature {
+    /// Why a column is left out, without anything about single cells.
+    fn reason(self) -> &'static str {
+        match self {
+            Self::Fine => "",
+            Self::Constant => "constant",
+            Self::Mixed => "numbers with text among them",
+            Self::Identifier => "an identifier of the row",
+            Self::NoValue => "no value in any row",
+            Self::Commas => "numbers with commas in them",
+            Self::TooManyValues => "text with too many different values for a category",
+        }
+    }
 }
 
 impl Inspection {
@@ -216,7 +261,7 @@ impl Inspection {
     /// A definition to start from: with the best label, and without columns that cannot be
     /// features. It is private until somebody changes this.
     pub fn definition(&self, name: &str, source: Source) -> DatasetDefinition {
-        Self::definition_of_all(&[self], None, name, source)
+        Self::described(&[self], None, name, (source, false))
     }
 
     /// A definition to start from for one or more tables with the same columns. For a private table
@@ -226,6 +271,18 @@ impl Inspection {
         private: Option<&Self>,
         name: &str,
         source: Source,
+    ) -> DatasetDefinition {
+        let all_public = !all.iter().any(|it| private.is_some_and(|own| std::ptr::eq(*it, own)));
+        Self::described(all, private, name, (source, all_public))
+    }
+
+    /// The definition, with what was guessed in it. Columns with gaps are named only if all tables
+    /// are public: one private record can make a gap.
+    fn described(
+        all: &[&Self],
+        private: Option<&Self>,
+        name: &str,
+        (source, all_public): (Source, bool),
     ) -> DatasetDefinition {
         let mut definition = DatasetDefinition::new(name, Role::Private, source);
         let candidates = all.first().map_or(&[][..], |first| &first.label_candidates[..]);
@@ -243,8 +300,13 @@ impl Inspection {
             let is_number = found().any(|it| is_number(it) && !it.is_either)
                 || (is_number(label) && found().all(is_number));
             definition.task = if is_number { Task::Regression } else { Task::Classification };
+            definition.guessed.insert(Guessed::Label, label.guess(definition.task, candidates));
+        } else {
+            let none = "no label: no column can be one".to_owned();
+            definition.guessed.insert(Guessed::Label, none);
         }
         let mut useless: Vec<String> = Vec::new();
+        let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
         for problem in all.iter().flat_map(|table| &table.problems) {
             let Some(name) = &problem.column else { continue };
             let is_useless = match problem.as_feature {
@@ -255,21 +317,62 @@ impl Inspection {
                 // cell; without the column nobody would notice.
                 AsFeature::Mixed => {
                     !all.iter().any(|table| table.has(name, |facts| facts.kind == NUMBERS))
-                        && !private.is_some_and(|it| it.has(name, |facts| facts.most == NUMBERS))
+                        && !private.is_some_and(|it| it.has_numbers(name))
                 }
-                AsFeature::Useless => true,
+                _ => true,
             };
             if is_useless && !useless.contains(name) {
                 useless.push(name.clone());
+                let reason = problem.as_feature.reason();
+                match reasons.iter_mut().find(|(known, _)| *known == reason) {
+                    Some((_, columns)) => columns.push(name),
+                    None => reasons.push((reason, vec![name])),
+                }
             }
         }
         if !useless.is_empty() {
             definition.columns = Columns::Except(useless);
+            let reasons =
+                reasons.iter().map(|(reason, columns)| format!("{} ({reason})", quoted(columns)));
+            let words = format!("left out: {}", reasons.collect::<Vec<_>>().join("; "));
+            definition.guessed.insert(Guessed::Columns, words);
         }
-        if all.iter().flat_map(|table| &table.columns).any(|column| column.missing > 0) {
+        let columns = || all.iter().flat_map(|table| &table.columns);
+        let mut gaps: Vec<&str> = Vec::new();
+        for column in columns().filter(|column| column.missing > 0) {
+            if !gaps.contains(&&*column.name) {
+                gaps.push(&column.name);
+            }
+        }
+        if !gaps.is_empty() {
             definition.missing = Missing::PublicMean;
+            let mut found: Vec<&str> =
+                columns().flat_map(|it| it.missing_as.iter()).copied().collect();
+            found.sort_unstable();
+            found.dedup();
+            let [of, found] = match (all_public, found.as_slice()) {
+                (false, _) => [String::new(), String::new()],
+                (true, []) => [format!(" in {}", quoted(&gaps)), String::new()],
+                (true, found) => {
+                    [format!(" in {}", quoted(&gaps)), format!(" ({})", quoted(found))]
+                }
+            };
+            let words = format!(
+                "values read as missing{of}{found}: the mean of the public records fills them in"
+            );
+            definition.guessed.insert(Guessed::Missing, words);
         }
         definition
+    }
+
+    /// Whether numbers have decimal commas here, by most cells of a column of text.
+    pub fn has_decimal_commas(table: &Table) -> bool {
+        table.columns.iter().any(has_decimal_commas)
+    }
+
+    /// Whether most cells with a value of a column are numbers.
+    pub fn has_numbers(&self, column: &str) -> bool {
+        self.has(column, |facts| facts.most == NUMBERS)
     }
 
     fn has(&self, column: &str, of_this_kind: impl Fn(&ColumnFacts) -> bool) -> bool {
@@ -295,6 +398,7 @@ fn findings(
         kind: column.kind(),
         most: if column.is_mostly_numbers() { NUMBERS.to_owned() } else { column.kind() },
         missing: column.cells().filter(lacks_value).count(),
+        missing_as: missing_as(column),
         distinct: values.as_ref().map(Vec::len),
         values: shown.map(|values| summary(column, values)),
     };
@@ -315,21 +419,16 @@ impl ColumnFacts {
         let Self { name, missing, distinct, .. } = self;
         let (rows, is_text) = (table.rows(), matches!(column, Column::Text(_)));
         if let Some(what) = self.identifies(rows, column) {
-            return Some((what.to_owned(), AsFeature::Useless));
+            return Some((what.to_owned(), AsFeature::Identifier));
         }
         match distinct {
-            Some(0) => Some(("no cell has a value".to_owned(), AsFeature::Useless)),
+            Some(0) => Some(("no cell has a value".to_owned(), AsFeature::NoValue)),
             Some(1) if *missing == 0 => Some(("constant".to_owned(), AsFeature::Constant)),
             Some(_) if is_text && has_commas_for_points(column) => {
                 let what = "numbers with commas in them: write 1.5 for 1,5 and 1000 for 1,000";
-                Some((what.to_owned(), AsFeature::Useless))
+                Some((what.to_owned(), AsFeature::Commas))
             }
-            Some(values)
-                if *values > 1
-                    && *values < rows
-                    && table.persons.is_none()
-                    && is_of_persons(name, column) =>
-            {
+            Some(values) if table.persons.is_none() && names_persons(name, column, *values) => {
                 let what = format!(
                     "{MAY_SAY_WHOSE} ({values} values in {rows} rows): `unit: \"{name}\"` protects \
                      all rows of one person together. {WITHOUT_UNIT}"
@@ -338,7 +437,7 @@ impl ColumnFacts {
             }
             Some(values) if is_text && *values > MOST_VALUES => {
                 let what = format!("text with {values} different values: too many for a category");
-                Some((what, AsFeature::Useless))
+                Some((what, AsFeature::TooManyValues))
             }
             Some(values) if is_text && has_numbers(column) => {
                 let place = column
@@ -364,7 +463,7 @@ impl ColumnFacts {
             None
         } else if every_row && counts_up(column) {
             Some("numbers the rows: an identifier?")
-        } else if every_row && is_of_persons(&self.name, column) {
+        } else if every_row && is_whole(column) && seems_to_name_persons(&self.name) {
             Some("another whole number in every row, and a name like that of an identifier")
         } else if are_too_long(column) {
             Some("whole numbers of more than 15 digits, of which the last are lost: an identifier?")
@@ -427,14 +526,45 @@ fn proposed(table: &Table, found: &Identifier) -> DataProblem {
     DataProblem::new(column, what)
 }
 
-/// Whether a column seems to name persons: names are text or whole numbers.
-fn is_of_persons(name: &str, column: &Column) -> bool {
-    let whole = match column {
-        Column::Numbers(cells) => are_whole(cells),
-        Column::Text(_) => true,
-        Column::Vectors(_) => false,
-    };
-    whole && seems_to_name_persons(name)
+fn is_whole(column: &Column) -> bool {
+    matches!(column, Column::Numbers(cells) if are_whole(cells))
+}
+
+/// The texts that are read as missing in a column of text.
+fn missing_as(column: &Column) -> Vec<&'static str> {
+    let Column::Text(cells) = column else { return Vec::new() };
+    let found: Vec<_> = cells.counts().map(|(cell, _)| cell.to_lowercase()).collect();
+    let shown = TEXTS_OF_GAPS.iter().filter(|text| !text.is_empty() && is_missing_text(text));
+    shown.copied().filter(|text| found.iter().any(|cell| cell == text)).collect()
+}
+
+/// Whether most cells of a column of text that are not whole numbers have a decimal comma that
+/// cannot separate thousands, and more than a tenth of all cells do.
+fn has_decimal_commas(column: &Column) -> bool {
+    let Column::Text(cells) = column else { return false };
+    let (mut present, mut whole, mut with_comma) = (0, 0, 0);
+    for (cell, count) in cells.counts().filter(|(cell, _)| !is_missing(cell)) {
+        present += count;
+        let decimals = cell.split_once(',').filter(|(_, decimals)| decimals.len() != 3);
+        if decimals.is_some_and(|(before, after)| {
+            finite(&format!("{}.{after}", before.replace('.', ""))).is_some()
+        }) {
+            with_comma += count;
+        } else if !cell.contains(['.', ',']) && finite(&cell).is_some() {
+            whole += count;
+        }
+    }
+    2 * with_comma > present - whole && 10 * with_comma > present
+}
+
+/// Some names in quotes, and how many more there are.
+pub fn quoted(names: &[&str]) -> String {
+    let shown = names.iter().take(NAMED).map(|name| format!("'{name}'"));
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(NAMED) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
 }
 
 fn has_numbers(column: &Column) -> bool {
@@ -585,6 +715,38 @@ mod tests {
             (Some("income"), Task::Classification)
         );
         assert_eq!((definition.role, definition.missing), (Role::Private, Missing::PublicMean));
+    }
+
+    #[test]
+    fn a_definition_says_what_was_guessed_in_it_and_why() {
+        let said = |all: &[&Inspection], private| {
+            let source = Source::File("shops.csv".into());
+            Inspection::definition_of_all(all, private, "shops", source).guessed
+        };
+        let found = inspect(false);
+        let public = said(&[&found], None);
+        let label = "label 'income' (classification): labels often have this name";
+        assert_eq!(public[&Guessed::Label], label);
+        let columns = "left out: 'closed' (constant); 'code' (numbers with text among them)";
+        assert_eq!(public[&Guessed::Columns], columns);
+        assert!(public[&Guessed::Missing].starts_with("values read as missing in 'rate':"));
+        // One private record can make a gap, so its column is not named.
+        let private = &said(&[&found], Some(&found))[&Guessed::Missing];
+        assert!(private.starts_with("values read as missing:"), "{private}");
+    }
+
+    #[test]
+    fn none_is_a_category_and_the_texts_of_gaps_are_named() {
+        let text = "illness,size,y\nNONE,1,0\nflu,none,1\nNone,2,0\nNA,4,1\n";
+        let table = csv::read_bytes("t.csv", text.as_bytes()).ok().unwrap();
+        let found = Inspection::of(&table, false);
+        let missing: Vec<_> = found.columns.iter().map(|column| column.missing).collect();
+        assert_eq!(missing, [1, 1, 0]);
+        let source = Source::File("t.csv".into());
+        let guessed = Inspection::definition_of_all(&[&found], None, "t", source).guessed;
+        let words = "values read as missing in 'illness', 'size' ('na'): the mean of the public \
+                     records fills them in";
+        assert_eq!(guessed[&Guessed::Missing], words);
     }
 
     #[test]

@@ -51,7 +51,7 @@ use crate::numeric::columns::{ExampleColumns, Singles};
 use crate::numeric::doubles::Doubles;
 
 pub use bounded::Bounded;
-pub use definition::{Columns, DatasetDefinition, Missing, Role, Source, UnknownLabels};
+pub use definition::{Columns, DatasetDefinition, Guessed, Missing, Role, Source, UnknownLabels};
 pub use halflight_tables::{
     Column, Compatibility, Fingerprint, Numbers, Persons, RowChoice, Sample, SecretOrder, Table,
     Texts, Values, Vectors, align, column, csv, elements, filter, fingerprint, lines, names,

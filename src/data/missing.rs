@@ -118,8 +118,8 @@ mod tests {
 
     #[test]
     fn only_the_columns_in_use_decide_whether_a_record_is_complete() {
-        assert_eq!(complete(|_| ()), [0]);
-        assert_eq!(complete(|d| d.label = None), [0]);
+        assert_eq!(complete(|_| ()), [0, 2]);
+        assert_eq!(complete(|d| d.label = None), [0, 2]);
         assert_eq!(complete(|d| d.columns = Columns::Only(vec!["age".into()])), [0, 2, 3]);
         let ages = Columns::Only(vec!["age".into()]);
         assert_eq!(complete(|d| (d.label, d.columns) = (None, ages)), [0, 2, 3, 4]);
@@ -160,7 +160,11 @@ mod tests {
 
     #[test]
     fn a_declared_value_is_no_gap_whatever_it_looks_like() {
-        let values = ["yes", "no", "none"].map(str::to_owned).to_vec();
-        assert_eq!(complete(|d| drop(d.categories.insert("smokes".into(), values))), [0, 2]);
+        let values = ["yes", "no", "NA"].map(str::to_owned).to_vec();
+        let declared = complete(|d| {
+            d.label = None;
+            d.categories.insert("smokes".into(), values);
+        });
+        assert_eq!(declared, [0, 2, 3]);
     }
 }

@@ -22,7 +22,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::column::{Cell, is_missing, rows_of_cells};
+use super::column::{Cell, Column, is_missing, lacks_value, rows_of_cells};
 use super::person_rows::Persons;
 use super::secret_order::{RowChoice, SecretOrder};
 use super::table::{Table, seeded, shuffled};
@@ -89,8 +89,7 @@ pub enum WithoutUnit {
 const PERSONS: &str = "id uid pid patient subject person participant customer client user member \
                        household account employee mrn ssn nhs reviewer tailnum passenger donor";
 
-/// Whether a column's name sounds like one of these. The cells do not matter, because the result is
-/// shown to everybody.
+/// Whether a column's name sounds like one of these.
 pub fn seems_to_name_persons(column: &str) -> bool {
     let mut words: Vec<String> = vec![String::new()];
     let mut before = ' ';
@@ -105,6 +104,34 @@ pub fn seems_to_name_persons(column: &str) -> bool {
         before = letter;
     }
     PERSONS.split(' ').any(|person| words.iter().any(|word| word == person))
+}
+
+/// With fewer values than this, a column names classes or places rather than persons, unless there
+/// are few rows, too.
+const LEAST_PERSONS: usize = 20;
+
+/// Whether a column names persons by its name and its cells: it is called like one, holds text or
+/// whole numbers, and has many values, some of which repeat.
+pub fn names_persons(name: &str, column: &Column, values: usize) -> bool {
+    let whole = match column {
+        Column::Numbers(cells) => cells.iter().all(|cell| cell.is_nan() || cell.fract() == 0.0),
+        Column::Text(_) => true,
+        Column::Vectors(_) => false,
+    };
+    let rows = column.len();
+    let many = values > LEAST_PERSONS || 10 * values >= rows;
+    many && (2..rows).contains(&values) && whole && seems_to_name_persons(name)
+}
+
+/// The first column that names persons by its name and its cells.
+pub fn named(table: &Table) -> Option<String> {
+    let is_one = |(name, column): &(&String, &Column)| {
+        let values = || column.values().iter().filter(|(cell, _)| !lacks_value(cell)).count();
+        seems_to_name_persons(name)
+            && !matches!(column, Column::Vectors(_))
+            && names_persons(name, column, values())
+    };
+    table.names.iter().zip(&table.columns).find(is_one).map(|(name, _)| name.clone())
 }
 
 /// The rows of each person, in the order of first appearance in the table.
@@ -168,7 +195,7 @@ pub fn by_person(
 /// Columns of a unit that hold numbers in one table and text in the other.
 fn of_other_kinds<'a>(one: &Table, other: &Table, unit: &'a Unit) -> Option<&'a String> {
     unit.columns().iter().find(|name| {
-        let kind = |table: &Table| table.column(name).ok().map(super::Column::is_mostly_numbers);
+        let kind = |table: &Table| table.column(name).ok().map(Column::is_mostly_numbers);
         matches!((kind(one), kind(other)), (Some(one), Some(other)) if one != other)
     })
 }
@@ -267,6 +294,21 @@ mod tests {
         }
         for name in ["age", "identity", "humidity", "userland", "paid", "label", "x1", ""] {
             assert!(!seems_to_name_persons(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn few_values_in_many_rows_name_nobody() {
+        let found = |values: usize, rows: usize| {
+            let cells = (0..rows).map(|row| (row % values) as f64).collect::<Vec<_>>();
+            let columns = vec![Column::Numbers(cells.into())];
+            named(&Table::of_rows("t.csv", vec!["hospital_id".into()], columns).unwrap())
+        };
+        for (values, rows) in [(4, 900), (20, 300), (1, 5), (50, 50)] {
+            assert_eq!(found(values, rows), None, "{values} in {rows}");
+        }
+        for (values, rows) in [(21, 300), (3, 4), (400, 900)] {
+            assert!(found(values, rows).is_some(), "{values} in {rows}");
         }
     }
 

@@ -16,8 +16,8 @@ use crate::data::preparation::{
 use crate::data::selection::{resolved, used_columns};
 use crate::data::table::{seeded, shuffled};
 use crate::data::{
-    Bounded, Column, Columns, Compatibility, DatasetDefinition, HeldOut, Missing, Preparation,
-    PublicData, PublicRecords, RowChoice, SecretOrder, Table, Task, Unit,
+    Bounded, Column, Columns, Compatibility, DatasetDefinition, Guessed, HeldOut, Missing,
+    Preparation, PublicData, PublicRecords, RowChoice, SecretOrder, Table, Task, Unit,
 };
 use crate::error::{Error, Result};
 use crate::evaluation::scoring::Scoring;
@@ -244,6 +244,7 @@ pub fn propose(
     let declared = overlap::declarations(publics.iter().copied());
     warnings.extend(declared.iter().cloned());
     warnings.extend(records.leaking.iter().cloned());
+    warnings.extend(unconfirmed(private, publics));
     warnings.extend(other_names(private, publics)?);
     let named = publics.iter().find_map(|public| public.definition.unit.as_ref());
     if let (None, Some(unit)) = (&private.definition.unit, named) {
@@ -535,6 +536,28 @@ fn left_out(private: &Loaded, used: &[String]) -> Option<String> {
         if lacking.len() > 1 { " and others" } else { "" },
         lacking.iter().map(|column| column.width).sum::<usize>()
     ))
+}
+
+/// Remarks about guesses that nobody has confirmed.
+fn unconfirmed<'a>(
+    private: &'a Loaded,
+    publics: &'a [&Loaded],
+) -> impl Iterator<Item = String> + 'a {
+    std::iter::once(private).chain(publics.iter().copied()).filter_map(|loaded| {
+        let DatasetDefinition { name, guessed, .. } = &loaded.definition;
+        let about: Vec<String> = guessed
+            .keys()
+            .filter(|about| **about != Guessed::Rows)
+            .map(ToString::to_string)
+            .collect();
+        (!about.is_empty()).then(|| {
+            format!(
+                "what was guessed about '{name}' is not confirmed ({}): press = on Data, or remove \
+                 `guessed` from the session",
+                about.join(", ")
+            )
+        })
+    })
 }
 
 /// The classes of the private records if the public ones have other labels. They must be declared.

@@ -149,14 +149,14 @@ pub fn glance(
     if matches!(format, Format::Npz | Format::Safetensors | Format::Idx)
         && size <= MOST_BYTES_OF_WHOLE
     {
-        return Ok(Schema::of(table()?, true, role, look));
+        return Ok(Schema::of(table()?.0, true, role, look));
     }
     if !whole && format != Format::Csv {
         if size > MOST_BYTES_OF_WHOLE {
             return Err(Error::usage(format!("{} of {} MB", format.name(), size >> 20))
                 .cure("press Enter to read it and see its columns"));
         }
-        return Ok(Schema::of(table()?, true, role, look));
+        return Ok(Schema::of(table()?.0, true, role, look));
     }
     if !whole && let Some(end) = bytes.iter().rposition(|byte| *byte == b'\n') {
         bytes.truncate(end + 1);

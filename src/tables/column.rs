@@ -113,10 +113,18 @@ pub fn finite(text: &str) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// Whether a text in a file stands for a missing value.
+/// Texts that stand for a missing value, in small letters.
+pub const TEXTS_OF_GAPS: [&str; 9] = ["", "na", "n/a", "nan", "null", "none", "?", "-", "."];
+
+/// Whether a text in a file stands for a missing value where numbers are expected.
 pub fn is_missing(text: &str) -> bool {
-    const MISSING: [&str; 9] = ["", "na", "n/a", "nan", "null", "none", "?", "-", "."];
-    text.len() <= 4 && MISSING.iter().any(|missing| missing.eq_ignore_ascii_case(text))
+    text.len() <= 4 && TEXTS_OF_GAPS.iter().any(|missing| missing.eq_ignore_ascii_case(text))
+}
+
+/// Whether a text stands for a missing value in a column of texts. "None" is a category there, such
+/// as no purpose or no illness.
+pub fn is_missing_text(text: &str) -> bool {
+    is_missing(text) && !text.eq_ignore_ascii_case("none")
 }
 
 impl Column {
@@ -353,7 +361,7 @@ fn values_of_numbers(cells: &Numbers) -> Vec<(Cell<'_>, usize)> {
 pub fn lacks_value(cell: &Cell<'_>) -> bool {
     match cell {
         Cell::Number(_) => false,
-        Cell::Text(text) => is_missing(text),
+        Cell::Text(text) => is_missing_text(text),
         Cell::Vector(vector) => vector.numbers().any(f64::is_nan),
     }
 }

@@ -25,6 +25,7 @@ use super::screen::run::LOG;
 use super::tab::Tab;
 use super::theme::{Glyphs, Theme};
 use super::widgets::text_field::TextField;
+use crate::data::Guessed;
 use crate::engine::PreparedStore;
 use crate::engine::assembly::propose;
 use crate::engine::choice::{ChoiceProgress, Chosen, Offer, PUBLIC_ALONE, Placed};
@@ -776,6 +777,20 @@ pub fn scenes() -> Vec<(&'static str, App)> {
         ),
         ("data_private_rows", peeking()),
         ("data_private_rows_sealed", seal(peeking())),
+        (
+            "data_guessed",
+            with(loaded(), &|app| {
+                let guesses = [
+                    (
+                        Guessed::Label,
+                        "label 'bikers' (regression): the last column that can be one",
+                    ),
+                    (Guessed::Columns, "left out: 'instant' (an identifier of the row)"),
+                ];
+                app.context.session.datasets[0].guessed =
+                    guesses.map(|(about, words)| (about, words.to_owned())).into();
+            }),
+        ),
         (
             "data_failed",
             with(loaded(), &|app| {

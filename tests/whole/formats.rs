@@ -237,7 +237,7 @@ fn the_original_adult_file_is_read_with_names_from_the_session() {
                  relationship race sex capital_gain capital_loss hours_per_week native_country \
                  income";
     let names = names.split_whitespace().map(str::to_owned).collect();
-    let dialect = Dialect { delimiter: None, names };
+    let dialect = Dialect { names, ..Dialect::default() };
     let Some(table) = example_as("adult.test", &Reading::Delimited(dialect)) else { return };
     assert_eq!((table.rows(), table.names.len()), (16_281, 15));
     let rich = texts(&table, "income").iter().filter(|income| *income == ">50K.").count();

@@ -34,7 +34,8 @@ use super::sweep::{self, TaskTally};
 use super::timing::stopwatch;
 use super::{look, overlap, predict, resemblance};
 use crate::data::inspect::Inspection;
-use crate::data::{self, DatasetDefinition, Role, Source};
+use crate::data::read::read_for_columns;
+use crate::data::{DatasetDefinition, Role, Source};
 use crate::error::{Doing, Error, Result};
 use crate::files;
 use crate::privacy::Watch;
@@ -225,6 +226,7 @@ impl WorkerThread {
             }
             Request::Inspect { file, watch } => {
                 let path = self.workspace.resolve(&file);
+                let may_be_private = self.role_of(&path) != Some(Role::Public);
                 // A session can be moved with its data: below its directory, paths are relative.
                 let base = self.workspace.base();
                 let base = base.canonicalize().unwrap_or_else(|_| base.to_path_buf());
@@ -232,21 +234,20 @@ impl WorkerThread {
                 let file = below.map_or(file.clone(), |path| path.display().to_string());
                 let found = FoundFile::of(&path, &file)?;
                 let overflow = self.workspace.overflow();
-                let table = found
-                    .read(|path, reading| data::read::read_for_columns(path, reading, &overflow))?;
+                let (table, source) =
+                    found.read(|path, reading| read_for_columns(path, reading, &overflow))?;
                 let columns = dataset::column_kinds(&table);
-                let may_be_private = self.role_of(&path) != Some(Role::Public);
                 if let Some(note) = found.note() {
                     self.remark(note);
                 }
-                let source = found.source;
                 let name = family::name_of(&file);
                 // Label, task and columns would say what stands in the cells.
-                let definition = if watch.is_sealed() && may_be_private {
-                    DatasetDefinition::new(&name, Role::Private, source)
+                let mut definition = if watch.is_sealed() && may_be_private {
+                    DatasetDefinition::new(&name, Role::Private, Source::File(file))
                 } else {
                     Inspection::of(&table, false).definition(&name, source)
                 };
+                family::guess_of_file(&mut definition, table.rows());
                 let definition = Box::new(definition);
                 self.reports.put(WorkerReport::Inspected { definition, columns });
             }

@@ -58,6 +58,8 @@ pub struct Loaded {
     pub secret: Option<Secret>,
     /// The order of its rows; private datasets only.
     pub order: Option<OrderOfRows>,
+    /// The column of a private dataset that names persons, where single rows are protected.
+    named: Option<PersonColumn>,
     /// A sketch of its rows, for comparison with other datasets; made on demand.
     sketch: OnceLock<Sketch>,
     /// A missing value that stops plans, once it was looked for.
@@ -104,6 +106,15 @@ pub enum LoadedRecords {
     Private(Private<Table>),
 }
 
+/// The column of a private table that names persons, if one does.
+struct PersonColumn(Private<Option<String>>);
+
+impl std::fmt::Debug for PersonColumn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("PersonColumn(…)")
+    }
+}
+
 impl std::fmt::Debug for LoadedRecords {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
@@ -125,6 +136,18 @@ impl Loaded {
     pub fn exact_unusable(&self, watch: &Watch) -> Option<(usize, u64)> {
         let unusable = self.private().ok()?.curator(watch, |table| table.unusable)?;
         *unusable.reveal(watch)?
+    }
+
+    /// A remark about the column of a private dataset that names persons, if single rows are
+    /// protected, for who may see it.
+    pub fn exact_named(&self, watch: &Watch) -> Option<String> {
+        let found = self.named.as_ref()?.0.curator(watch, Clone::clone)?;
+        let name = found.reveal(watch)?.as_ref()?;
+        Some(format!(
+            "the column '{name}' seems to name persons. The guarantee is for single rows: for \
+             somebody with k rows, ε is k times as large. `unit: \"{name}\"` protects all rows of \
+             one person together"
+        ))
     }
 
     /// The first missing value of a public dataset that stops plans with its column. It is looked
@@ -171,6 +194,7 @@ impl Loaded {
             warnings: self.warnings.clone(),
             secret: self.secret.clone(),
             order: order.map(|order| OrderOfRows { choices: SecretOrder::KNOWN, ..order }),
+            named: self.named.as_ref().map(|named| PersonColumn(named.0.share())),
             sketch: self.sketch.clone(),
             gap: OnceLock::new(),
         })
@@ -266,14 +290,6 @@ pub fn load_watched(
         ));
     }
     let content = table.content;
-    let named = table.names.iter().find(|name| persons::seems_to_name_persons(name));
-    if let Some(name) = named.filter(|_| private && definition.unit.is_none()) {
-        warnings.push(format!(
-            "the column '{name}' seems to name persons. The guarantee is for single rows: for \
-             somebody with k rows, ε is k times as large. `unit: \"{name}\"` protects all rows of \
-             one person together"
-        ));
-    }
     let sketch = found.as_ref().map(|found| Sketch::of(&table, &found.secret.overlap_key()));
     let table = match definition.extract.as_ref().zip(found.as_ref()) {
         Some((extraction, found)) => {
@@ -331,16 +347,25 @@ pub fn load_watched(
             (Some(whole), parts.map(|part| record(part.origin, part.content)).collect())
         }
     };
+    let columns = column_kinds(&table);
+    let records = if private {
+        LoadedRecords::Private(Private::new(table))
+    } else {
+        LoadedRecords::Public(Box::new(table))
+    };
+    let named = match &records {
+        LoadedRecords::Private(table) if definition.unit.is_none() => {
+            Some(PersonColumn(table.transform(persons::named)))
+        }
+        _ => None,
+    };
     Ok(Loaded {
         reading: ReadingId::next(),
         definition,
         rows,
-        columns: column_kinds(&table),
-        records: if private {
-            LoadedRecords::Private(Private::new(table))
-        } else {
-            LoadedRecords::Public(Box::new(table))
-        },
+        columns,
+        records,
+        named,
         record,
         parts,
         warnings,
@@ -446,8 +471,9 @@ impl Reader<'_> {
                 (table, origins.join(" + "))
             }
             Source::File(file) => self.file_with(file, &Reading::Plain)?,
-            Source::Delimited { file, delimiter, names } => {
-                let dialect = Dialect { delimiter: *delimiter, names: names.clone() };
+            Source::Delimited { file, delimiter, names, decimal } => {
+                let (delimiter, decimal) = (*delimiter, *decimal);
+                let dialect = Dialect { delimiter, names: names.clone(), decimal };
                 self.file_with(file, &Reading::Delimited(dialect))?
             }
             Source::Arrays { file, arrays } => {

@@ -2,15 +2,22 @@
 
 use std::path::Path;
 
-use crate::data::column::{Cell, lacks_value};
-use crate::data::inspect::Inspection;
-use crate::data::{Column, Columns, DatasetDefinition, Role, Source, Table};
+use super::dataset::Loaded;
+use crate::data::column::{Cell, is_missing, lacks_value};
+use crate::data::csv::Decimal;
+use crate::data::inspect::{Inspection, quoted as quoted_names};
+use crate::data::{Column, Columns, DatasetDefinition, Guessed, Role, Source, Table};
+use crate::error::Error;
 
 /// A column with more values is not offered to be split by value.
 const MOST_PARTS: usize = 12;
 
+/// A dataset with fewer rows than this is pointed out.
+const FEW_ROWS: usize = 200;
+
 /// Copies the settings of `from` for its columns to the same columns of `to`.
 pub fn take_settings(from: &DatasetDefinition, to: &mut DatasetDefinition) {
+    let before = to.clone();
     *to = DatasetDefinition {
         name: std::mem::take(&mut to.name),
         role: to.role,
@@ -21,8 +28,10 @@ pub fn take_settings(from: &DatasetDefinition, to: &mut DatasetDefinition) {
         declared_means: std::mem::take(&mut to.declared_means),
         declared_public: to.declared_public,
         fingerprint: to.fingerprint.take(),
+        guessed: std::mem::take(&mut to.guessed),
         ..from.clone()
     };
+    to.forget_changed_guesses(&before);
 }
 
 /// Whether two datasets have the same settings for their columns.
@@ -38,41 +47,161 @@ pub fn name_of(file: &str) -> String {
     name.file_stem().map_or_else(|| file.to_owned(), |stem| stem.to_string_lossy().into_owned())
 }
 
+/// Adds the guesses about one file: how its numbers are written, and how few rows it has.
+pub fn guess_of_file(definition: &mut DatasetDefinition, rows: usize) {
+    let mut guess = |about, words: String| drop(definition.guessed.insert(about, words));
+    if let Source::Delimited { decimal: Decimal::Comma, .. } = definition.source {
+        guess(Guessed::Numbers, "decimal commas: 1,5 is read as 1.5".to_owned());
+    }
+    if rows < FEW_ROWS {
+        guess(Guessed::Rows, format!("only {rows} rows: results from so few vary a lot"));
+    }
+}
+
 /// A file with its columns and the findings about them.
 pub struct FamilyFile {
-    pub file: String,
     pub source: Source,
     pub columns: Vec<String>,
     pub inspection: Inspection,
 }
 
 impl FamilyFile {
-    pub fn of(file: String, source: Source, table: &Table) -> Self {
-        let inspection = Inspection::of(table, false);
-        Self { file, source, columns: table.names.clone(), inspection }
+    pub fn of(source: Source, table: &Table) -> Self {
+        Self { source, columns: table.names.clone(), inspection: Inspection::of(table, false) }
+    }
+
+    /// The file that names the dataset: of images and labels that of the images.
+    fn file(&self) -> &str {
+        match &self.source {
+            Source::Together(files) => files.values().next_back().map_or("", String::as_str),
+            source => source.files().first().copied().unwrap_or_default(),
+        }
+    }
+
+    /// Whether a column holds numbers here and not in a file with the same columns.
+    fn has_numbers_unlike(&self, other: &Self, column: &str) -> bool {
+        self.inspection.has_numbers(column) && !other.inspection.has_numbers(column)
+    }
+
+    /// Whether no column is text where at least half of the other files have numbers.
+    fn fits(&self, files: &[Self]) -> bool {
+        let is_relative = |it: &&Self| it.columns == self.columns && !std::ptr::eq(*it, self);
+        let others: Vec<&Self> = files.iter().filter(is_relative).collect();
+        !self.columns.iter().any(|column| {
+            let have = others.iter().filter(|it| it.has_numbers_unlike(self, column)).count();
+            have > 0 && 2 * have >= others.len()
+        })
     }
 }
 
 /// Definitions to start from: the first file private, the others public. Files with the same
-/// columns are described in the same way, from the contents of the public ones.
+/// columns are described in the same way, from the contents of the public ones. A file that does
+/// not fit the others changes nothing for them.
 pub fn definitions(files: &[FamilyFile]) -> Vec<DatasetDefinition> {
     let mut definitions: Vec<DatasetDefinition> = Vec::new();
     for (index, found) in files.iter().enumerate() {
-        let family = |other: &&FamilyFile| other.columns == found.columns;
+        let family = |other: &&FamilyFile| other.columns == found.columns && other.fits(files);
         let public: Vec<&Inspection> =
             files.iter().skip(1).filter(family).map(|other| &other.inspection).collect();
         let private = files.first().filter(family).map(|first| &first.inspection);
-        let seen = if public.is_empty() { vec![&found.inspection] } else { public };
-        let mut name = name_of(&found.file);
+        let seen = match (public.is_empty(), private) {
+            (false, _) => public,
+            (true, Some(private)) => vec![private],
+            (true, None) => vec![&found.inspection],
+        };
+        let mut name = name_of(found.file());
         while definitions.iter().any(|other| other.name == name) {
             name.push('\'');
         }
-        let source = found.source.clone();
         let role = if index == 0 { Role::Private } else { Role::Public };
-        let definition = Inspection::definition_of_all(&seen, private, &name, source);
-        definitions.push(DatasetDefinition { role, ..definition });
+        let source = found.source.clone();
+        let mut definition = Inspection::definition_of_all(&seen, private, &name, source);
+        definition.role = role;
+        if let Some((first, like)) = files.first().zip(definitions.first())
+            && first.columns != found.columns
+        {
+            follow(&mut definition, &found.columns, (like, &first.columns));
+        }
+        guess_of_file(&mut definition, found.inspection.rows);
+        definitions.push(definition);
     }
     definitions
+}
+
+/// Describes a file with some of the columns of the first one like it.
+fn follow(
+    definition: &mut DatasetDefinition,
+    columns: &[String],
+    (first, all): (&DatasetDefinition, &[String]),
+) {
+    let Some(label) = first.label.as_ref().filter(|label| columns.contains(label)) else { return };
+    let lacks: Vec<&str> =
+        all.iter().filter(|it| !columns.contains(it)).map(String::as_str).collect();
+    if 2 * lacks.len() > all.len() {
+        return;
+    }
+    (definition.label, definition.task) = (first.label.clone(), first.task);
+    let words = format!("label '{label}' ({}), as in '{}'", first.task, first.name);
+    definition.guessed.insert(Guessed::Label, words);
+    if let (Columns::Except(names), Columns::All) = (&first.columns, &definition.columns) {
+        let here: Vec<String> =
+            names.iter().filter(|name| columns.contains(name)).cloned().collect();
+        if !here.is_empty() {
+            let here_too: Vec<&str> = here.iter().map(String::as_str).collect();
+            let words = format!("left out: {}, as in '{}'", quoted_names(&here_too), first.name);
+            definition.guessed.insert(Guessed::Columns, words);
+            definition.columns = Columns::Except(here);
+        }
+    }
+    if let Columns::Except(names) = &mut definition.columns {
+        names.retain(|name| name != label);
+    }
+    if !lacks.is_empty() {
+        let words = format!(
+            "without {}, which '{}' has: to pool both kinds, leave that out of all of them",
+            quoted_names(&lacks),
+            first.name
+        );
+        let columns = definition.guessed.entry(Guessed::Columns).or_default();
+        *columns = if columns.is_empty() { words } else { format!("{columns}; {words}") };
+    }
+}
+
+/// Why a dataset does not fit those with the same columns: one of its columns holds text where most
+/// of the others have numbers. Of a private dataset the kind of most cells decides.
+pub fn misfit(own: &Loaded, others: &[&Loaded]) -> Option<Error> {
+    let names = |it: &Loaded| it.columns.iter().map(|it| it.name.clone()).collect::<Vec<_>>();
+    let (columns, definition) = (names(own), &own.definition);
+    let others: Vec<&&Loaded> = others.iter().filter(|other| names(other) == columns).collect();
+    let number = |loaded: &Loaded, at: usize| {
+        let exact =
+            loaded.public().ok().map(|table| matches!(table.columns[at], Column::Numbers(_)));
+        exact.unwrap_or(loaded.columns[at].numeric)
+    };
+    let is_odd = |at: &usize| {
+        let have = others.iter().filter(|other| number(other, *at)).count();
+        let (name, column) = (&columns[*at], &own.columns[*at]);
+        let one_text = column.width == 1 && !number(own, *at);
+        one_text
+            && have > 0
+            && 2 * have >= others.len()
+            && definition.uses(name)
+            && definition.category(name).is_none()
+    };
+    let at = (0..columns.len()).find(is_odd)?;
+    let error = Error::failed(format!(
+        "'{}' does not fit the other datasets: they have numbers in this column, and it has text",
+        definition.name
+    ));
+    let cure = "correct the cell, change how the file is read (Enter, 'decimals'), leave the column \
+                out of the features of all, or remove this dataset";
+    let public = own.public().ok();
+    let row = public.and_then(|table| {
+        let is_text = |cell: Cell<'_>| matches!(&cell, Cell::Text(text) if !is_missing(text));
+        table.columns[at].cells().position(is_text).map(|row| table.place(row))
+    });
+    let place = row.unwrap_or_else(|| own.definition.source.files().join(" + "));
+    Some(error.at(format!("{place}, column '{}'", columns[at])).cure(cure))
 }
 
 /// A column by which a table can be split.
@@ -224,19 +353,22 @@ pub fn split(whole: &DatasetDefinition, parts: &[TablePart]) -> Vec<DatasetDefin
 mod tests {
     use super::*;
     use crate::data::filter::Filter;
+    use crate::data::read;
     use crate::data::{Task, csv};
+    use crate::store::found_file::FoundFile;
 
     fn table(text: &str) -> Table {
         csv::read_bytes("t.csv", text.as_bytes()).unwrap()
+    }
+
+    fn found(file: &str, text: &str) -> FamilyFile {
+        FamilyFile::of(Source::File(file.to_owned()), &table(text))
     }
 
     const WINE: &str = "colour,acid,year,quality\nred,7.5,2010,5\nwhite,6.25,2011,6\nred,7,2010,5\nwhite,6.5,2011,7\n";
 
     #[test]
     fn files_with_the_same_columns_are_described_alike_by_the_public_ones() {
-        let found = |file: &str, text: &str| {
-            FamilyFile::of(file.to_owned(), Source::File(file.to_owned()), &table(text))
-        };
         let files = [
             found("a/ours.csv", "place,age,disease\na,1,no\na,2,yes\na,3,no\n"),
             found("b/ours.csv.gz", "place,age,disease\nb,,no\nb,5,yes\nb,6,no\n"),
@@ -260,9 +392,6 @@ mod tests {
 
     #[test]
     fn one_odd_cell_of_a_public_file_takes_no_column_from_all() {
-        let found = |file: &str, text: &str| {
-            FamilyFile::of(file.to_owned(), Source::File(file.to_owned()), &table(text))
-        };
         let good = "height,dose,y\n1.5,low,2.5\n2.7,high,1\n3.5,4,1.5\n";
         let bad = "height,dose,y\n1.5,low,2.5\nn,high,1\n3.5,4,1.5\n";
         let left_out = |files: &[FamilyFile]| definitions(files)[0].columns.clone();
@@ -273,6 +402,89 @@ mod tests {
         assert_eq!(left_out(&files[..2]), dose);
         // One private record must not decide about a column either.
         assert_eq!(left_out(&files[1..2]), dose);
+    }
+
+    #[test]
+    fn a_file_that_does_not_fit_changes_nothing_for_the_others() {
+        let good = "a,b,c,quality\n1.5,2.5,0.5,3\n2.5,1.5,1.5,4\n3.5,3.5,2.5,5\n";
+        let odd = "a,b,c,quality\nx,y,0.5,3\nz,x,1.5,4\ny,z,2.5,5\n";
+        let ours = || found("ours.csv", good);
+        let alone = definitions(&[ours(), found("p.csv", good)]);
+        for files in [
+            vec![ours(), found("p.csv", good), found("odd.csv", odd)],
+            vec![ours(), found("odd.csv", odd), found("p.csv", good)],
+            vec![ours(), found("odd.csv", odd)],
+        ] {
+            let found = definitions(&files);
+            assert!(same_settings(&alone[0], &found[0]), "{:?}", found[0]);
+            assert!(found.iter().all(|it| same_settings(&alone[0], it)));
+        }
+        // A private file that is unlike the public ones is described like them.
+        let private = definitions(&[found("ours.csv", odd), found("p.csv", good)]);
+        assert!(same_settings(&alone[0], &private[0]));
+    }
+
+    #[test]
+    fn a_file_without_some_columns_takes_the_label_and_says_what_it_lacks() {
+        let ours = "quality,colour,site,z\n1,a,s,2.5\n2,b,s,1\n3,c,s,3\n1,a,s,2\n";
+        let less = "quality,colour,site\n1,a,s\n2,b,t\n3,c,t\n1,a,s\n";
+        let found = definitions(&[found("ours.csv", ours), found("less.csv", less)]);
+        assert_eq!(found[1].label.as_deref(), Some("quality"));
+        assert_eq!((found[1].task, &found[1].columns), (found[0].task, &found[0].columns));
+        let words = found[1].guessed.values().cloned().collect::<Vec<_>>().join("\n");
+        assert!(words.contains("as in 'ours'") && words.contains("without 'z'"), "{words}");
+        assert!(words.contains("only 4 rows"), "{words}");
+    }
+
+    #[test]
+    fn decimal_commas_are_read_as_numbers_and_said() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("t.csv");
+        let read = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            let found = FoundFile::of(&path, "t.csv").unwrap();
+            found.read(|path, reading| read::read(path, reading, &mut read::Unwatched)).unwrap()
+        };
+        let (table, source) = read("a;b\n1,5;x\n2;y\n1.000,25;x\n");
+        assert_eq!(source.decimal(), Decimal::Comma);
+        let Column::Numbers(numbers) = &table.columns[0] else { panic!("it has numbers") };
+        assert_eq!(numbers.iter().collect::<Vec<_>>(), [1.5, 2.0, 1000.25]);
+        let mut definition = DatasetDefinition::new("t", Role::Public, source);
+        guess_of_file(&mut definition, 3);
+        assert!(definition.guessed[&Guessed::Numbers].contains("decimal commas"));
+        // Thousands, words and points stay what they are.
+        for text in ["a;b\n1,000;x\n2,500;y\n", "a;b\nx,y;x\nz;y\n", "a;b\n1.5;x\n2;y\n"] {
+            assert_eq!(read(text).1.decimal(), Decimal::Point, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_dataset_with_text_where_the_others_have_numbers_says_where() {
+        let place = tempfile::tempdir().unwrap();
+        let workspace = super::super::workspace::Workspace::fresh(place.path());
+        let load = |name: &str, role: Role, text: &str| {
+            std::fs::write(place.path().join(name), text).unwrap();
+            let mut definition = DatasetDefinition::new(name, role, Source::File(name.to_owned()));
+            definition.label = Some("y".to_owned());
+            super::super::dataset::load(&definition, &workspace).unwrap()
+        };
+        let good = "height,dose,y\n1.5,low,2.5\n2.7,high,1\n3.5,low,1.5\n";
+        let ours = load("ours.csv", Role::Private, good);
+        let theirs = load("theirs.csv", Role::Public, good);
+        let bad = "height,dose,y\n1.5,low,2.5\n?,high,1\nx,low,1.5\n";
+        let bad = load("bad.csv", Role::Public, bad);
+        let error = misfit(&bad, &[&ours, &theirs]).unwrap();
+        let place = error.place().unwrap_or_default();
+        assert!(place.ends_with("bad.csv:4, column 'height'"), "{place}");
+        for (own, others) in [(&ours, [&bad, &theirs]), (&theirs, [&ours, &bad])] {
+            assert!(misfit(own, &others).is_none());
+        }
+        // One private record does not decide, and a column that is not used does not count.
+        let one = "height,dose,y\n1.5,low,2.5\n2.7,high,1\nx,low,1.5\n";
+        assert!(misfit(&load("one.csv", Role::Private, one), &[&theirs]).is_none());
+        let mut unused = bad;
+        unused.definition.columns = Columns::Except(vec!["height".to_owned()]);
+        assert!(misfit(&unused, &[&ours, &theirs]).is_none());
     }
 
     #[test]

@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::data::csv::{Decimal, Dialect};
+use crate::data::inspect::Inspection;
 use crate::data::read::{self, ArrayRows, Reading, idx};
 use crate::data::{Source, Table};
 use crate::error::Result;
@@ -79,13 +81,30 @@ impl FoundFile {
         Ok(Self { path: images, labels: Some(labels), ..alone(source, Reading::Plain, Vec::new()) })
     }
 
-    /// The table, read file by file.
-    pub fn read(&self, mut read: impl FnMut(&Path, &Reading) -> Result<Table>) -> Result<Table> {
-        let Some(labels) = &self.labels else { return read(&self.path, &self.reading) };
-        let files = [("pixel", &self.path), ("label", labels)];
-        let files: BTreeMap<String, PathBuf> =
-            files.map(|(name, path)| (name.to_owned(), path.clone())).into();
-        read::read_together(&files, |path| read(path, &Reading::Plain))
+    /// The table, read file by file, and its source: with decimal commas, if its numbers have them.
+    pub fn read(
+        &self,
+        mut read: impl FnMut(&Path, &Reading) -> Result<Table>,
+    ) -> Result<(Table, Source)> {
+        let source = self.source.clone();
+        if let Some(labels) = &self.labels {
+            let files = [("pixel", &self.path), ("label", labels)];
+            let files: BTreeMap<String, PathBuf> =
+                files.map(|(name, path)| (name.to_owned(), path.clone())).into();
+            return Ok((read::read_together(&files, |path| read(path, &Reading::Plain))?, source));
+        }
+        let table = read(&self.path, &self.reading)?;
+        if let Source::File(file) = &source
+            && Inspection::has_decimal_commas(&table)
+        {
+            let decimal = Decimal::Comma;
+            let dialect = Dialect { decimal, ..Dialect::default() };
+            if let Ok(table) = read(&self.path, &Reading::Delimited(dialect)) {
+                let (file, delimiter, names) = (file.clone(), None, Vec::new());
+                return Ok((table, Source::Delimited { file, delimiter, names, decimal }));
+            }
+        }
+        Ok((table, source))
     }
 
     /// What was left out, in words.
@@ -227,7 +246,7 @@ mod tests {
             let found = FoundFile::of(path, name).unwrap();
             assert_eq!(found.source, Source::Together(files.clone().into()));
             let table = found.read(|path, reading| read::read(path, reading, &mut read::Unwatched));
-            let table = table.unwrap();
+            let (table, _) = table.unwrap();
             assert_eq!((table.rows(), table.names.join(" ")), (3, "label pixel".to_owned()));
         }
         let found = FoundFile::of(&alone, "a").unwrap();

@@ -32,6 +32,19 @@ pub struct Dialect {
     pub delimiter: Option<char>,
     /// The columns of a file without a header; empty if it has one.
     pub names: Vec<String>,
+    /// What precedes the decimals of a number.
+    pub decimal: Decimal,
+}
+
+/// What precedes the decimals of a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decimal {
+    /// A point: `1.5`.
+    #[default]
+    Point,
+    /// A comma: `1,5`, and `1.000` for a thousand.
+    Comma,
 }
 
 /// Reads a file that must be CSV.
@@ -59,7 +72,8 @@ pub fn read_input(input: &Input, dialect: &Dialect) -> Result<Table> {
         }
     };
     let has_header = dialect.names.is_empty();
-    let sheet = CsvFile { input, delimiter, preamble, has_header };
+    let decimal_comma = dialect.decimal == Decimal::Comma;
+    let sheet = CsvFile { input, delimiter, preamble, has_header, decimal_comma };
     let mut records = sheet.records();
     for _ in 0..preamble {
         records.next()?;
@@ -145,6 +159,8 @@ struct CsvFile<'i, 'a> {
     preamble: usize,
     /// Whether the names of the columns come from the first line.
     has_header: bool,
+    /// Whether numbers have a decimal comma.
+    decimal_comma: bool,
 }
 
 /// A column that turned out to be text after some cells had been read as numbers: these have to be
@@ -332,6 +348,13 @@ impl<'a> CsvFile<'_, 'a> {
         std::str::from_utf8(cell).map(str::trim).map_err(|_| not_utf8(self.input, line))
     }
 
+    /// The text of a cell below the header: a number with a decimal comma gets a point.
+    fn value<'c>(&self, cell: &'c [u8], line: u64) -> Result<Cow<'c, str>> {
+        let text = self.text(cell, line)?;
+        let with_point = self.decimal_comma.then(|| decimal::with_point(text)).flatten();
+        Ok(with_point.map_or(Cow::Borrowed(text), Cow::Owned))
+    }
+
     fn header(&self, header: Option<&FileRecord>) -> Result<Vec<String>> {
         let Some(header) = header else {
             return Err(self
@@ -463,6 +486,7 @@ impl<'a> CsvFile<'_, 'a> {
         let mut cells = self.cells(record);
         for (index, column) in columns.iter_mut().enumerate() {
             if let Column::Numbers(numbers) = column
+                && !self.decimal_comma
                 && let Some(number) = cells.next_number()
             {
                 numbers.push(number);
@@ -483,15 +507,15 @@ impl<'a> CsvFile<'_, 'a> {
         turn: impl FnOnce(&mut Column),
     ) -> Result<()> {
         if let Column::Numbers(numbers) = column {
-            let text = self.text(cell, line)?;
-            if let Some(number) = finite(text).or_else(|| is_missing(text).then_some(f64::NAN)) {
+            let text = self.value(cell, line)?;
+            if let Some(number) = finite(&text).or_else(|| is_missing(&text).then_some(f64::NAN)) {
                 numbers.push(number);
                 return Ok(());
             }
             turn(column);
         }
         if let Column::Text(texts) = column {
-            texts.push(self.text(cell, line)?);
+            texts.push(&self.value(cell, line)?);
         }
         Ok(())
     }
@@ -562,7 +586,7 @@ impl<'a> CsvFile<'_, 'a> {
             }
             for (cell, place) in self.cells(&record).zip(&place_of) {
                 if let Some(place) = place {
-                    late[*place].add(self.text(&cell, record.line)?);
+                    late[*place].add(&self.value(&cell, record.line)?);
                 }
             }
         }

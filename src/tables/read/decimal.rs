@@ -64,11 +64,42 @@ fn digits_of(bytes: [u8; 8]) -> (u64, usize) {
     (fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xffff_ffff, count)
 }
 
+/// A number with a decimal comma, or with points between its thousands, as one with a decimal
+/// point: `1.234,5` becomes `1234.5`. `None` for anything else.
+pub(super) fn with_point(text: &str) -> Option<String> {
+    let (whole, decimals) = text.split_once(',').unwrap_or((text, ""));
+    let mut groups = whole.trim_start_matches(['-', '+']).split('.');
+    let first = groups.next()?;
+    let mut thousands = groups.clone();
+    let are_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let grouped = (1..=3).contains(&first.len());
+    let whole_is_plain = thousands.next().is_none()
+        || grouped && groups.all(|group| group.len() == 3 && are_digits(group));
+    let is_one = text.contains([',', '.'])
+        && are_digits(first)
+        && whole_is_plain
+        && !decimals.contains([',', '.']);
+    let number = format!("{}.{decimals}", whole.replace('.', ""));
+    (is_one && crate::column::finite(&number).is_some()).then_some(number)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_decimal_comma_becomes_a_point_and_points_between_thousands_go() {
+        for (text, number) in [("1,5", 1.5), ("-0,25", -0.25), ("1.234,5", 1234.5), (",5", 0.5)] {
+            let read = with_point(text).unwrap_or_else(|| panic!("{text}"));
+            assert_eq!(read.parse::<f64>(), Ok(number), "{text}");
+        }
+        assert_eq!(with_point("12.345.678").as_deref(), Some("12345678."));
+        for other in ["", "7", "3.14", "1.23,4", "1,2,3", "a,b", ",", "1234.567", "nan,", "1,5e"] {
+            assert_eq!(with_point(other), None, "{other}");
+        }
+    }
 
     proptest! {
         #[test]

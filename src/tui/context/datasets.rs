@@ -1,8 +1,11 @@
 //! Definitions of datasets, and the data read from them.
 
+use std::collections::BTreeMap;
+
 use super::{Change, Context, DatasetStatus, OpenPopup};
-use crate::data::{DatasetDefinition, Role};
+use crate::data::{DatasetDefinition, Guessed, Role};
 use crate::engine::Request;
+use crate::error::Error;
 use crate::notice::{ErrorTopic, one_line};
 use crate::popup::dataset_form::DatasetForm;
 use crate::session::Loaded;
@@ -140,16 +143,68 @@ impl Context {
     }
 
     /// Applies a dataset's settings for its columns to all datasets with the same ones.
+    /// Confirms what was guessed about it.
     pub fn same_for_all(&mut self, from: &DatasetDefinition) {
         let differs = |it: &_| !family::same_settings(from, it);
         let count = self.share_settings(from, &from.name, differs).len();
-        if count == 0 {
-            return self.inform("no other dataset has these columns and other settings");
+        let confirmed = self.confirm_guesses(&from.name);
+        let changed = format!("changed like '{}': {count} datasets; u undoes it", from.name);
+        match (confirmed.as_slice(), count) {
+            ([], 0) => return self.inform("no other dataset has these columns and other settings"),
+            ([], _) => self.inform(changed),
+            (names, 0) => self.inform(format!("confirmed: {}", names.join(", "))),
+            (names, _) => self.inform(format!("confirmed: {}; {changed}", names.join(", "))),
         }
-        self.inform(format!("changed like '{}': {count} datasets; u undoes it", from.name));
         self.changed();
         self.refit_plans();
         self.ask_preview();
+    }
+
+    /// Confirms what was guessed about a dataset, and those guesses that others with the same columns
+    /// share. Returns the names of the datasets.
+    fn confirm_guesses(&mut self, name: &str) -> Vec<String> {
+        let relatives = self.relatives(name);
+        let mut confirmed = Vec::new();
+        for dataset in &mut self.session.datasets {
+            let before = dataset.guessed.len();
+            if dataset.name == name {
+                dataset.guessed.clear();
+            } else if relatives.contains(&dataset.name) {
+                let own = [Guessed::Numbers, Guessed::Rows];
+                dataset.guessed.retain(|about, _| own.contains(about));
+            }
+            if dataset.guessed.len() < before {
+                confirmed.push(dataset.name.clone());
+            }
+        }
+        confirmed
+    }
+
+    /// Looks for datasets that do not fit those with the same columns, and complains of new ones.
+    pub(super) fn look_for_misfits(&mut self) {
+        let ready = self.datasets.iter().filter_map(|(name, status)| match status {
+            DatasetStatus::Ready { loaded, .. } => Some((name, &**loaded)),
+            _ => None,
+        });
+        let ready: Vec<(&String, &Loaded)> = ready.collect();
+        let others = |own: &str| {
+            let others = ready.iter().filter(move |(name, _)| *name != own);
+            others.map(|(_, loaded)| *loaded).collect::<Vec<_>>()
+        };
+        let found = ready.iter().filter_map(|(name, loaded)| {
+            Some(((*name).clone(), family::misfit(loaded, &others(name))?))
+        });
+        let found: BTreeMap<String, Error> = found.collect();
+        let before = std::mem::replace(&mut self.misfits, found);
+        let new = self.misfits.iter().find(|(name, _)| !before.contains_key(*name));
+        if let Some((name, error)) = new.map(|(name, error)| (name.clone(), error.clone())) {
+            self.complain_of(ErrorTopic::Dataset(name), &error);
+        }
+        for name in before.into_keys() {
+            if !self.misfits.contains_key(&name) {
+                self.mended(&ErrorTopic::Dataset(name));
+            }
+        }
     }
 
     /// After a look at a file, offers to describe it, like those with the same columns.
@@ -186,6 +241,7 @@ impl Context {
         self.session.datasets.retain(|dataset| dataset.name != name);
         self.session.budgets.remove(name);
         self.forget(name);
+        self.look_for_misfits();
         self.mended(&ErrorTopic::Dataset(name.to_owned()));
         self.changed();
         self.note(Change::Removed);

@@ -74,6 +74,8 @@ pub struct Context {
     pub on_disk: Option<Session>,
     /// For public datasets that were compared: the private one whose rows they contain.
     pub compared: BTreeMap<String, Option<String>>,
+    /// Why datasets do not fit those with the same columns.
+    pub misfits: BTreeMap<String, Error>,
     history: History,
     /// The read data, by the names of the session's datasets.
     pub datasets: BTreeMap<String, DatasetStatus>,
@@ -203,6 +205,7 @@ impl Context {
             session,
             session_path,
             compared: BTreeMap::new(),
+            misfits: BTreeMap::new(),
             demo: None,
             tutorial: None,
             written: None,

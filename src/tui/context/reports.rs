@@ -68,6 +68,7 @@ impl Context {
                     self.ask(Request::KeptRankings(name.clone()));
                 }
                 self.datasets.insert(name, DatasetStatus::Ready { loaded, account });
+                self.look_for_misfits();
                 self.ask_preview();
             }
             WorkerReport::KeptRankings { private, rankings } => {

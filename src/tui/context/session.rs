@@ -170,6 +170,7 @@ impl Context {
         let session = &self.session;
         let known = |name: &String| session.datasets.iter().any(|dataset| dataset.name == *name);
         self.datasets.retain(|name, _| known(name));
+        self.look_for_misfits();
         self.plan.index = self.plan.index.min(self.session.plans.len().saturating_sub(1));
         self.note(Change::Restored);
         self.ask_preview();

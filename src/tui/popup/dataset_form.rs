@@ -4,6 +4,7 @@ use crossterm::event::KeyEvent;
 
 use super::form::{Form, FormLine, typed};
 use crate::canvas::{Canvas, Fill, Length, Line, Rect, in_rows};
+use crate::data::csv::Decimal;
 use crate::data::filter::Filter;
 use crate::data::names::is_pattern;
 use crate::data::{Columns, DatasetDefinition, Missing, Role, Sample, Task, Unit, WithoutUnit};
@@ -23,12 +24,14 @@ const CATEGORIES: usize = 9;
 const UNIT: usize = 10;
 const MOST_RECORDS: usize = 11;
 const WITHOUT_UNIT: usize = 12;
+const DECIMALS: usize = 13;
 
 /// The values of the switches, in the order of their words.
 const ROLES: [Role; 2] = [Role::Private, Role::Public];
 const TASKS: [Task; 2] = [Task::Regression, Task::Classification];
 const GAPS: [Missing; 3] = [Missing::Refuse, Missing::Drop, Missing::PublicMean];
 const ROWS_OF_NOBODY: [WithoutUnit; 2] = [WithoutUnit::LeaveOut, WithoutUnit::OwnPerson];
+const READINGS: [Decimal; 2] = [Decimal::Point, Decimal::Comma];
 
 #[derive(Debug)]
 pub struct DatasetForm {
@@ -42,7 +45,7 @@ pub struct DatasetForm {
 }
 
 impl DatasetForm {
-    const LINES: [FormLine; 13] = [
+    const LINES: [FormLine; 14] = [
         FormLine {
             label: "role",
             choices: &["private", "public"],
@@ -91,6 +94,12 @@ impl DatasetForm {
             help: "Space changes it. Rows in which the person column is empty are left out, or \
                    count as one person each",
         },
+        FormLine {
+            label: "decimals",
+            choices: &["point", "comma"],
+            help: "Space changes it. point: 1.5; comma: 1,5 is read as 1.5, and 1.000 as a \
+                   thousand, in a text table",
+        },
     ];
 
     pub fn new(definition: DatasetDefinition, known_columns: Vec<String>, is_new: bool) -> Self {
@@ -120,6 +129,7 @@ impl DatasetForm {
             definition.unit.as_ref().map(Unit::words).unwrap_or_default(),
             definition.most_records.map(|most| most.to_string()).unwrap_or_default(),
             word(WITHOUT_UNIT, &ROWS_OF_NOBODY, definition.without_unit),
+            word(DECIMALS, &READINGS, definition.source.decimal()),
         ];
         Self {
             replaces: (!is_new).then(|| definition.name.clone()),
@@ -179,8 +189,9 @@ impl DatasetForm {
                     .cure("give the largest number of rows for one person, such as 32")
             })
         });
-        let definition = DatasetDefinition {
+        let mut definition = DatasetDefinition {
             name,
+            source: self.original.source.with_decimal(READINGS[self.form.choice(DECIMALS)])?,
             role: ROLES[self.form.choice(ROLE)],
             label,
             task,
@@ -196,6 +207,7 @@ impl DatasetForm {
             without_unit: ROWS_OF_NOBODY[self.form.choice(WITHOUT_UNIT)],
             ..self.original.clone()
         };
+        definition.forget_changed_guesses(&self.original);
         definition.check()?;
         Ok(definition)
     }
@@ -265,6 +277,7 @@ fn parse_sample(text: &str) -> Result<Sample> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::{Guessed, Source};
     use crate::widgets::text_field::TextField;
     use crossterm::event::KeyCode;
 
@@ -299,7 +312,8 @@ mod tests {
     #[test]
     fn switches_go_round_and_texts_are_typed() {
         let mut form = DatasetForm::new(winter(), Vec::new(), false);
-        for (line, times) in DatasetForm::LINES.iter().zip([2, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0])
+        for (line, times) in
+            DatasetForm::LINES.iter().zip([2, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 2])
         {
             for _ in 0..times {
                 press(&mut form, KeyCode::Char(' '));
@@ -318,13 +332,34 @@ mod tests {
     #[test]
     fn rows_of_nobody_are_left_out_or_somebody_each_where_a_column_names_persons() {
         let mut form = DatasetForm::new(winter(), Vec::new(), false);
-        form.form.focus = DatasetForm::LINES.len() - 1;
+        form.form.focus = WITHOUT_UNIT;
         press(&mut form, KeyCode::Char(' '));
         assert!(form.problem.as_ref().is_some_and(|it| it.contains("no `unit` is named")));
         form.form.texts[UNIT] = TextField::new("day");
         assert_eq!(form.definition().unwrap().without_unit, WithoutUnit::OwnPerson);
         press(&mut form, KeyCode::Left);
         assert_eq!(form.definition().unwrap().without_unit, WithoutUnit::LeaveOut);
+    }
+
+    #[test]
+    fn decimal_commas_are_a_switch_and_a_changed_setting_is_no_guess_any_more() {
+        let guess = |about: Guessed| (about, String::new());
+        let mut file = DatasetDefinition::new("d", Role::Public, Source::File("d.csv".into()));
+        file.guessed = [guess(Guessed::Label), guess(Guessed::Numbers)].into();
+        let mut form = DatasetForm::new(file.clone(), Vec::new(), false);
+        assert_eq!(form.definition().unwrap(), file);
+        form.form.focus = DECIMALS;
+        press(&mut form, KeyCode::Char(' '));
+        let changed = form.definition().unwrap();
+        assert_eq!(changed.source.decimal(), Decimal::Comma);
+        assert_eq!(changed.guessed, [guess(Guessed::Label)].into());
+        let again = DatasetForm::new(changed.clone(), Vec::new(), false);
+        assert_eq!(again.definition().unwrap(), changed);
+        assert_eq!(changed.source.with_decimal(Decimal::Point).unwrap(), file.source);
+        let mut builtin = DatasetForm::new(winter(), Vec::new(), false);
+        builtin.form.focus = DECIMALS;
+        press(&mut builtin, KeyCode::Char(' '));
+        assert!(builtin.problem.is_some_and(|it| it.contains("text table")));
     }
 
     #[test]

@@ -11,6 +11,7 @@ use ratatui::backend::TestBackend;
 
 use super::*;
 use crate::context::{DatasetStatus, OpenPopup};
+use crate::data::Guessed;
 use crate::engine::choice::{ChoiceProgress, Offer};
 use crate::engine::lookup::{MOST_RUNS, Wanted};
 use crate::engine::ranking::{Manner, RankingProgress};
@@ -447,6 +448,27 @@ fn an_error_goes_when_its_cause_is_mended() {
     assert!(app.context.notice.is_some(), "that was another dataset");
     update(&mut app, Message::Reports(vec![loaded("winter")]), &Hits::default());
     assert!(app.context.notice.is_none());
+}
+
+#[test]
+fn one_key_confirms_what_was_guessed_for_all_with_these_columns_and_undo_brings_it_back() {
+    let mut app = fixtures::loaded();
+    let guess = |about: Guessed| (about, "so".to_owned());
+    for dataset in &mut app.context.session.datasets {
+        dataset.guessed = [guess(Guessed::Label), guess(Guessed::Rows)].into();
+    }
+    app.context.changed();
+    let guesses = |app: &App| -> Vec<usize> {
+        app.context.session.datasets.iter().map(|dataset| dataset.guessed.len()).collect()
+    };
+    let before = guesses(&app);
+    press(&mut app, "=");
+    // How few rows another file has is its own matter.
+    assert_eq!((guesses(&app)[0], guesses(&app)[1]), (0, 1));
+    let written = app.context.session.to_ron().unwrap();
+    assert_eq!(written.matches("guessed").count(), before.len() - 1);
+    press(&mut app, "u");
+    assert_eq!(guesses(&app), before);
 }
 
 #[test]

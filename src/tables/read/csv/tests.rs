@@ -104,7 +104,7 @@ fn a_file_without_a_header_takes_its_names_from_the_session() {
         let names = names.iter().map(|&name| name.to_owned()).collect();
         let mut nobody = Unwatched;
         let input = Input::of_bytes("t.csv", text.as_bytes(), &mut nobody)?;
-        read_input(&input, &Dialect { delimiter, names })
+        read_input(&input, &Dialect { delimiter, names, ..Dialect::default() })
     };
     let uci = "|1x3 Cross validator\n25, Private, <=50K.\n38, ?, >50K.\n\n";
     let table = read(uci, &["age", "work", "income"], None).ok().unwrap();
@@ -191,7 +191,7 @@ fn a_first_record_is_not_taken_for_the_header_of_a_private_file() {
         let mut input = Input::of_bytes("t.csv", text.as_bytes(), &mut unwatched).unwrap();
         input.forgiving = forgiving;
         let names = names.iter().map(|name| (*name).to_owned()).collect();
-        read_input(&input, &Dialect { delimiter: None, names })
+        read_input(&input, &Dialect { names, ..Dialect::default() })
     };
     let words = "miller,hiv,high\nsmith,flu,low\njones,hiv,high\nbrown,hiv,low\n";
     let refused = read(words, true, &[]).err().unwrap();

@@ -147,6 +147,15 @@ impl Screen for DataScreen {
         if context.has_died_run() {
             return Some(DIED_RUN.to_owned());
         }
+        let guessed = context.session.datasets.iter().find(|it| !it.guessed.is_empty());
+        if let Some(dataset) = guessed {
+            let shown = self.definition(context).is_some_and(|it| it.name == dataset.name);
+            let go = if shown { "" } else { "select it; " };
+            return Some(format!(
+                "check what was guessed about '{}': {go}= confirms it, Enter changes it",
+                dataset.name
+            ));
+        }
         Some(match (private, public) {
             (0, 0) => "a adds a data file, Ctrl-o opens a session".to_owned(),
             (0, _) => "no dataset is private: Enter changes the role of one".to_owned(),

@@ -18,7 +18,7 @@ pub const KEYS: Keys<DataScreen> = &[
     show(&["d", "delete"], "remove", "remove the dataset from the session", remove),
     show(&["r"], "reload", "read the dataset's file again", reload),
     also(&["y"], "copy dataset", "describe another dataset like this one", copy),
-    also(&["="], "same for all", "describe all datasets with the same columns like this one", same_for_all),
+    also(&["="], "same for all", "confirm what was guessed, and describe all datasets with the same columns like this one", same_for_all),
     also(&["c"], "cancel reading", "stop waiting for a dataset that is being read", cancel_reading),
     show(&["o"], "rows", "show or hide private rows (◆)", show_rows),
     also(&["left"], "columns left", "scroll the preview to the left", |screen, _| screen.column = screen.column.saturating_sub(1)),

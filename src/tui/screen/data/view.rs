@@ -81,7 +81,10 @@ fn datasets(screen: &DataScreen, context: &Context, canvas: &mut Canvas, area: R
         let (size, columns, state, style) = match context.datasets.get(&dataset.name) {
             Some(DatasetStatus::Ready { loaded, .. }) => {
                 let (state, style) = match loaded.exact_unusable(&context.watch) {
-                    _ if loaded.gap().is_some() => ("refused", theme.error),
+                    _ if loaded.gap().is_some() || context.misfits.contains_key(&dataset.name) => {
+                        ("refused", theme.error)
+                    }
+                    None if !dataset.guessed.is_empty() => ("guessed", theme.warning),
                     None => ("ready", theme.good),
                     Some(_) => (check.as_str(), theme.curator),
                 };
@@ -185,7 +188,8 @@ fn details(Shown { screen, context, definition }: Shown, canvas: &mut Canvas, ar
                         )
                     });
                     let ending = ending_of(context, loaded).map(str::to_owned);
-                    for words in unusable.into_iter().chain(ending) {
+                    let named = loaded.exact_named(&context.watch);
+                    for words in unusable.into_iter().chain(ending).chain(named) {
                         let sign = glyphs.curator;
                         lines.push(Line::styled(format!("{sign} {words}"), theme.curator));
                     }
@@ -198,7 +202,8 @@ fn details(Shown { screen, context, definition }: Shown, canvas: &mut Canvas, ar
                     }
                 }
             }
-            lines.extend(loaded.gap().map(|it| Line::styled(one_line(it), theme.error)));
+            let errors = loaded.gap().into_iter().chain(context.misfits.get(&definition.name));
+            lines.extend(errors.map(|it| Line::styled(one_line(it), theme.error)));
             let notes = loaded.warnings.iter();
             lines.extend(notes.map(|it| Line::styled(format!("note: {it}"), theme.warning)));
         }
@@ -212,7 +217,13 @@ fn details(Shown { screen, context, definition }: Shown, canvas: &mut Canvas, ar
         }
         None => {}
     }
-    let lines = [canvas.pairs(&facts, room), lines].concat();
+    let guessed = definition.guessed.values();
+    let guessed = guessed.map(|it| Line::styled(format!("guessed: {it}"), theme.warning));
+    let mut guessed: Vec<Line> = guessed.collect();
+    if !guessed.is_empty() {
+        guessed.push(Line::styled("= confirms this, Enter changes it.", theme.muted));
+    }
+    let lines = [guessed, canvas.pairs(&facts, room), lines].concat();
     canvas.text_pane(area, &definition.name, DETAILS, lines, screen.detail);
 }
 
