@@ -117,6 +117,7 @@ fn every_method_protects_persons_and_says_so() {
         ("ncnvx_adap", "long"),
         ("dp_sgd", "long"),
         ("gep", "long"),
+        ("adadps", "long"),
         ("pillar", "long"),
         ("pretraining", "long"),
     ];

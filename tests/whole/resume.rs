@@ -550,15 +550,17 @@ fn networks_and_trees_are_the_same_to_the_last_bit_on_any_number_of_threads() {
         plan("dp_sgd", r#""model": "probe_cnn""#),
         plan("pillar", r#""components": 20"#),
         plan("gep", r#""model": "hidden_layer""#),
+        plan("adadps", r#""model": "hidden_layer""#),
+        plan("pretraining", r#""trained": "adapters""#),
         plan("public_shape_classes", "").replace("\"steps\": 2, ", "\"rounds\": 2"),
         "])".to_owned(),
     ];
     std::fs::write(here.join("session.ron"), session.concat()).unwrap();
-    let plans = ["dp_sgd", "pillar", "gep", "public_shape_classes"];
+    let plans = ["dp_sgd", "pillar", "gep", "adadps", "pretraining", "public_shape_classes"];
     let [one, more @ ..] = &*on_several_numbers_of_threads(here, &plans, &["1", "8"]) else {
         unreachable!()
     };
-    assert_eq!(one.len(), 4);
+    assert_eq!(one.len(), plans.len());
     for (one, other) in more.iter().flat_map(|more| one.iter().zip(more)) {
         assert_same_to_the_last_bit(one, other);
     }

@@ -305,10 +305,10 @@ impl ClassificationStudy {
     }
 
     pub fn tables(&self, harvest: &Harvest<Measured>) -> Vec<StudyTable> {
-        let further = FurtherScores::DRAWN
-            .iter()
-            .enumerate()
-            .map(|(at, what)| self.table(harvest, what, |it: &Measured| it.further.drawn()[at]));
+        let further = FurtherScores::DRAWN.iter().enumerate().map(|(at, what)| {
+            let chosen = |it| matches!(it, RowGroup::Main | RowGroup::Table7a);
+            self.table_of(harvest, what, chosen, |it: &Measured| it.further.drawn()[at])
+        });
         let further = further.filter(StudyTable::has_any);
         let others: [(&str, InTable); 3] = [
             ("Table 7a's network · right answers, %", |it| it == RowGroup::Table7a),
