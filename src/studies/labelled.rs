@@ -7,6 +7,7 @@
 //! of wrong answers for a classification.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rand::rngs::ChaCha20Rng;
 use rand::seq::SliceRandom;
@@ -15,6 +16,7 @@ use rand::{RngExt, SeedableRng};
 use super::grid::{Grid, GridTask, Harvest};
 use super::shown::ShownScore;
 use super::table::{ExpectedMean, SeedValues, StudyTable, TableContent, TableRow};
+use super::tuned::{MATCHED_RECORDS, Minimiser, Strengths, Tuned};
 use crate::data::column::Column;
 use crate::data::filter::Filter;
 use crate::data::table::{seeded, shuffled};
@@ -42,22 +44,15 @@ const PLENTY: f64 = 100.0;
 
 const LOGISTIC_RIDGE: f64 = 1e-4;
 
-/// Kernel mean matching needs a kernel of all pairs, so it gets this many public records; so does
-/// the least discrepancy.
-const MATCHED_RECORDS: usize = 500;
 /// The least discrepancy is computed in at most this many principal directions of the public records.
 const MATCHED_DIRECTIONS: usize = 50;
-/// How close it comes, relative to the private moment.
-const MATCHED_WITHIN: f64 = 0.02;
 /// Weighted classes are learned from this many copies of records.
 const COPIES: usize = 4000;
-/// Prepared records have norms up to 1.
-const KERNEL_GAMMA: f64 = 2.0;
 const LARGEST_WEIGHT: f64 = 20.0;
 const KERNEL_ITERATIONS: usize = 500;
 
 /// One dataset with its shift.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Case {
     pub name: &'static str,
     /// The file's place in a directory of datasets.
@@ -75,8 +70,18 @@ pub struct Case {
     gaps: bool,
     /// Whether the label is a concentration or similar, so that its logarithm is learned.
     logarithm: bool,
-    /// Private training records; by default half of the target.
+    /// A value of the label that is told from all others, which become one.
+    told: Option<&'static str>,
+    /// The share of the target that is private training records.
+    private_share: f64,
+    /// Their number, if it is given instead.
     pub(super) private_records: Option<usize>,
+    /// Validation records and test records from the rest of the target; a third and all the others,
+    /// if they are not given.
+    validation: Option<usize>,
+    tested: Option<usize>,
+    /// Public records, if not all; a fixed sample.
+    public_records: Option<usize>,
     pub delta: f64,
     /// Whether defaults were chosen on it.
     pub chosen_on: bool,
@@ -95,7 +100,12 @@ const REGRESSION: Case = Case {
     categories: &[],
     gaps: false,
     logarithm: false,
+    told: None,
+    private_share: 0.5,
     private_records: None,
+    validation: None,
+    tested: None,
+    public_records: None,
     delta: 1e-4,
     chosen_on: false,
 };
@@ -109,6 +119,7 @@ pub static CASES: [Case; 7] = [
         label: "MAL",
         only: &["RPT", "VAL", "ROS", "KIL", "SHA", "BIR", "DUB", "CLA", "MUL", "CLO", "BEL"],
         private_records: Some(158),
+        validation: Some(200),
         // The paper's, which is not below 1/n.
         delta: 0.01,
         ..REGRESSION
@@ -175,6 +186,49 @@ pub static CASES: [Case; 7] = [
         task: Task::Classification,
         except: &["present_residence_since"],
         ..REGRESSION
+    },
+];
+
+/// The cases of the paper of `CnvxAdap`, as near to its own as the files allow.
+pub static PAPER: [Case; 8] = [
+    CASES[0],
+    CASES[1],
+    CASES[2],
+    Case { logarithm: false, ..CASES[3] },
+    Case { name: "gas-log", ..CASES[3] },
+    Case {
+        name: "airline",
+        file: "airline_ord_2008/airline_ord_2008_jan_apr.csv",
+        source: "crsDepTime < 1500",
+        target: "crsDepTime >= 1500",
+        label: "arrDelay",
+        only: &[
+            "month",
+            "dayOfMonth",
+            "dayOfWeek",
+            "crsDepTime",
+            "crsArrTime",
+            "flightNum",
+            "crsElapsedTime",
+            "actualElapsedTime",
+            "distance",
+            "taxiIn",
+            "taxiOut",
+        ],
+        private_records: Some(200),
+        validation: Some(300),
+        tested: Some(300),
+        public_records: Some(16_000),
+        ..REGRESSION
+    },
+    Case { private_share: 0.7, ..CASES[5] },
+    Case {
+        source: "present_residence_since >= 3",
+        target: "present_residence_since < 3",
+        label: "status",
+        told: Some("A11"),
+        private_share: 0.7,
+        ..CASES[6]
     },
 ];
 
@@ -278,25 +332,25 @@ enum RowMethod {
     KernelMeans,
     /// Public records weighted for the least discrepancy (DM).
     LeastDiscrepancy,
+    /// CnvxAdap with all weight on public records, so that d̂ is all it releases.
+    AllPublic,
     Method {
         id: &'static str,
-        settings: &'static [(&'static str, FixedSetting)],
+        /// Those that differ from the method's defaults, as words.
+        settings: &'static [(&'static str, &'static str)],
     },
-}
-
-/// A setting that differs from the method's default.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum FixedSetting {
-    Text(&'static str),
-    Number(f64),
 }
 
 pub(super) const PROFILED: &str = "profiled";
 pub(super) const NOISY_TARGET: &str = "private data only, noisy";
 const SOURCE: &str = "public data only";
 const PRINTED: &str = "CnvxAdap, as printed";
-const AS_PRINTED: (&str, FixedSetting) = ("mode", FixedSetting::Text("as_printed"));
-const POOLED: (&str, FixedSetting) = ("weighting", FixedSetting::Text("pooled"));
+/// Sets the noise of a choice apart from that of the run.
+const CHOOSING: u64 = 0x5eed;
+/// The methods whose settings are chosen on validation records.
+const PUBLISHED: [&str; 2] = ["cnvx_adap", "ncnvx_adap"];
+const AS_PRINTED: (&str, &str) = ("mode", "as_printed");
+const POOLED: (&str, &str) = ("weighting", "pooled");
 
 /// Public records with the weights of least discrepancy.
 pub(super) const LEAST_DISCREPANCY: LabelledRow = LabelledRow {
@@ -308,13 +362,11 @@ pub(super) const CNVX_ADAP: LabelledRow =
     method("CnvxAdap, rigorous", Task::Regression, "cnvx_adap", &[]);
 pub(super) const CNVX_ADAP_PRINTED: LabelledRow =
     method(PRINTED, Task::Regression, "cnvx_adap", &[AS_PRINTED]);
-/// The largest α that the method takes.
-pub(super) const ALMOST_PUBLIC: LabelledRow = method(
-    "CnvxAdap, rigorous, α = 0.99",
-    Task::Regression,
-    "cnvx_adap",
-    &[("alpha", FixedSetting::Number(0.99))],
-);
+pub(super) const ALL_PUBLIC: LabelledRow = LabelledRow {
+    title: "CnvxAdap, α = 1",
+    task: Some(Task::Regression),
+    what: RowMethod::AllPublic,
+};
 pub(super) const NCNVX_ADAP: LabelledRow =
     method("NCnvxAdap, rigorous", Task::Classification, "ncnvx_adap", &[]);
 pub(super) const NCNVX_ADAP_PRINTED: LabelledRow =
@@ -337,7 +389,7 @@ static ENTRIES: [LabelledRow; 15] = [
     method("α-pooled", Task::Classification, "profiled_logistic", &[POOLED]),
     CNVX_ADAP,
     CNVX_ADAP_PRINTED,
-    ALMOST_PUBLIC,
+    ALL_PUBLIC,
     NCNVX_ADAP,
     NCNVX_ADAP_PRINTED,
 ];
@@ -346,7 +398,7 @@ pub(super) const fn method(
     title: &'static str,
     task: Task,
     id: &'static str,
-    settings: &'static [(&'static str, FixedSetting)],
+    settings: &'static [(&'static str, &'static str)],
 ) -> LabelledRow {
     LabelledRow { title, task: Some(task), what: RowMethod::Method { id, settings } }
 }
@@ -357,6 +409,8 @@ pub struct LabelledProblem {
     pub definition: DatasetDefinition,
     pub source: data::Table,
     pub(super) target: data::Table,
+    /// The choices on validation records, by seed.
+    pub(super) tuned: Mutex<BTreeMap<u64, Arc<Tuned>>>,
 }
 
 impl std::fmt::Debug for LabelledProblem {
@@ -379,7 +433,14 @@ pub struct LabelledScores {
     entries: Vec<Option<Vec<Measured>>>,
     /// Of the exact model of the private records.
     exact: Measured,
+    /// The minimum of the published objective.
+    minimum: MinimumFacts,
 }
+
+/// What is told of a minimum: the gap, the steps to it, and the settings.
+const MINIMUM_COLUMNS: [&str; 7] = ["gap", "steps", "α", "κ₁, λ₁", "κ₂, λ₂", "κ∞, λ∞", "d̂"];
+
+type MinimumFacts = [f64; 7];
 
 impl LabelledProblem {
     pub fn new(case: &'static Case, mut table: data::Table) -> Result<Self> {
@@ -387,6 +448,13 @@ impl LabelledProblem {
             let label = table.names.iter().position(|name| name == case.label);
             if let Some(Column::Numbers(cells)) = label.map(|at| &mut table.columns[at]) {
                 *cells = cells.iter().map(f64::ln).collect();
+            }
+        }
+        if let Some(told) = case.told {
+            let label = table.names.iter().position(|name| name == case.label);
+            if let Some(Column::Text(cells)) = label.map(|at| &mut table.columns[at]) {
+                *cells =
+                    cells.iter().map(|cell| if cell == told { told } else { "other" }).collect();
             }
         }
         let mut definition =
@@ -405,8 +473,11 @@ impl LabelledProblem {
         let categories = case.categories.iter().map(|name| ((*name).to_owned(), Vec::new()));
         definition.categories = categories.collect();
         let part = |filter: &str| Filter::parse(filter)?.apply(&table);
-        let (source, target) = (part(case.source)?, part(case.target)?);
-        Ok(Self { case, definition, source, target })
+        let (mut source, target) = (part(case.source)?, part(case.target)?);
+        if let Some(count) = case.public_records.filter(|count| *count < source.rows()) {
+            source = source.select(&shuffled(source.rows(), &mut seeded(0))[..count])?;
+        }
+        Ok(Self { case, definition, source, target, tuned: Mutex::default() })
     }
 
     /// Public, private and held-out records of one split.
@@ -474,7 +545,8 @@ impl LabelledProblem {
     /// How many rows play the private ones.
     pub(super) fn private_records(&self) -> usize {
         let all = self.target.rows();
-        self.case.private_records.unwrap_or(all / 2).min(all)
+        let share = (self.case.private_share * all as f64) as usize;
+        self.case.private_records.unwrap_or(share).min(all)
     }
 
     /// The rows that play the private ones, and those that are held out.
@@ -487,6 +559,41 @@ impl LabelledProblem {
     }
 }
 
+impl LabelledProblem {
+    /// Validation and test records of a split.
+    fn judges(&self, seed: u64) -> Result<(data::Table, data::Table)> {
+        let (_, rest) = self.parts(seed)?;
+        let count = self.case.validation.unwrap_or(rest.rows() / 3).min(rest.rows() / 2);
+        let tested = self.case.tested.unwrap_or(rest.rows()).min(rest.rows() - count);
+        let rows: Vec<usize> = (0..count + tested).collect();
+        Ok((rest.select(&rows[..count])?, rest.select(&rows[count..])?))
+    }
+
+    /// The split with test records alone to judge.
+    pub(super) fn tested(&self, mut split: Split, seed: u64) -> Result<Split> {
+        let (_, test) = self.judges(seed)?;
+        split.held_out = split.preparation.apply_for_evaluation(&test, "judges")?;
+        Ok(split)
+    }
+
+    /// The choices on the validation records of a split.
+    pub(super) fn tuned(&self, seed: u64) -> Result<Arc<Tuned>> {
+        let known = |all: &Mutex<BTreeMap<u64, Arc<Tuned>>>| {
+            all.lock().unwrap_or_else(PoisonError::into_inner).get(&seed).cloned()
+        };
+        if let Some(known) = known(&self.tuned) {
+            return Ok(known);
+        }
+        let split = self.split(seed)?;
+        let (validation, _) = self.judges(seed)?;
+        let validation = split.preparation.apply_for_evaluation(&validation, "validation")?;
+        let tuned = Arc::new(Tuned::of(self.case.task, &split, &validation)?);
+        let mut all = self.tuned.lock().unwrap_or_else(PoisonError::into_inner);
+        all.insert(seed, Arc::clone(&tuned));
+        Ok(tuned)
+    }
+}
+
 /// Models of the records of a split without any noise, and their scores.
 pub(super) trait SplitModels {
     /// The errors of `model` on the held-out records.
@@ -495,15 +602,16 @@ pub(super) trait SplitModels {
     /// The model of `data` without any noise.
     fn exact<F: ExampleColumns>(task: Task, data: &Dataset<F>) -> Result<Model>;
 
-    /// The places of some public records. They are spread over all, because neighbours in a file are
-    /// similar.
-    fn matched(&self) -> Vec<usize>;
+    /// The places of about so many public records. They are spread over all, because neighbours in a
+    /// file are similar.
+    fn matched(&self, count: usize) -> Vec<usize>;
 
     /// The weights of these public records by kernel mean matching.
-    fn kernel_means(&self, at: &[usize]) -> Vec<f64>;
+    fn kernel_means(&self, at: &[usize], gamma: f64) -> Vec<f64>;
 
-    /// The weights of least discrepancy of these public records.
-    fn least_discrepancy(&self, at: &[usize]) -> Result<Vec<f64>>;
+    /// The weights of least discrepancy of these public records, which come as close as `within` of
+    /// the private moment.
+    fn least_discrepancy(&self, at: &[usize], within: f64) -> Result<Vec<f64>>;
 
     /// The model of the public records at these places, with these shares of the weight.
     fn weighted(&self, task: Task, at: &[usize], shares: &[f64]) -> Result<Model>;
@@ -527,27 +635,27 @@ impl SplitModels for Split {
         }
     }
 
-    fn matched(&self) -> Vec<usize> {
-        let stride = self.public.len().div_ceil(MATCHED_RECORDS).max(1);
+    fn matched(&self, count: usize) -> Vec<usize> {
+        let stride = self.public.len().div_ceil(count).max(1);
         (0..self.public.len()).step_by(stride).collect()
     }
 
-    fn kernel_means(&self, at: &[usize]) -> Vec<f64> {
+    fn kernel_means(&self, at: &[usize], gamma: f64) -> Vec<f64> {
         let features = self.public.select(at).features.doubles(0..at.len());
-        let problem = KernelMeans::new(&features, &self.private.features, KERNEL_GAMMA);
+        let problem = KernelMeans::new(&features, &self.private.features, gamma);
         let limits = Limits::usual(LARGEST_WEIGHT, at.len());
         let beta = problem.weights(limits, 1e-6, KERNEL_ITERATIONS);
         beta.iter().map(|b| b / beta.sum()).collect()
     }
 
-    fn least_discrepancy(&self, at: &[usize]) -> Result<Vec<f64>> {
+    fn least_discrepancy(&self, at: &[usize], within: f64) -> Result<Vec<f64>> {
         let principal = Principal::of(&self.public.features, MATCHED_DIRECTIONS)
             .ok_or_else(|| Error::failed("the public records have no principal directions"))?;
         let public =
             principal.directions.tr_mul(&self.public.select(at).features.doubles(0..at.len()));
         let private = principal.directions.tr_mul(&self.private.features);
         let moment = bounded_moment(&private, self.public.bounds.feature_norm);
-        let within = MATCHED_WITHIN * moment.norm();
+        let within = within * moment.norm();
         Ok(minimum_discrepancy(public, &moment, within)?.weights.iter().copied().collect())
     }
 
@@ -581,28 +689,50 @@ fn copies(shares: &[f64], count: usize) -> Vec<usize> {
 }
 
 impl LabelledRow {
-    pub fn model(&self, case: &Case, split: &Split, epsilon: f64, seed: u64) -> Result<Model> {
+    pub fn model(
+        &self,
+        case: &Case,
+        split: &Split,
+        tuned: &Tuned,
+        epsilon: f64,
+        seed: u64,
+    ) -> Result<Model> {
         let (id, fixed) = match self.what {
             RowMethod::SourceOnly => return Split::exact(case.task, &*split.public),
             RowMethod::TargetOnly => return Split::exact(case.task, &split.private),
             RowMethod::KernelMeans => {
-                let at = split.matched();
-                return split.weighted(case.task, &at, &split.kernel_means(&at));
+                let (gamma, records) = tuned.kernel;
+                let at = split.matched(records);
+                return split.weighted(case.task, &at, &split.kernel_means(&at, gamma));
             }
             RowMethod::LeastDiscrepancy => {
-                let at = split.matched();
-                return split.weighted(case.task, &at, &split.least_discrepancy(&at)?);
+                let (within, records) = tuned.moment;
+                let at = split.matched(records);
+                return split.weighted(case.task, &at, &split.least_discrepancy(&at, within)?);
+            }
+            RowMethod::AllPublic => {
+                let mut search = Minimiser::of(case.task, split)?;
+                let (exact, largest) = search.penalty(tuned.strengths)?;
+                let scale = largest / (epsilon * split.private.len() as f64);
+                let half = ChaCha20Rng::seed_from_u64(seed).random_range(-0.5..0.5_f64);
+                let noise = -scale * half.signum() * (1.0 - 2.0 * half.abs()).ln();
+                let strengths = Strengths { alpha: 1.0, ..tuned.strengths };
+                return Ok(search.minimum(strengths, (exact + noise).clamp(0.0, largest))?.0);
             }
             RowMethod::Method { id, settings } => (id, settings),
         };
-        let setting = |(key, fixed): &(&str, FixedSetting)| {
-            let value = match *fixed {
-                FixedSetting::Text(text) => Value::Text(text.to_owned()),
-                FixedSetting::Number(number) => Value::Number(number),
-            };
-            ((*key).to_owned(), value)
-        };
+        let published = PUBLISHED.contains(&id);
+        let printed = fixed.iter().any(|(key, _)| *key == AS_PRINTED.0);
+        if published && !printed && epsilon.is_infinite() {
+            let minimum = Minimiser::of(case.task, split)?;
+            return Ok({ minimum }.minimum(tuned.strengths, tuned.penalty)?.0);
+        }
+        let setting =
+            |(key, word): &(&str, &str)| ((*key).to_owned(), Value::Text((*word).to_owned()));
         let mut settings: BTreeMap<String, Value> = fixed.iter().map(setting).collect();
+        if published {
+            settings.extend(tuned.settings(case.task, printed));
+        }
         let noise = if epsilon.is_finite() {
             RehearsalNoise::For(Target { epsilon, delta: case.delta })
         } else {
@@ -615,18 +745,30 @@ impl LabelledRow {
             }
             RehearsalNoise::None(Target { epsilon: PLENTY, delta: case.delta })
         };
-        let trial = Trial { settings, ..split.trial(id, noise, seed) };
-        Ok(trial.run_sealed()?.model)
+        let run = |settings, seed| {
+            let trial = Trial { settings, ..split.trial(id, noise, seed) };
+            Ok(trial.run_sealed()?.model)
+        };
+        if id == "cnvx_adap" && !printed {
+            let with = |total: f64| {
+                let mut settings = settings.clone();
+                settings.insert("kappa_1".to_owned(), Value::Number(total));
+                settings
+            };
+            let total = tuned.total_with_noise(split, |total| run(with(total), seed ^ CHOOSING))?;
+            return run(with(total), seed);
+        }
+        run(settings, seed)
     }
 
     pub fn depends_on_epsilon(&self) -> bool {
-        matches!(self.what, RowMethod::Method { .. })
+        matches!(self.what, RowMethod::Method { .. } | RowMethod::AllPublic)
     }
 }
 
 impl LabelledStudy {
     pub fn new(problems: Vec<LabelledProblem>, quick: bool, seeds: u64) -> Self {
-        let mut epsilons = if quick { vec![1.0, 5.0] } else { vec![0.5, 1.0, 5.0] };
+        let mut epsilons = if quick { vec![1.0, 5.0, 10.0] } else { vec![0.5, 1.0, 5.0, 10.0] };
         epsilons.push(f64::INFINITY);
         Self { problems, epsilons, seeds: (0..seeds).collect() }
     }
@@ -643,7 +785,8 @@ impl LabelledStudy {
     pub fn measure(&self, place: GridTask<'_>) -> Result<Option<LabelledScores>> {
         let problem = &self.problems[place.row];
         let case = problem.case;
-        let split = problem.split(place.repetition)?;
+        let split = problem.tested(problem.split(place.repetition)?, place.repetition)?;
+        let tuned = problem.tuned(place.repetition)?;
         let exact = split.measured(&Split::exact(case.task, &split.private)?)?;
         let measure = |(index, entry): (usize, &LabelledRow)| {
             if entry.task.is_some_and(|task| task != case.task) {
@@ -656,12 +799,17 @@ impl LabelledStudy {
                     continue;
                 }
                 let seed = place.seed().wrapping_add((index * self.epsilons.len() + k) as u64);
-                scores.push(split.measured(&entry.model(case, &split, *epsilon, seed)?)?);
+                scores.push(split.measured(&entry.model(case, &split, &tuned, *epsilon, seed)?)?);
             }
             Ok(Some(scores))
         };
         let entries = ENTRIES.iter().enumerate().map(measure).collect::<Result<_>>()?;
-        Ok(Some(LabelledScores { entries, exact }))
+        let Strengths { alpha, total, square, largest, .. } = tuned.strengths;
+        let (_, found) =
+            Minimiser::of(case.task, &split)?.minimum(tuned.strengths, tuned.penalty)?;
+        let steps = found.steps as f64;
+        let minimum = [found.gap, steps, alpha, total, square, largest, tuned.penalty];
+        Ok(Some(LabelledScores { entries, exact, minimum }))
     }
 
     /// The main errors of every dataset, then its further scores.
@@ -671,7 +819,28 @@ impl LabelledStudy {
             let has = |table: &StudyTable| !table.rows.is_empty();
             shown.enumerate().filter(move |(at, table)| *at == 0 || has(table)).map(|it| it.1)
         };
-        (0..self.problems.len()).flat_map(scores).collect()
+        let minima = self.minima(harvest);
+        (0..self.problems.len()).flat_map(scores).chain([minima]).collect()
+    }
+
+    /// Where the published objectives end without noise, and with which settings.
+    fn minima(&self, harvest: &Harvest<LabelledScores>) -> StudyTable {
+        let row = |(at, problem): (usize, &LabelledProblem)| {
+            let cell = |column: usize| {
+                SeedValues::of(harvest.of(at, 0).map(|one| one.minimum[column]).collect())
+            };
+            let cells = (0..MINIMUM_COLUMNS.len()).map(cell).collect();
+            TableRow { label: problem.case.name.to_owned(), cells }
+        };
+        StudyTable {
+            title:
+                "CnvxAdap and NCnvxAdap without noise · gradient mapping at the end, that of the \
+                    public solution = 1 · settings chosen on validation records"
+                    .to_owned(),
+            content: TableContent::Measurements,
+            columns: MINIMUM_COLUMNS.map(str::to_owned).to_vec(),
+            rows: self.problems.iter().enumerate().map(row).collect(),
+        }
     }
 
     /// Errors over ε, a file for every dataset. Rows without noise are a level.
@@ -765,45 +934,50 @@ impl LabelledStudy {
         table.want(PROFILED, |at| bound(at).map(ExpectedMean::AtMost));
         if case.name == "wind" {
             let fails =
-                |at: usize| (self.epsilons[at] == 1.0).then_some(ExpectedMean::AtLeast(4.0));
+                |at: usize| (self.epsilons[at] == 1.0).then_some(ExpectedMean::AtLeast(1.5));
             table.want(PRINTED, fails);
         }
     }
 
     pub fn header(&self, missing: &[&str]) -> Vec<String> {
-        let names = |chosen: bool| {
-            let cases = CASES.iter().filter(|case| case.chosen_on == chosen);
-            cases.map(|case| case.name).collect::<Vec<_>>().join(", ")
-        };
         let mut header = vec![
             "Adaptation with private labels: errors on target records that no method saw, \
              relative to the exact non-private model of the private records."
                 .to_owned(),
-            format!(
-                "Defaults were chosen once on {} (classification: their labels cut in two); {} \
-                 were not used, but wind and gas were looked at when several values did equally \
-                 well. At ε = ∞ there is no noise and the outlier threshold is 1.5 sd (no \
-                 clipping for logistic).",
-                names(true),
-                names(false)
-            ),
+            "Defaults of our own methods were chosen once on bikeshare, wine and other flights \
+             (classification: their labels cut in two); wind and gas were looked at when several \
+             values did equally well. At ε = ∞ there is no noise and their outlier threshold is \
+             1.5 sd (no clipping for logistic)."
+                .to_owned(),
             "Wanted of profiled: the bounds for wind; elsewhere, where public data only are more than \
              20 % worse than private data without privacy, less than both public data only and \
              noisy private data only at ε = 5. Of CnvxAdap as printed: its failure on wind."
                 .to_owned(),
-            "CnvxAdap takes 60 steps in a ball as wide as the public solution, and as printed in \
-             one twice as wide, which holds the private solution too. Steps and radius are our \
-             choice: how far the printed one fails depends on them."
+            "CnvxAdap and NCnvxAdap at ε = ∞ are the minimum of their objective over models and \
+             weights, up to the gap in the last of these tables. As printed, they take 60 steps, with \
+             or without noise, in a ball twice as wide as the public solution, which holds the private \
+             one too: steps and radius are our choice."
                 .to_owned(),
             format!(
-                "Tables 1 and 3 of the paper of CnvxAdap are the columns ε = ∞. Otherwise than there: \
-                 half of the target trains (of wind as many records as there) and the rest judges, \
-                 nothing is chosen on validation data, and KMM and DM weight {MATCHED_RECORDS} public \
-                 records. Its News, Slice, Accent and images are not at hand, and airline and gas are \
-                 parts of its files."
+                "α, κ₁, κ₂, κ∞ (λ₁, λ₂, λ∞), d̂, γ of KMM, and of KMM and DM the number of weighted \
+                 public records ({}) are chosen on validation records of the target, as in the paper; \
+                 these count as public. d̂ is the labelled discrepancy in a ball around the public \
+                 solution, whose radius is chosen; for classes, where it is not computable, d̂ itself \
+                 is chosen. With noise, κ₁ of CnvxAdap is chosen anew at each ε, the rest stays, and \
+                 d̂ is released; as printed, that of the whole ball.",
+                MATCHED_RECORDS.map(|count| count.to_string()).join(" or ")
             ),
-            "At α = 1, as in its figure 3, no private record would have any weight. The largest α that \
-             the method takes is 0.99."
+            "Tables 1 and 3 of the paper of CnvxAdap are the columns ε = ∞. Sizes of wind and airline, \
+             and the shares of adult and german, are the paper's; elsewhere half of the target trains, \
+             a third of the rest validates. Airline: ORD in 2008, January to April (May to December \
+             are not at hand), private from 15 h on; hours and the 11 inputs are our choice. Gas: in \
+             ppm, and as gas-log in logarithms, which is ours; batches 7 and 10 of the target are not \
+             at hand. German: source from three years of residence on; the label is whether there is \
+             a checking account, because the paper does not tell its two classes. News, Slice, Accent \
+             and the images are not at hand. δ = 0.01, the paper's, for wind and reviews only."
+                .to_owned(),
+            "At α = 1, as in its figure 3, no private record has any weight, and d̂ is all that is \
+             released."
                 .to_owned(),
         ];
         header.extend(super::not_found(missing));
@@ -811,7 +985,7 @@ impl LabelledStudy {
     }
 }
 
-fn column(epsilon: f64) -> String {
+pub(super) fn column(epsilon: f64) -> String {
     if epsilon.is_finite() { format!("ε={epsilon}") } else { "ε=∞".to_owned() }
 }
 
@@ -839,13 +1013,17 @@ mod tests {
         let at = |label: &str| tables[0].row(label).unwrap().mean(1).unwrap();
         assert_eq!(at("private data, no privacy"), 1.0);
         assert!(at(SOURCE) > 2.0, "{}", at(SOURCE));
+        let at_infinity = |label: &str| tables[0].row(label).unwrap().mean(3).unwrap();
         let at_one = |label: &str| tables[0].row(label).unwrap().mean(0).unwrap();
         assert!(at_one(PROFILED) < 0.5 * at_one(SOURCE), "{}", at_one(PROFILED));
         // The goal at ε = 5 is shown, met or not.
         assert_eq!(tables[0].row(PROFILED).unwrap().met().map(|(_, all)| all), Some(1));
         assert!(at(PROFILED) < 1.3, "{}", at(PROFILED));
-        // Beside the mean squared errors stand the mean absolute ones.
-        assert_eq!(tables.len(), 2);
+        // Beside the mean squared errors stand the mean absolute ones, and where the minimum is.
+        assert_eq!(tables.len(), 3);
+        let gap = tables[2].row("bikeshare").unwrap().mean(0).unwrap();
+        assert!(gap <= 1e-6, "{gap}");
+        assert!(at_infinity(CNVX_ADAP.title) < 1.1, "{}", at_infinity(CNVX_ADAP.title));
         assert!(tables[1].title.contains("mean absolute error"), "{}", tables[1].title);
         let absolute = |label: &str| tables[1].row(label).unwrap().mean(1).unwrap();
         assert_eq!(absolute("private data, no privacy"), 1.0);

@@ -16,6 +16,7 @@
 //! | [`rehearsal`] | the advice of rehearsals on public data, and the best choice in hindsight |
 //! | [`reviews`] | reviews of one kind of goods, with those of another as public records |
 //! | `shown` | AUC, balanced accuracy and mean absolute error beside a study's own error |
+//! | `tuned` | settings chosen on validation records, and minima without noise |
 //! | [`table`] | the results: mean ± sd, with the expected values; as text, Markdown, JSON |
 //!
 //! Nothing here is private: the noise comes from seeds so that a table can be repeated, and the
@@ -50,6 +51,7 @@ pub mod reviews;
 pub mod scores;
 mod shown;
 pub mod table;
+mod tuned;
 
 pub use grid::{Grid, GridTask, Harvest};
 pub use table::{ExpectedMean, SeedValues, StudyTable, TableContent, TableRow};

@@ -6,7 +6,7 @@
 //! is no better than using no private data.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use super::grid::{Grid, GridTask, Harvest};
 use super::labelled::{LabelledProblem, SplitModels};
@@ -103,6 +103,7 @@ impl PersonsStudy {
             definition: problem.definition.clone(),
             source: problem.target.clone(),
             target: problem.source.clone(),
+            tuned: Mutex::default(),
         });
         Self { turned: turned.collect(), problems, epsilons, seeds: (0..seeds).collect() }
     }

@@ -10,6 +10,8 @@ use crate::evaluation::Measured;
 pub(super) enum ShownScore {
     /// Mean squared error, or wrong answers; relative.
     Main,
+    /// Right answers in %.
+    Right,
     /// Mean absolute error; relative.
     Absolute,
     /// Balanced accuracy in %.
@@ -18,7 +20,7 @@ pub(super) enum ShownScore {
 }
 
 impl ShownScore {
-    pub const ALL: [Self; 4] = [Self::Main, Self::Absolute, Self::Balanced, Self::Auc];
+    pub const ALL: [Self; 5] = [Self::Main, Self::Right, Self::Absolute, Self::Balanced, Self::Auc];
     /// Scores beside the main error.
     pub const BESIDE: [Self; 3] = [Self::Absolute, Self::Balanced, Self::Auc];
 
@@ -30,6 +32,7 @@ impl ShownScore {
             (Self::Main, Task::Classification) => {
                 "wrong answers, as a share, private data without privacy = 1"
             }
+            (Self::Right, _) => "right answers, %",
             (Self::Absolute, _) => "mean absolute error, private data without privacy = 1",
             (Self::Balanced, _) => "balanced accuracy, %",
             (Self::Auc, _) => "AUC",
@@ -43,6 +46,7 @@ impl ShownScore {
         match self {
             Self::Main if task == Task::Regression => Some(share.powi(2)),
             Self::Main => Some(share),
+            Self::Right => (task == Task::Classification).then(|| 100.0 * (1.0 - measured.error)),
             Self::Absolute => Some(absolute? / exact.further.mean_absolute_error?),
             Self::Balanced => balanced,
             Self::Auc => auc,

@@ -8,26 +8,39 @@
 //! public records m^{3/2}/(√T·α²(B + B̄)) and for the n private ones n^{3/2}/√(T((1 − α)⁴B̄² +
 //! n⁴σ₂²)), with B̄ = B + κ₁ + κ₂ + κ_∞. All steps are averaged. A step η in u is one of c²η in v.
 //! With many records this hardly moves a weight, and the printed noise is many times the gradient.
-//! This mode exists to reproduce the paper. The paper also releases d̂ for half of ε; here d̂ is
-//! declared in this mode, and all of ε goes to the descent.
+//! This mode exists to reproduce the paper. The printed noise of the descent leaves half of ε to d̂,
+//! over all models of the ball, with Laplace noise of scale 2B/(εn): `penalty_from: "released"`. A
+//! declared d̂ costs nothing.
 //!
-//! *Rigorous*: noise from the accountant, w starts at the public solution, steps in
-//! units of the curvature of each block. d̂ can be released, as in
-//! [`super::profiled_cnvx_adap`]: [`super::labelled_discrepancy`] has its sensitivity.
+//! *Rigorous*: noise from the accountant, w starts at the public solution, and the descent is refined
+//! as [`super::weighted::descent`] explains: gradients are clipped where the best weights bound them,
+//! public weights are solved for, and steps are scaled by the public curvature. The damping of this
+//! scale grows with the noise, so that directions in which the noise is larger than the ball are left
+//! as they are. d̂ can be released, as in [`super::profiled_cnvx_adap`]:
+//! [`super::labelled_discrepancy`] has its sensitivity.
 
-use super::penalty::{PenaltyFrom, PenaltySource, RADIUS_FIELD, SHARE_FIELD, SOURCE_FIELD};
+use super::penalty::{
+    PenaltyFrom, PenaltyNoise, PenaltySource, RADIUS_FIELD, SHARE_FIELD, SOURCE_FIELD,
+};
 use super::records::LabelledRecords;
-use super::weighted::descent::{Pace, ReturnedModel, WeightedDescent};
+use super::weighted::descent::{Pace, Refinement, ReturnedModel, WeightedDescent};
 use super::weighted::learner::{Largest, Learner};
 use super::weighted::objective::{Caps, Pulls, Weights, into_ball};
 use super::weighted::{
-    AsPublished, MODE_FIELD, PUBLIC_SHARE_FIELD, SOURCE_SIDE_FIELD, SourceSide, WEIGHTS_SHARE_FIELD,
+    AsPublished, MODE_FIELD, PUBLIC_SHARE_FIELD, SOURCE_SIDE_FIELD, STEPS_FIELD, SourceSide,
+    WEIGHTS_SHARE_FIELD, automatic_steps,
 };
 use crate::baselines::reference::{DEFAULT_RIDGE, ridge_solution};
-use crate::classes::sampled::fields::steps;
+use crate::data::Bounds;
+use crate::numeric::symmetric::weighted_outer_sum;
 use crate::prelude::*;
 use crate::privacy::openings::OpenPrivate;
 use crate::sources::{SOURCE_WEIGHTS, SourceWeights};
+
+/// The damping without noise, over r².
+const LEAST_DAMPING: f64 = 0.02;
+/// How far the noise of all steps may move the v of a private record, which is 1 at first.
+const MOST_WANDERING: f64 = 0.1;
 
 static SPEC: Spec = Spec {
     id: "cnvx_adap",
@@ -66,15 +79,21 @@ settings! {
         penalty_radius: f64 = RADIUS_FIELD,
         penalty_share: f64 = SHARE_FIELD,
         lambda: Option<f64> = automatic(1e3).named("radius Λ", "norm of weights").help(
-            "The model's weights stay in the ball of this radius. Noise grows with it. automatic \
-             takes the norm of the public solution, and twice that in as_printed, whose ball has \
-             to hold the private solution.",
+            "The model's weights stay in the ball of this radius. In as_printed noise grows with it. \
+             automatic takes twice the norm of the public solution, so that the ball holds the \
+             private one.",
         ),
-        steps: u64 = steps(10_000, 60),
-        step_size: f64 = real(1e-4, 2.0, 0.5).named("step size", "over curvature")
-            .help("Step of the model in rigorous mode, in units of 1/(2r²)."),
-        weight_step: f64 = real(0.0, 2.0, 0.01).named("weight step", "over curvature")
-            .help("Step of the weights in rigorous mode, in units of 1/(2cB)."),
+        steps: Option<u64> = STEPS_FIELD,
+        step_size: f64 = real(1e-4, 2.0, 0.5).named("step size", "of a Newton step")
+            .help("Share of the step scaled by the public curvature that is taken in rigorous mode."),
+        damping: Option<f64> = automatic(10.0).named("damping", "curvature").help(
+            "Added to the public curvature that scales the steps of the rigorous mode. Automatic \
+             grows with the noise.",
+        ),
+        weight_step: f64 = real(0.0, 2.0, 0.01).named("weight step", "over curvature").help(
+            "Step of the private weights in rigorous mode, in units of 1/(2cB). It is shortened where \
+             the noise of all steps would move a weight by more than a tenth.",
+        ),
         weights_share: f64 = WEIGHTS_SHARE_FIELD,
         source_weights: SourceWeights = SOURCE_WEIGHTS,
         average: f64 = real(0.0, 1.0, 1.0).named("averaged tail", "share of steps").help(
@@ -87,44 +106,58 @@ settings! {
 /// The method of this module.
 pub const METHOD: &Method = &Method { spec: &SPEC, plan };
 
-/// Λ: computed from public data, if it is not given.
-///
-/// The published bounds hold for a ball that contains the private solution, which on real data is
-/// up to one and a half times as long as the public one. But noise grows with Λ, so a run that
-/// starts at the public solution does better with the smallest ball that contains this one.
-fn radius(shape: &ProblemShape, centre: &Vector, settings: CnvxAdapSettings) -> f64 {
-    if let Some(given) = settings.lambda {
-        return given;
-    }
-    let lengths = match settings.mode {
-        Mode::Rigorous => 1.0,
-        Mode::AsPrinted => 2.0,
-    };
+/// Λ: twice the norm of the public solution, if it is not given. On real data the private solution
+/// is up to one and a half times as long as the public one, and the published bounds hold for a ball
+/// that contains it.
+pub fn radius(bounds: Bounds, centre: &Vector, given: Option<f64>) -> f64 {
     // If public labels are almost zero, the ball must still contain a model that predicts the
     // largest label.
-    (lengths * centre.norm()).max(shape.bounds.label / shape.bounds.feature_norm)
+    given.unwrap_or_else(|| (2.0 * centre.norm()).max(bounds.label / bounds.feature_norm))
 }
 
 fn plan(settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
     let given = settings;
     let settings = CnvxAdapSettings::of(given)?;
-    let CnvxAdapSettings { mode, alpha, steps, .. } = settings;
-    let own =
-        ["step_size", "weight_step", "weights_share", "source_weights", "average", "penalty_from"];
+    let CnvxAdapSettings { mode, alpha, .. } = settings;
+    let own = [
+        "step_size",
+        "damping",
+        "weight_step",
+        "weights_share",
+        "source_weights",
+        "average",
+        "penalty_radius",
+        "penalty_share",
+    ];
     mode.fixes(&SPEC, given, &own)?;
     let sources = settings.source_weights.sources(&problem.public)?;
     let shape = &problem.shape;
+    let steps = settings
+        .steps
+        .unwrap_or_else(|| automatic_steps(mode, shape.private_records, shape.dimension, target));
     let centre = problem.public.once("ridge solution", DEFAULT_RIDGE, ridge_solution)?;
-    let radius = radius(shape, &centre, settings);
-    let largest = Learner::Squared.largest(shape.bounds, radius);
+    let radius = radius(shape.bounds, &centre, settings.lambda);
+    let mut largest = Learner::Squared.largest(shape.bounds, radius);
+    if mode == Mode::Rigorous && settings.kappa_1 > 0.0 {
+        let clip = 2.0 * settings.kappa_1.sqrt() * shape.bounds.feature_norm;
+        largest.gradient = largest.gradient.min(clip);
+    }
     let CnvxAdapSettings { penalty_from, penalty_radius, penalty_share, .. } = settings;
-    let penalty =
+    let mut penalty =
         PenaltySource::of(penalty_from, settings.public_penalty, penalty_radius, penalty_share);
+    if let (Mode::AsPrinted, PenaltySource::Released { .. }) = (mode, penalty) {
+        let noise = PenaltyNoise::AsPrinted { epsilon: target.epsilon };
+        penalty = PenaltySource::Released { radius, noise };
+    }
     let (weights_share, share) = (settings.weights_share, penalty.remaining_share());
     let better = "profiled_cnvx_adap";
     let method = AsPublished { mode, alpha, weights_share, share, steps, better };
     let (mut plan, releases, caps) = method.plan(Learner::Squared, shape, largest, target);
-    let (announced, released_penalty) = penalty.release(shape, &centre)?.unzip();
+    let measured_around = match mode {
+        Mode::Rigorous => centre.clone(),
+        Mode::AsPrinted => Vector::zeros(shape.dimension),
+    };
+    let (announced, released_penalty) = penalty.release(shape, &measured_around)?.unzip();
     plan.releases.extend(announced);
     let pulls = Pulls {
         total: settings.kappa_1,
@@ -137,25 +170,32 @@ fn plan(settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, 
     let start: Start = Box::new(move |private, noise| {
         let shape = problem.shape.clone();
         let public = problem.public.shared();
-        let (pace, first) = match mode {
+        let noise = releases.noise(noise)?;
+        let (pace, refined, first) = match mode {
             Mode::AsPrinted => {
                 let first = Vector::zeros(shape.dimension);
-                let noise = releases.noise(noise)?;
                 let source = settings.source;
-                (printed_pace(largest, pulls, caps, steps, first.len(), noise, source), first)
+                let pace = printed_pace(largest, pulls, caps, steps, first.len(), noise, source);
+                (pace, None, first)
             }
             Mode::Rigorous => {
-                let model = settings.step_size / (2.0 * shape.bounds.feature_norm.powi(2));
+                let square = shape.bounds.feature_norm.powi(2);
+                let length = noise.0 * (shape.dimension as f64).sqrt();
+                let damping = settings.damping.unwrap_or_else(|| {
+                    damping(square, settings.step_size, steps, length, largest.radius)
+                });
+                let twice = vec![2.0 / public.len() as f64; public.len()];
+                let curvature = weighted_outer_sum(&public.features, &twice);
                 let weight = settings.weight_step / (2.0 * largest.loss);
                 let pace = Pace {
-                    model,
+                    model: settings.step_size,
                     public: weight / caps.public,
-                    private: weight / caps.private,
-                    beta: 1.0 / model,
+                    private: private_pace(weight / caps.private, steps, noise.1),
+                    beta: 2.0 * square,
                 };
                 let mut first = centre;
                 into_ball(&mut first, largest.radius);
-                (pace, first)
+                (pace, Some(Refinement::new(vec![curvature], damping)?), first)
             }
         };
         Ok(Box::new(WeightedDescent {
@@ -167,6 +207,7 @@ fn plan(settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, 
             released_penalty,
             largest,
             pace,
+            refined,
             steps,
             returned: ReturnedModel::Tail(settings.average),
             public: LabelledRecords::of(Learner::Squared, public)?,
@@ -178,6 +219,18 @@ fn plan(settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, 
         }))
     });
     Ok((plan, start))
+}
+
+/// Added to the public curvature that scales T steps η: a share of the largest curvature r², and so
+/// much that the noise of all steps, of length `noise` in each, moves the model by a fifth of the
+/// ball's radius at most where the curvature is flat. Directions that the noise hides stay as they are.
+pub(super) fn damping(square: f64, step_size: f64, steps: u64, noise: f64, radius: f64) -> f64 {
+    LEAST_DAMPING * square + 5.0 * step_size * (steps as f64).sqrt() * noise / radius
+}
+
+/// A step of the private weights that the noise of all steps moves by a tenth at most.
+pub(super) fn private_pace(usual: f64, steps: u64, noise: f64) -> f64 {
+    usual.min(MOST_WANDERING / ((steps as f64).sqrt() * noise))
 }
 
 /// The printed step sizes, with those of the weights in units of v. `noise` holds the noise of an
@@ -212,6 +265,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::data::Dataset;
     use crate::model::LinearModel;
     use crate::privacy::Allotment;
     use crate::privacy::accountant::QueryKind;
@@ -324,29 +378,32 @@ mod tests {
         let released = Trial { settings: settings.clone(), ..trial }.run().unwrap();
         assert!(released.model != declared.model);
         assert!(released.calibrated.guarantee().epsilon <= example::TARGET.epsilon);
+        // As printed, over the whole ball and with noise of scale 2B/(εn).
         let settings = settings.into_iter().chain([text("mode", "as_printed")]).collect();
-        let error = example::plan(METHOD, &settings, &shape, &public).unwrap_err();
-        assert!(error.what().contains("penalty_from"), "{error}");
+        let plan = example::plan(METHOD, &settings, &shape, &public).unwrap();
+        let centre = ridge_solution(&public, DEFAULT_RIDGE).unwrap();
+        let largest = (radius(shape.bounds, &centre, None) + 1.0).powi(2);
+        let printed = 2.0 * largest / (example::TARGET.epsilon * 200.0);
+        let Allotment::AsPrinted(scale) = plan.releases[2].noise else { panic!("{plan:?}") };
+        assert!((scale / printed - 1.0).abs() < 1e-12, "{scale} {printed}");
+        let sensitivity = plan.releases[2].query.sensitivity;
+        assert!(sensitivity > largest / 200.0 && sensitivity < largest / 200.0 * 1.001);
+        let trial = Trial::new(SPEC.id, &public, &private, noise, 1);
+        assert!(Trial { settings, ..trial }.run().is_ok());
     }
 
     #[test]
-    fn the_ball_is_as_wide_as_the_public_solution_or_twice_that_or_as_wide_as_told() {
+    fn the_ball_is_twice_as_wide_as_the_public_solution_or_as_wide_as_told() {
         let (shape, mut public, _) = example::shifted(4, 300, 200, 3);
-        let norm = ridge_solution(&public, DEFAULT_RIDGE).unwrap().norm();
-        let of = |public: &Dataset, mode: &str, lambda: f64| {
-            let given = BTreeMap::from([
-                ("mode".to_owned(), Value::Text(mode.to_owned())),
-                ("lambda".to_owned(), Value::Number(lambda)),
-            ]);
-            let settings = CnvxAdapSettings::of(&SPEC.check(&given).unwrap()).unwrap();
-            radius(&shape, &ridge_solution(public, DEFAULT_RIDGE).unwrap(), settings)
+        let of = |public: &Dataset, given: Option<f64>| {
+            radius(shape.bounds, &ridge_solution(public, DEFAULT_RIDGE).unwrap(), given)
         };
-        assert_eq!(of(&public, "as_printed", 0.0), 2.0 * norm);
-        assert_eq!(of(&public, "rigorous", 0.0), norm.max(1.0));
-        assert_eq!(of(&public, "rigorous", 0.3), 0.3);
+        let norm = ridge_solution(&public, DEFAULT_RIDGE).unwrap().norm();
+        assert_eq!(of(&public, None), (2.0 * norm).max(1.0));
+        assert_eq!(of(&public, Some(0.3)), 0.3);
         // Labels without information give a ball that can predict all labels within the bounds.
         public.target = Some(vec![0.0; public.len()]);
-        assert_eq!(of(&public, "as_printed", 0.0), 1.0);
+        assert_eq!(of(&public, None), 1.0);
     }
 
     #[test]
@@ -354,12 +411,12 @@ mod tests {
         let (shape, public, _) = example::shifted(4, 300, 200, 3);
         for mode in ["rigorous", "as_printed"] {
             let given = BTreeMap::from([("mode".to_owned(), Value::Text(mode.to_owned()))]);
-            let settings = CnvxAdapSettings::of(&SPEC.check(&given).unwrap()).unwrap();
             let plan = example::plan(METHOD, &given, &shape, &public).unwrap();
             // Features and labels are at most 1; the private records share 1 − α = 0.9.
             let centre = ridge_solution(&public, DEFAULT_RIDGE).unwrap();
-            let (error, cap) = (radius(&shape, &centre, settings) + 1.0, 0.9 / 200.0);
-            let wanted = [2.0 * cap * 2.0 * error, cap * error * error];
+            let (error, cap) = (radius(shape.bounds, &centre, None) + 1.0, 0.9 / 200.0);
+            let clip = if mode == "rigorous" { 2.0 * 0.1_f64.sqrt() } else { 2.0 * error };
+            let wanted = [2.0 * cap * clip, cap * error * error];
             for (release, wanted) in plan.releases.iter().zip(wanted) {
                 assert_eq!(release.query.kind, QueryKind::Gaussian);
                 let l2_sensitivity = release.query.sensitivity;

@@ -15,14 +15,15 @@
 use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};
 
+use super::cnvx_adap::{damping, private_pace};
 use super::records::{LabelledRecords, several_classes};
-use super::weighted::descent::{Pace, ReturnedModel, WeightedDescent};
+use super::weighted::descent::{Pace, Refinement, ReturnedModel, WeightedDescent};
 use super::weighted::learner::{Largest, Learner};
 use super::weighted::objective::{Caps, Pulls, Weights, into_ball};
 use super::weighted::{
-    AsPublished, MODE_FIELD, PUBLIC_SHARE_FIELD, SOURCE_SIDE_FIELD, SourceSide, WEIGHTS_SHARE_FIELD,
+    AsPublished, MODE_FIELD, PUBLIC_SHARE_FIELD, SOURCE_SIDE_FIELD, STEPS_FIELD, SourceSide,
+    WEIGHTS_SHARE_FIELD, automatic_steps,
 };
-use crate::classes::sampled::fields::steps;
 use crate::model::{logistic, network, softmax};
 use crate::prelude::*;
 use crate::privacy::openings::OpenPrivate;
@@ -86,15 +87,21 @@ settings! {
         ),
         radius: f64 = real(1e-3, 1e3, 10.0).named("radius Λ", "norm of weights")
             .help("The model's parameters stay in the ball of this radius."),
-        steps: u64 = steps(10_000, 60),
+        steps: Option<u64> = STEPS_FIELD,
         beta: f64 = real(1e-3, 1e6, 1.0).named("smoothness β̄", "")
             .help("Scale of the gradient mapping that is watched; as_printed has the paper's."),
-        step_size: f64 = real(1e-4, 10.0, 0.5).named("step size", "over curvature").help(
-            "Step of the model in rigorous mode, in units of 4/r², and of 2/r² with more than \
-             two classes.",
+        step_size: f64 = real(1e-4, 10.0, 0.5).named("step size", "of a Newton step").help(
+            "Share of the step scaled by the public curvature that is taken in rigorous mode; of a \
+             network, in units of 4/r².",
         ),
-        weight_step: f64 = real(0.0, 2.0, 0.01).named("weight step", "over curvature")
-            .help("Step of the weights in rigorous mode, in units of 1/(2c(B + λ₁))."),
+        damping: Option<f64> = automatic(10.0).named("damping", "curvature").help(
+            "Added to the public curvature that scales the steps of the rigorous mode. Automatic \
+             grows with the noise.",
+        ),
+        weight_step: f64 = real(0.0, 2.0, 0.01).named("weight step", "over curvature").help(
+            "Step of the private weights in rigorous mode, in units of 1/(2c(B + λ₁)). It is \
+             shortened where the noise of all steps would move a weight by more than a tenth.",
+        ),
         weights_share: f64 = WEIGHTS_SHARE_FIELD,
         source_weights: SourceWeights = SOURCE_WEIGHTS,
     }
@@ -106,8 +113,9 @@ pub const METHOD: &Method = &Method { spec: &SPEC, plan };
 fn plan(settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
     let given = settings;
     let settings = NcnvxAdapSettings::of(given)?;
-    let NcnvxAdapSettings { mode, alpha, steps, .. } = settings;
-    let own = ["model", "beta", "step_size", "weight_step", "weights_share", "source_weights"];
+    let NcnvxAdapSettings { mode, alpha, .. } = settings;
+    let own =
+        ["model", "beta", "step_size", "damping", "weight_step", "weights_share", "source_weights"];
     mode.fixes(&SPEC, given, &own)?;
     let sources = settings.source_weights.sources(&problem.public)?;
     let shape = &problem.shape;
@@ -123,6 +131,10 @@ fn plan(settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, 
         }
     };
     let largest = learner.largest(shape.bounds, settings.radius);
+    let parameters = learner.parameters(shape.dimension);
+    let steps = settings
+        .steps
+        .unwrap_or_else(|| automatic_steps(mode, shape.private_records, parameters, target));
     let weights_share = settings.weights_share;
     let (share, better) = (1.0, "profiled_logistic");
     let method = AsPublished { mode, alpha, weights_share, share, steps, better };
@@ -143,11 +155,16 @@ fn plan(settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, 
         (smoothness, largest_objective(settings, largest, caps)),
         learner == Learner::Logistic,
     );
-    let start: Start = Box::new(move |private, _| {
+    let start: Start = Box::new(move |private, noise| {
         let norm = problem.shape.bounds.feature_norm;
         let seed = problem.seed;
         let public = LabelledRecords::of(learner, problem.public.shared())?;
         let first = first(learner, &public, largest.radius, seed)?;
+        let noise = releases.noise(noise)?;
+        let refined = match mode {
+            Mode::AsPrinted => None,
+            Mode::Rigorous => Some(refinement(settings, learner, &public, &first, noise.0, steps)?),
+        };
         Ok(Box::new(WeightedDescent {
             releases,
             learner,
@@ -156,7 +173,8 @@ fn plan(settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, 
             source: settings.source,
             released_penalty: None,
             largest,
-            pace: pace(settings, learner, largest, pulls, caps, norm),
+            pace: pace(settings, learner, largest, pulls, caps, norm, (noise.1, steps)),
+            refined,
             steps,
             returned: match (mode, learner) {
                 (Mode::AsPrinted, _) => {
@@ -186,6 +204,7 @@ fn pace(
     pulls: Pulls,
     caps: Caps,
     norm: f64,
+    (noise, steps): (f64, u64),
 ) -> Pace {
     match settings.mode {
         Mode::AsPrinted => {
@@ -201,14 +220,41 @@ fn pace(
         }
         Mode::Rigorous => {
             let weight = settings.weight_step / (2.0 * (largest.loss + pulls.strength()));
+            let unit = match learner {
+                Learner::Network { .. } => learner.curvature() * norm.powi(2),
+                _ => 1.0,
+            };
             Pace {
-                model: settings.step_size / (learner.curvature() * norm.powi(2)),
+                model: settings.step_size / unit,
                 public: weight / caps.public,
-                private: weight / caps.private,
+                private: private_pace(weight / caps.private, steps, noise),
                 beta: settings.beta,
             }
         }
     }
+}
+
+/// The public curvature at the first model, for linear scores.
+fn refinement(
+    settings: NcnvxAdapSettings,
+    learner: Learner,
+    public: &LabelledRecords<Doubles>,
+    first: &Vector,
+    noise: f64,
+    steps: u64,
+) -> Result<Refinement> {
+    let features = &public.data().features;
+    let curvature = match learner {
+        Learner::Network { .. } => return Ok(Refinement::default()),
+        Learner::Softmax { classes } => softmax::curvatures(features, classes, first),
+        Learner::Squared | Learner::Logistic => vec![logistic::hessian(features, first)],
+    };
+    let square = learner.curvature() * public.data().bounds.feature_norm.powi(2);
+    let NcnvxAdapSettings { step_size, radius, .. } = settings;
+    let length = noise * (first.len() as f64).sqrt();
+    let damping =
+        settings.damping.unwrap_or_else(|| damping(square, step_size, steps, length, radius));
+    Refinement::new(curvature, damping)
 }
 
 /// β̄ of Lemma 5.1, from its proof: the loss has a `curvature` of at most r²/4 for a linear score and

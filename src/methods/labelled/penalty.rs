@@ -13,9 +13,17 @@ const DISCREPANCY: &str = "discrepancy";
 pub(super) enum PenaltySource {
     /// Known without looking at the private data.
     Declared(f64),
-    /// Measured on the private data, in this ball around the public solution, for this
-    /// share of the budget.
-    Released { radius: f64, share: f64 },
+    /// Measured on the private data, in a ball of this radius around a model, with this noise.
+    Released { radius: f64, noise: PenaltyNoise },
+}
+
+/// The noise of a released penalty.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum PenaltyNoise {
+    /// For this share of the budget.
+    Share(f64),
+    /// Of scale 2B/(εn), for ε/2.
+    AsPrinted { epsilon: f64 },
 }
 
 choices! {
@@ -27,7 +35,7 @@ pub(super) const SOURCE_FIELD: Setting<PenaltyFrom> =
     PenaltyFrom::or(PenaltyFrom::Declared).named("penalty from", "").help(
         "Where the public penalty d̂ comes from: declared (the number given here), or released \
          (the labelled discrepancy of the data around the public solution, under Laplace noise, \
-         for a share of the budget).",
+         for a share of the budget; as_printed, of all models in the ball, with the printed noise).",
     );
 pub(super) const PENALTY_FIELD: Setting<f64> =
     real(0.0, 4.0, 0.0).named("public penalty d̂", "squared loss").help(
@@ -48,7 +56,7 @@ impl PenaltySource {
     pub(super) fn of(from: PenaltyFrom, declared: f64, radius: f64, share: f64) -> Self {
         match from {
             PenaltyFrom::Declared => Self::Declared(declared),
-            PenaltyFrom::Released => Self::Released { radius, share },
+            PenaltyFrom::Released => Self::Released { radius, noise: PenaltyNoise::Share(share) },
         }
     }
 
@@ -58,7 +66,7 @@ impl PenaltySource {
         shape: &ProblemShape,
         centre: &Vector,
     ) -> Result<Option<(PlannedRelease, ReleasedPenalty)>> {
-        let Self::Released { radius, share } = self else { return Ok(None) };
+        let Self::Released { radius, noise } = self else { return Ok(None) };
         if shape.most_records > 1 {
             return Err(Error::usage(
                 "a released penalty is for single records, and this private dataset protects \
@@ -68,9 +76,16 @@ impl PenaltySource {
         }
         let sensitivity = sensitivity(shape, centre, radius);
         let release = Release::new(DISCREPANCY, Laplace { sensitivity, numbers: 1 });
-        let what = format!("the labelled discrepancy within {radius} of the public solution, once");
-        let share = Allotment::Share(share);
-        let announced = release.announced(what, 1, share, Adjacency::ReplaceOne);
+        let (of, noise) = match noise {
+            PenaltyNoise::Share(share) => ("the public solution", Allotment::Share(share)),
+            PenaltyNoise::AsPrinted { epsilon } => {
+                let largest = largest_loss(shape.bounds, centre, radius);
+                let scale = 2.0 * largest / (epsilon * shape.private_records as f64);
+                ("zero", Allotment::AsPrinted(scale))
+            }
+        };
+        let what = format!("the labelled discrepancy within {radius} of {of}, once");
+        let announced = release.announced(what, 1, noise, Adjacency::ReplaceOne);
         let (centre, bounds) = (centre.clone(), shape.bounds);
         Ok(Some((announced, ReleasedPenalty { release, centre, radius, bounds })))
     }
@@ -86,8 +101,8 @@ impl PenaltySource {
     /// The share of the budget for the method's other releases.
     pub(super) fn remaining_share(self) -> f64 {
         match self {
-            Self::Declared(_) => 1.0,
-            Self::Released { share, .. } => 1.0 - share,
+            Self::Released { noise: PenaltyNoise::Share(share), .. } => 1.0 - share,
+            Self::Declared(_) | Self::Released { .. } => 1.0,
         }
     }
 }

@@ -15,7 +15,7 @@
 //! 4, 16 and d = 3, 10, 50.
 //!
 //! *As printed.* In every round the smallest of the partial derivatives plus Laplace noise is
-//! chosen, K = 1000, μ = 10. Algorithm 2: noise of b = 4μr²r̂²√(2K ln(1/δ))/(nε), steps η_k =
+//! chosen, K = 1000; μ = 10 is ours, because the paper prints none. Algorithm 2: noise of b = 4μr²r̂²√(2K ln(1/δ))/(nε), steps η_k =
 //! 3/(k + 2) from k = 1, λ = 0.001, and q_K is returned, so the last choice is wasted. Algorithm 1:
 //! noise of 2·4Λ²·b, a constant step η = √(2(D_qγ_q + D_wγ_w)/((D_q²μ_q + D_w²μ_w +
 //! 2γ_qw·D_qD_w)K)) with the constants of [`printed_step`], a Frank–Wolfe step of the model, and

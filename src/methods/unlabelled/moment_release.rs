@@ -20,7 +20,7 @@ use super::joint::Joint;
 use super::kernel::{self, FormSearch, Kernel};
 use super::matching::{Matching, regularisation};
 use super::moment::{difference, frobenius_sensitivity, moment_of};
-use super::reweighting::{MOST_FEATURES, PRINTED_TEMPERATURE, RADIUS, RIDGE, TEMPERATURE};
+use super::reweighting::{MOST_FEATURES, RADIUS, RIDGE, TEMPERATURE, USUAL_TEMPERATURE};
 use crate::numeric::accelerated::{Accelerated, simplex_gap};
 use crate::numeric::least_squares::NormalEquations;
 use crate::numeric::symmetric::{pack, packed_length, spectral_norm, unpack};
@@ -140,7 +140,7 @@ fn plan(settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, 
         let kernel = takes_kernel
             .then(|| Kernel::new(problem.public.whole()?.as_ref()).map(Arc::new))
             .transpose()?;
-        let temperature = settings.temperature.unwrap_or(PRINTED_TEMPERATURE) / norm.powi(2);
+        let temperature = settings.temperature.unwrap_or(USUAL_TEMPERATURE) / norm.powi(2);
         let (radius, ridge) = (settings.lambda, settings.ridge);
         let (joint, usual_tolerance) = match settings.goal {
             Goal::Joint => (Some(Joint { temperature, radius, ridge }), 1e-3),

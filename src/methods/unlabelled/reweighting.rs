@@ -42,14 +42,14 @@ pub(super) const TEMPERATURE: Setting<Option<f64>> =
     automatic(1e6).named("temperature μ", "per squared norm bound").help(
         "How closely the smoothed discrepancy follows the spectral norm; the closer, the further \
          a single record can move its slope. automatic takes 0.5 where noise grows with that (1 \
-         in single-stage, where the loss pulls too), and the printed 10 in as_printed and where \
-         the moment is released.",
+         in single-stage, where the loss pulls too), and 10 in as_printed and where the moment is \
+         released. The paper prints no μ; it is to be tuned.",
     );
 
-/// μ of the papers.
-pub(super) const PRINTED_TEMPERATURE: f64 = 10.0;
+/// Our μ where noise does not decide it. The paper prints none for its experiment.
+pub(super) const USUAL_TEMPERATURE: f64 = 10.0;
 
-/// The papers' λ.
+/// The paper's λ.
 const PRINTED_WEIGHT_RIDGE: f64 = 0.001;
 
 pub(super) const WEIGHT_RIDGE: Setting<Option<f64>> =
@@ -136,7 +136,7 @@ impl Objective {
 /// makes F̃ steeper.
 pub(super) fn temperature(mode: Mode, given: Option<f64>, norm: f64, objective: Objective) -> f64 {
     let automatic = match (mode, objective) {
-        (Mode::AsPrinted, _) => PRINTED_TEMPERATURE,
+        (Mode::AsPrinted, _) => USUAL_TEMPERATURE,
         (Mode::Rigorous, Objective::SingleStage) => 1.0,
         (Mode::Rigorous, Objective::TwoStage { .. }) => 0.5,
     };

@@ -14,10 +14,12 @@ use crate::classification::{self, WhichStudy, material};
 use crate::correction;
 use crate::data;
 use crate::data::read::{Reading, Unwatched};
-use crate::discrepancy::{self, Convergence, DiscrepancyStudy};
+use crate::discrepancy::{self, Convergence, DiscrepancyStudy, Temperatures};
 use crate::error::{Doing, Error, Result};
 use crate::files;
-use crate::labelled::{self, CASES, Case, FURTHER, HEART, LabelledProblem, REVIEW_SCORES, REVIEWS};
+use crate::labelled::{
+    self, CASES, Case, FURTHER, HEART, LabelledProblem, PAPER, REVIEW_SCORES, REVIEWS,
+};
 use crate::model::Activation;
 use crate::numeric::parallel;
 use crate::persons;
@@ -228,13 +230,18 @@ impl Discrepancy {
             convergence.measure(place)
         })?;
         let harvest = conduct("runs", study.grid(), &interrupted, |place| study.measure(place))?;
+        let sweep = Temperatures::new(self.dimension, &study.seeds, self.manner.quick);
+        let swept = conduct("μ", sweep.grid(), &interrupted, |place| sweep.measure(place))?;
+        let tables =
+            [study.tables(&harvest), convergence.tables(&courses), vec![sweep.table(&swept)]];
         let findings = StudyFindings {
             name: "discrepancy",
             header: study.header(),
-            tables: [study.tables(&harvest), convergence.tables(&courses)].concat(),
+            tables: tables.concat(),
             figures: [study.figures(&harvest), convergence.figures(&courses)].concat(),
         };
-        let done = (harvest.done + courses.done, harvest.tasks() + courses.tasks());
+        let done = harvest.done + courses.done + swept.done;
+        let done = (done, harvest.tasks() + courses.tasks() + swept.tasks());
         self.manner.publish(&findings, done, "runs")
     }
 
@@ -393,7 +400,7 @@ impl Rehearsal {
 impl Labelled {
     fn execute(&self) -> Result<()> {
         let manner = &self.on.manner;
-        let cases: Vec<&'static Case> = CASES.iter().chain([&REVIEW_SCORES]).collect();
+        let cases: Vec<&'static Case> = PAPER.iter().chain([&REVIEW_SCORES]).collect();
         let (tables, missing) = self.on.tables(&cases)?;
         let (reviews, tables): (Vec<_>, Vec<_>) =
             tables.into_iter().partition(|(case, _)| case.name == REVIEW_SCORES.name);

@@ -18,7 +18,7 @@ const SIZE: usize = 8000;
 /// The gap counts as closed at this share of its first value.
 const CLOSED: f64 = 1e-3;
 
-/// μ of the papers.
+/// Our μ, because the paper prints none.
 const TEMPERATURE: f64 = 10.0;
 const MOST_ITERATIONS: u32 = 300;
 
@@ -114,7 +114,7 @@ impl Course {
     }
 }
 
-/// Accelerated descent on the smoothed discrepancy at the papers' temperature.
+/// Accelerated descent on the smoothed discrepancy at our temperature.
 fn smoothed(data: &RepetitionData) -> Result<Course> {
     let moment = second_moment(&data.private);
     let mut search = MinimumDiscrepancy::new(data.public.features.clone(), TEMPERATURE)?;

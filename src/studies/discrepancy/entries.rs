@@ -62,8 +62,12 @@ pub(super) enum RowMeasure {
     Error,
 }
 
-pub(super) const SIZES: [usize; 2] = [1000, 8000];
-pub(super) const EPSILONS: [f64; 3] = [1.0, 4.0, 16.0];
+pub(super) const SIZES: [usize; 4] = [1000, 2000, 4000, 8000];
+/// Without noise only the printed algorithms run.
+pub(super) const EPSILONS: [f64; 4] = [1.0, 4.0, 16.0, f64::INFINITY];
+/// The columns with goals.
+const GOAL_SIZES: [usize; 2] = [1000, 8000];
+const GOAL_EPSILONS: [f64; 3] = [1.0, 4.0, 16.0];
 /// No goal.
 const ANY: f64 = f64::NAN;
 
@@ -75,8 +79,8 @@ const fn about(measure: RowMeasure, numbers: [f64; 6]) -> RowGoal {
     RowGoal { dimension: DIMENSION, measure, numbers, bound: false }
 }
 
-const UNIT_BALL: (&str, RowSetting) = ("lambda", RowSetting::Number(1.0));
-const PRINTED: (&str, RowSetting) = ("mode", RowSetting::Word("as_printed"));
+pub(super) const UNIT_BALL: (&str, RowSetting) = ("lambda", RowSetting::Number(1.0));
+pub(super) const PRINTED: (&str, RowSetting) = ("mode", RowSetting::Word("as_printed"));
 const ROUNDS: (&str, RowSetting) = ("rounds", RowSetting::Number(1000.0));
 
 pub(super) static ENTRIES: &[DiscrepancyRow] = &[
@@ -158,11 +162,27 @@ impl DiscrepancyRow {
         matches!(self.arm, Arm::Method(_))
     }
 
+    /// Whether the row is an algorithm as printed.
+    pub fn is_printed(&self) -> bool {
+        self.settings.iter().any(|(key, _)| *key == PRINTED.0)
+    }
+
     pub fn measure(
         &self,
         data: &RepetitionData,
         noise: RehearsalNoise,
         seed: u64,
+    ) -> Result<DiscrepancyResult> {
+        self.measure_with(data, noise, seed, &[])
+    }
+
+    /// The measures with further settings.
+    pub fn measure_with(
+        &self,
+        data: &RepetitionData,
+        noise: RehearsalNoise,
+        seed: u64,
+        given: &[(&str, RowSetting)],
     ) -> Result<DiscrepancyResult> {
         let uniform = 1.0 / data.public.len() as f64;
         match self.arm {
@@ -199,7 +219,10 @@ impl DiscrepancyRow {
                 })
             }
             Arm::Method(method) => {
-                let rehearsed = self.rehearsal(method, data, noise, seed).run_sealed()?;
+                let mut rehearsal = self.rehearsal(method, data, noise, seed);
+                rehearsal.settings.extend(values(given));
+                let rehearsed = rehearsal.run_sealed()?;
+                let proven = rehearsed.calibrated.guarantee().epsilon;
                 let moment = second_moment(&data.private);
                 let predictions = rehearsed.model.numbers(&data.held_out.features);
                 Ok(DiscrepancyResult {
@@ -209,7 +232,7 @@ impl DiscrepancyRow {
                         rehearsed.weights()?,
                     )),
                     scores: predictions.and_then(|predictions| data.scores(&predictions)),
-                    epsilon: Some(rehearsed.calibrated.guarantee().epsilon),
+                    epsilon: Some(proven).filter(|_| matches!(noise, RehearsalNoise::For(_))),
                 })
             }
         }
@@ -228,12 +251,7 @@ impl DiscrepancyRow {
     }
 
     fn settings(&self) -> BTreeMap<String, Value> {
-        let value = |setting| match setting {
-            RowSetting::Number(number) => Value::Number(number),
-            RowSetting::Word(word) => Value::Text(word.to_owned()),
-        };
-        let given = self.settings.iter();
-        given.map(|(key, setting)| ((*key).to_owned(), value(*setting))).collect()
+        values(self.settings).collect()
     }
 
     pub fn goal(
@@ -247,9 +265,9 @@ impl DiscrepancyRow {
             .wanted
             .iter()
             .find(|goal| goal.measure == measure && goal.dimension == dimension)?;
-        let block = SIZES.iter().position(|known| *known == size)?;
-        let place = EPSILONS.iter().position(|known| *known == epsilon)?;
-        let number = goal.numbers[block * EPSILONS.len() + place];
+        let block = GOAL_SIZES.iter().position(|known| *known == size)?;
+        let place = GOAL_EPSILONS.iter().position(|known| *known == epsilon)?;
+        let number = goal.numbers[block * GOAL_EPSILONS.len() + place];
         let wanted = if goal.bound {
             ExpectedMean::AtMost(number)
         } else {
@@ -257,6 +275,16 @@ impl DiscrepancyRow {
         };
         (!number.is_nan()).then_some(wanted)
     }
+}
+
+fn values(given: &[(&str, RowSetting)]) -> impl Iterator<Item = (String, Value)> {
+    given.iter().map(|(key, setting)| {
+        let value = match setting {
+            RowSetting::Number(number) => Value::Number(*number),
+            RowSetting::Word(word) => Value::Text((*word).to_owned()),
+        };
+        ((*key).to_owned(), value)
+    })
 }
 
 #[cfg(test)]

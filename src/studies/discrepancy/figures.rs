@@ -1,13 +1,12 @@
 //! The plots of the study.
 
-use super::entries::{DiscrepancyRow, ENTRIES};
 use super::{DELTA, DiscrepancyResult, DiscrepancyStudy, PUBLIC_RECORDS};
 use crate::grid::Harvest;
 use crate::plot::{AxisSide, ChartSeries, Figure, Mark, Panel, Point};
 use crate::table::{StudyTable, TableContent, TableRow};
 
 impl DiscrepancyStudy {
-    /// Discrepancy and error against ε, a panel for every n, with the names of their files.
+    /// Discrepancy and error against n, a panel for every ε, with the names of their files.
     pub fn figures(&self, harvest: &Harvest<DiscrepancyResult>) -> Vec<(String, Figure)> {
         let looks = [
             (
@@ -33,20 +32,26 @@ impl DiscrepancyStudy {
 
     fn figure(&self, table: &StudyTable, title: &str, vertical: AxisSide) -> Figure {
         let problems = self.problems();
-        let series = |row: &TableRow, size: usize| {
-            let columns = problems.iter().zip(&row.cells).filter(|((n, _), _)| *n == size);
-            let points = columns.filter_map(|((_, epsilon), cell)| {
-                Some(Point { x: *epsilon, y: cell.mean()?, spread: cell.deviation() })
-            });
-            let entry = ENTRIES.iter().find(|entry| entry.title == row.label);
-            let private = entry.is_some_and(DiscrepancyRow::has_noise);
-            let mark = if private { Mark::Line } else { Mark::Level };
-            ChartSeries { name: row.label.clone(), mark, points: points.collect() }
+        let sizes: Vec<f64> = self.sizes.iter().map(|size| *size as f64).collect();
+        let series = |row: &TableRow, epsilon: f64| {
+            let columns = problems.iter().zip(&row.cells).filter(|((_, own), _)| *own == epsilon);
+            let points: Vec<Point> = columns
+                .filter_map(|((n, _), cell)| {
+                    Some(Point { x: *n as f64, y: cell.mean()?, spread: cell.deviation() })
+                })
+                .collect();
+            let mark = if points.len() > 1 { Mark::Line } else { Mark::Level };
+            ChartSeries { name: row.label.clone(), mark, points }
         };
-        let panel = |size: &usize| Panel {
-            title: format!("n = {size}"),
-            horizontal: AxisSide::log("ε").at(&self.epsilons),
-            series: table.rows.iter().map(|row| series(row, *size)).collect(),
+        let panel = |epsilon: &f64| Panel {
+            title: super::epsilon_words(*epsilon),
+            horizontal: AxisSide::log("private records n").at(&sizes),
+            series: table
+                .rows
+                .iter()
+                .map(|row| series(row, *epsilon))
+                .filter(|series| !series.points.is_empty())
+                .collect(),
         };
         Figure {
             title: title.to_owned(),
@@ -58,7 +63,7 @@ impl DiscrepancyStudy {
                 self.seeds.len()
             ),
             vertical,
-            panels: self.sizes.iter().map(panel).collect(),
+            panels: self.epsilons.iter().map(panel).collect(),
         }
     }
 }

@@ -13,12 +13,21 @@
 //! weights depend on no data. The private weights are functions of released vectors, so the next
 //! step's bounds hold for any values of them. Yet they describe single records, so they never leave
 //! this module.
+//!
+//! *Refined.* At the best weight for its loss, no record's part of the gradient is longer than c·C,
+//! C = 2√κ₁·r, because qᵢ ≤ c√(κ₁/ℓᵢ) there for any κ₂, κ_∞ and d̂. So each part is clipped to c·C,
+//! which makes the sensitivity 2cC, and changes nothing at the minimum. The weights of public records
+//! are solved for in every step, which needs no release, and the steps of the model are scaled by the
+//! public curvature.
+
+use nalgebra::{Cholesky, Dyn};
 
 use super::SourceSide;
 use super::learner::{Largest, Learner, LossPass};
 use super::objective::{Pulls, Weights, above, gradient_mapping, into_ball};
 use crate::labelled::penalty::ReleasedPenalty;
 use crate::labelled::records::{LabelledRecords, mean_of_tail};
+use crate::numeric::positive::cholesky;
 use crate::prelude::*;
 use crate::privacy::openings::{OpenCuratorOnly, OpenPrivate, OpenReleased};
 use crate::sources::WeightedSource;
@@ -56,6 +65,8 @@ pub struct WeightedDescent {
     pub(in crate::labelled) released_penalty: Option<ReleasedPenalty>,
     pub largest: Largest,
     pub pace: Pace,
+    /// What the rigorous mode does better; `None` as printed.
+    pub refined: Option<Refinement>,
     pub steps: u64,
     pub returned: ReturnedModel,
     pub public: LabelledRecords<Doubles>,
@@ -65,6 +76,36 @@ pub struct WeightedDescent {
     pub sources: Vec<WeightedSource>,
     pub iterates: Vec<Vector>,
     pub model: Option<Released<Model>>,
+}
+
+/// How steps come to the minimum with few releases.
+#[derive(Debug, Clone, Default)]
+pub struct Refinement {
+    /// The public curvature with damping, a block for each score. Without it, a step follows the
+    /// gradient.
+    curvature: Vec<Cholesky<f64, Dyn>>,
+}
+
+impl Refinement {
+    /// `curvature` has a block for each score.
+    pub fn new(curvature: Vec<Matrix>, damping: f64) -> Result<Self> {
+        let damped = |mut block: Matrix| {
+            for k in 0..block.nrows() {
+                block[(k, k)] += damping;
+            }
+            cholesky(block).ok_or_else(|| {
+                Error::failed("the public features are collinear").cure("raise the damping")
+            })
+        };
+        Ok(Self { curvature: curvature.into_iter().map(damped).collect::<Result<_>>()? })
+    }
+
+    fn scale(&self, gradient: &mut Vector) {
+        for (score, block) in self.curvature.iter().enumerate() {
+            let size = block.l_dirty().nrows();
+            block.solve_mut(&mut gradient.rows_mut(score * size, size));
+        }
+    }
 }
 
 /// The releases of every step.
@@ -150,6 +191,19 @@ impl WeightedDescent {
         &self.iterates[self.iterates.len() - 1]
     }
 
+    /// Gives public records the best weights for the model, if each has its own.
+    fn weigh_public(&mut self) {
+        if self.refined.is_none() || !self.sources.is_empty() {
+            return;
+        }
+        let (m, unweighted) = (self.weights.caps.public_records, std::iter::repeat(0.0));
+        let pass = self.public.pass(self.learner, self.theta(), unweighted, Largest::ANYTHING);
+        let (penalty, _) = self.source.split(self.penalty);
+        let losses: Vec<f64> = pass.losses.iter().map(|loss| loss + penalty).collect();
+        let held = &self.weights.v.as_slice()[m..];
+        self.weights = self.pulls.best_weights(self.weights.caps, &losses, held);
+    }
+
     fn public_part(&self) -> PartialObjective {
         let weights = self.weights.public();
         let pass = self.public.pass(self.learner, self.theta(), weights, Largest::ANYTHING);
@@ -160,7 +214,11 @@ impl WeightedDescent {
     fn private_part<F: ExampleColumns>(&self, records: &LabelledRecords<F>) -> PartialObjective {
         let unclipped = if planted(Fault::UnclippedWeights) { 6.0 } else { 1.0 };
         let weights = self.weights.private().map(|q| unclipped * q);
-        let pass = records.pass(self.learner, self.theta(), weights, self.largest);
+        // A record with less weight may have a longer gradient: their product is what counts.
+        let v = &self.weights.v.as_slice()[self.weights.caps.public_records..];
+        let room = self.refined.is_some().then(|| v.iter().copied());
+        let theta = self.theta();
+        let pass = records.pass_with_room(self.learner, theta, weights, self.largest, room);
         let (_, penalty) = self.source.split(self.penalty);
         self.part(pass, penalty, self.weights.caps.public_records)
     }
@@ -206,7 +264,11 @@ impl WeightedDescent {
     }
 
     fn advance(&mut self, model: &Vector, weights: &Vector) -> Result<()> {
-        let mut theta = self.theta() - self.pace.model * model;
+        let mut direction = model.clone();
+        if let Some(refined) = &self.refined {
+            refined.scale(&mut direction);
+        }
+        let mut theta = self.theta() - self.pace.model * direction;
         if !theta.iter().all(|entry| entry.is_finite()) {
             return Err(Error::failed(format!(
                 "the weights grew without bound in step {}",
@@ -243,6 +305,7 @@ impl Run for WeightedDescent {
             let drawn = penalty.draw(spender, &self.public.data, &self.private, |it| &it.data)?;
             self.penalty = *drawn.get();
         }
+        self.weigh_public();
         let public = self.public_part();
         // Both releases, and what the curator sees, come from one pass over the records.
         let private = self.private.map_unseen(|records| self.private_part(records));
@@ -346,6 +409,7 @@ mod tests {
             released_penalty: None,
             largest: learner.largest(bounds, radius),
             pace: Pace { model: 0.0, public: 0.0, private: 0.0, beta: 1.0 },
+            refined: None,
             steps: 4,
             returned: ReturnedModel::Tail(0.0),
             public: public.in_doubles(),
@@ -581,6 +645,24 @@ mod tests {
         let (steep, apart) = (of([2.0, -1.0, -1.0]), of([1.0, -1.0, 0.0]));
         assert!((0.9..=1.0).contains(&steep[0]) && steep[1] <= 1.0, "{steep:?}");
         assert!((0.9..=1.0).contains(&apart[1]) && apart[0] <= 1.0, "{apart:?}");
+    }
+
+    /// The clipped gradient attains its sensitivity with records on opposite sides, whatever the
+    /// weight of the record, and no record passes it.
+    #[test]
+    fn neighbours_attain_the_sensitivity_of_the_clipped_gradient_at_any_weight() {
+        for v in [1.0, 3.0] {
+            let (radius, kappa) = (2.0, 0.04_f64);
+            let mut pair = RecordPair::of(Learner::Squared, &[radius, 0.0]);
+            let unclipped = pair.descent.largest.gradient;
+            pair.descent.largest.gradient = 2.0 * kappa.sqrt();
+            pair.descent.refined = Some(Refinement::default());
+            pair.descent.weights.v[3] = v;
+            pair.sensitivities[0] *= 2.0 * kappa.sqrt() / unclipped;
+            let attained = pair.attained(&[-1.0, 1.0]);
+            assert!((0.999..=1.0).contains(&attained[0]), "{v}: {attained:?}");
+            assert!(attained[1] <= 1.0, "{v}: {attained:?}");
+        }
     }
 
     /// Two persons with up to this many records. The first person is replaced.

@@ -119,6 +119,8 @@ struct Facts<'a> {
     weights: &'a [f64],
     /// No record counts with a larger loss or a longer gradient.
     largest: Largest,
+    /// The factor by which the gradient of each may be longer than that.
+    room: Option<&'a [f64]>,
 }
 
 impl Facts<'_> {
@@ -131,7 +133,8 @@ impl Facts<'_> {
     /// The factor of a gradient of this length.
     #[inline]
     fn factor(&self, at: usize, length: f64) -> f64 {
-        self.weights[at] * shrink_factor(length, self.largest.gradient)
+        let room = self.room.map_or(1.0, |room| room[at]);
+        self.weights[at] * shrink_factor(length, room * self.largest.gradient)
     }
 }
 
@@ -168,6 +171,19 @@ impl<F: ExampleColumns> LabelledRecords<F> {
         weights: impl Iterator<Item = f64>,
         largest: Largest,
     ) -> LossPass {
+        self.pass_with_room(learner, theta, weights, largest, None::<std::iter::Empty<f64>>)
+    }
+
+    /// The pass in which the gradient of each record, or of each of a person's, may be longer than
+    /// the largest by the factor of `room`.
+    pub fn pass_with_room(
+        &self,
+        learner: Learner,
+        theta: &Vector,
+        weights: impl Iterator<Item = f64>,
+        largest: Largest,
+        room: Option<impl Iterator<Item = f64>>,
+    ) -> LossPass {
         let weights: Vec<f64> = match self.persons() {
             None => weights.take(self.labels().len()).collect(),
             Some(persons) => persons
@@ -175,9 +191,16 @@ impl<F: ExampleColumns> LabelledRecords<F> {
                 .flat_map(|((_, shares), q)| shares.iter().map(move |share| q * share))
                 .collect(),
         };
+        let room: Option<Vec<f64>> = room.map(|room| match self.persons() {
+            None => room.take(self.labels().len()).collect(),
+            Some(persons) => persons
+                .zip(room)
+                .flat_map(|((_, shares), one)| std::iter::repeat_n(one, shares.len()))
+                .collect(),
+        });
         let Self { data, norms, .. } = self;
         let labels = self.labels();
-        let facts = Facts { labels, norms, weights: &weights, largest };
+        let facts = Facts { labels, norms, weights: &weights, largest, room: room.as_deref() };
         let (gradient, of_records) = match learner {
             Learner::Squared => self.scored(&facts, ScoreLoss::Squared, theta),
             Learner::Logistic => self.scored(&facts, ScoreLoss::Logistic, theta),

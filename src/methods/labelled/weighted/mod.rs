@@ -5,11 +5,13 @@
 //! | [`objective`] | F and J, their slopes, projections, the gradient mapping |
 //! | [`learner`] | the learned model: squared or logistic loss, linear or network |
 //! | [`descent`] | noisy projected gradient descent and its two releases per step |
+//! | [`minimum`] | the minimum without noise, for studies on public data |
 //!
 //! The methods themselves are [`super::cnvx_adap`] and [`super::ncnvx_adap`].
 
 pub mod descent;
 pub mod learner;
+pub mod minimum;
 pub mod objective;
 
 use crate::prelude::*;
@@ -31,6 +33,21 @@ pub(super) const WEIGHTS_SHARE_FIELD: Setting<f64> =
         "What the slopes of the private records' weights get of the budget (rigorous mode); the \
          model's gradient gets the rest.",
     );
+
+pub(super) const STEPS_FIELD: Setting<Option<u64>> =
+    automatic_whole(10_000.0).named("steps T", "gradients").help(
+        "Noisy steps. automatic takes 60, and in rigorous mode up to 240 where the numbers of private \
+         records and of the model, and ε, make the noise small: more steps come closer to the minimum.",
+    );
+
+/// T: in rigorous mode it grows with nε/√d.
+pub(super) fn automatic_steps(mode: Mode, n: usize, parameters: usize, target: Target) -> u64 {
+    let clear = n as f64 * target.epsilon / (500.0 * (parameters as f64).sqrt());
+    match mode {
+        Mode::AsPrinted => 60,
+        Mode::Rigorous => (60.0 * clear.clamp(1.0, 4.0)).round() as u64,
+    }
+}
 
 choices! {
     pub enum SourceSide { Public = "public", Private = "private" }

@@ -13,7 +13,16 @@
 //! released wherever the weights are.
 
 use crate::numeric::Vector;
+use crate::numeric::special::crossing;
 use crate::sources::WeightedSource;
+
+/// Of the search for the best weights: turns, the relative change of N and z that ends them, and
+/// Newton steps of a record.
+const MOST_TURNS: usize = 100;
+const TURN_TOLERANCE: f64 = 1e-11;
+const NEWTON_STEPS: usize = 100;
+/// A record without weight has this share of its largest, so that v is finite.
+const LEAST_SHARE: f64 = 1e-9;
 
 /// What pulls the weights to their largest values and to one another.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -157,6 +166,112 @@ impl Pulls {
             let price = square * q / norm + if index == heaviest { largest } else { 0.0 };
             total * weights.caps.of(index) - weights.rate(index) * price
         })
+    }
+
+    /// The weights of least objective: of all records, or of the first ones where the last, the
+    /// `held`, keep theirs. `losses` has ℓᵢ + d̂·\[source\] of those that are chosen.
+    ///
+    /// ‖q‖₂ is the least ‖q‖²/(2N) + N/2 over N, and log S the least S·e^(−z) + z − 1 over z. With N
+    /// and z held, every record has an equation of its own; choosing N, z and the weights in turn
+    /// lowers one convex function of them all.
+    pub fn best_weights(self, caps: Caps, losses: &[f64], held: &[f64]) -> Weights {
+        let mut weights = Weights::largest(caps);
+        for (v, kept) in weights.v.as_mut_slice()[losses.len()..].iter_mut().zip(held) {
+            *v = *kept;
+        }
+        let coupled = self.square > 0.0 || self.largest > 0.0;
+        let mut last = (f64::NAN, f64::NAN);
+        for _ in 0..if coupled { MOST_TURNS } else { 1 } {
+            let (norm, peak) = (weights.norm(), self.peak(&weights));
+            let near = |one: f64, other: f64| (one - other).abs() <= TURN_TOLERANCE * one.abs();
+            if near(norm, last.0) && near(peak, last.1) {
+                break;
+            }
+            last = (norm, peak);
+            for (index, loss) in losses.iter().enumerate() {
+                let share = self.best_share(caps.of(index), *loss, norm, peak);
+                weights.v[index] = 1.0 / share.max(LEAST_SHARE);
+            }
+            if self.sharpness.is_none() && self.largest > 0.0 {
+                self.level(&mut weights, losses, norm);
+            }
+        }
+        weights
+    }
+
+    /// Σ qᵢaᵢ of the first records, and the terms that depend on no data.
+    pub fn with_losses(self, weights: &Weights, losses: &[f64]) -> f64 {
+        let weighted = losses.iter().enumerate().map(|(index, loss)| weights.of(index) * loss);
+        weighted.sum::<f64>() + self.value(weights)
+    }
+
+    /// log Σ exp(μqᵢ) of the smooth objective.
+    fn peak(self, weights: &Weights) -> f64 {
+        let Some(sharpness) = self.sharpness else { return 0.0 };
+        let (_, top) = weights.heaviest();
+        sharpness * top + weights.all().map(|q| (sharpness * (q - top)).exp()).sum::<f64>().ln()
+    }
+
+    /// qᵢ/cᵢ where the slope of the objective in qᵢ is zero, or the end of \[0, 1\] towards which it
+    /// falls. The function whose root is sought is convex and rises, so Newton's steps from its
+    /// larger side come down to the root.
+    fn best_share(self, cap: f64, loss: f64, norm: f64, peak: f64) -> f64 {
+        let even = if norm > 0.0 { self.square * cap / norm } else { 0.0 };
+        let newton = |upper: f64, at: &dyn Fn(f64) -> (f64, f64)| {
+            let mut x = upper;
+            for _ in 0..NEWTON_STEPS {
+                let (value, slope) = at(x);
+                let next = x - value / slope;
+                if value <= 0.0 || next >= x || slope.is_nan() {
+                    break;
+                }
+                x = next.max(0.0);
+            }
+            x
+        };
+        match self.sharpness {
+            None => {
+                let upper = (self.total / loss).sqrt().min(1.0);
+                if even == 0.0 || upper.is_nan() {
+                    return if upper.is_nan() { 1.0 } else { upper };
+                }
+                let at = |x: f64| {
+                    let value = (loss + even * x) * x * x - self.total;
+                    (value, (2.0 * loss + 3.0 * even * x) * x)
+                };
+                newton(upper, &at)
+            }
+            Some(sharpness) => {
+                let steep = sharpness * cap;
+                let at = |x: f64| {
+                    let top = self.largest * (steep * x - peak).exp();
+                    (loss - self.total + even * x + top, even + steep * top)
+                };
+                if at(0.0).0 >= 0.0 { 0.0 } else { newton(1.0, &at) }
+            }
+        }
+    }
+
+    /// Lowers the heaviest weights to one, where that is worth κ_∞.
+    fn level(self, weights: &mut Weights, losses: &[f64], norm: f64) {
+        let (caps, chosen) = (weights.caps, losses.len());
+        let held = (chosen..caps.records()).map(|index| weights.of(index)).fold(0.0, f64::max);
+        let top = (0..chosen).map(|index| weights.of(index)).fold(held, f64::max);
+        // What one unit less of the largest weight costs elsewhere.
+        let cost = |level: f64| -> f64 {
+            let lowered = losses.iter().enumerate().filter(|(index, _)| weights.of(*index) > level);
+            let each = lowered.map(|(index, loss)| {
+                let even = if norm > 0.0 { self.square * level / norm } else { 0.0 };
+                self.total * (caps.of(index) / level).powi(2) - loss - even
+            });
+            each.sum()
+        };
+        let level = crossing(held, top, |level| cost(level) > self.largest);
+        for index in 0..chosen {
+            if weights.of(index) > level {
+                weights.v[index] = caps.of(index) / level;
+            }
+        }
     }
 
     /// The sum of the three strengths: it bounds how fast a weight's price can be.
