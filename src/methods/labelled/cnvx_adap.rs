@@ -137,7 +137,8 @@ fn plan(settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, 
         .unwrap_or_else(|| automatic_steps(mode, shape.private_records, shape.dimension, target));
     let centre = problem.public.once("ridge solution", DEFAULT_RIDGE, ridge_solution)?;
     let radius = radius(shape.bounds, &centre, settings.lambda);
-    let mut largest = Learner::Squared.largest(shape.bounds, radius);
+    let printed = Learner::Squared.largest(shape.bounds, radius);
+    let mut largest = printed;
     if mode == Mode::Rigorous && settings.kappa_1 > 0.0 {
         let clip = 2.0 * settings.kappa_1.sqrt() * shape.bounds.feature_norm;
         largest.gradient = largest.gradient.min(clip);
@@ -165,7 +166,7 @@ fn plan(settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, 
         largest: settings.kappa_inf,
         sharpness: None,
     };
-    let theory = method.theory(Learner::Squared, shape, largest, pulls.strength(), target);
+    let theory = method.theory(Learner::Squared, shape, printed, pulls.strength(), target);
     plan.theory = theory.says_of_convex(steps);
     let start: Start = Box::new(move |private, noise| {
         let shape = problem.shape.clone();
