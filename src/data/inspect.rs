@@ -301,9 +301,6 @@ impl Inspection {
                 || (is_number(label) && found().all(is_number));
             definition.task = if is_number { Task::Regression } else { Task::Classification };
             definition.guessed.insert(Guessed::Label, label.guess(definition.task, candidates));
-        } else {
-            let none = "no label: no column can be one".to_owned();
-            definition.guessed.insert(Guessed::Label, none);
         }
         let mut useless: Vec<String> = Vec::new();
         let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();

@@ -126,6 +126,11 @@ pub fn assemble(
 }
 
 impl Proposal {
+    /// By what public records exceed the bounds, in words.
+    pub fn clipping(&self) -> &str {
+        &self.records.clipping
+    }
+
     /// Whether the private records are prepared already.
     pub(super) fn has_private_records(&self) -> bool {
         self.records.has_private()
@@ -255,7 +260,7 @@ pub fn propose(
             plan.private
         ));
     }
-    warnings.extend(clipping(public, &plan.preparation));
+    warnings.extend(clipping(public, &plan.preparation, &records.clipping));
     warnings.extend(left_out(private, &records.used));
     if labelled {
         warnings.extend(spelled_in_public(&problem.shape.classes, private, publics));
@@ -461,6 +466,7 @@ impl<'a> Parts<'a> {
         self.try_one_row(&preparation)?;
         let leaking = shared_label.map(|label| leaking::of_label(&pooled, &definition, label));
         let leaking = leaking.transpose()?.unwrap_or_default();
+        let clipping = preparation.clipping(&train, !foreign)?.words(preparation.label_name());
         let (mut public, owners) = (PublicRecords::from(public), train.owners(&tables));
         if !owners.is_empty() {
             public = public.of_datasets(owners, tables.len());
@@ -471,6 +477,7 @@ impl<'a> Parts<'a> {
             public: public.by_person(train.persons),
             public_holdout: Arc::new(holdout),
             leaking,
+            clipping,
             private: Mutex::default(),
         })
     }
@@ -698,14 +705,14 @@ pub(super) fn shared_classes(
 }
 
 /// Declared bounds may be too tight; bounds from public data clip a twentieth by definition.
-fn clipping(public: &PublicData, settings: &PreparationSettings) -> Option<String> {
+fn clipping(public: &PublicData, settings: &PreparationSettings, by: &str) -> Option<String> {
     let declared =
         settings.features != FeatureScaling::Public || settings.labels != LabelRange::Public;
     let share = public.clipped as f64 / public.len() as f64;
     ((declared && public.clipped > 0) || share > 0.15).then(|| {
         format!(
             "{} of {} public training records ({:.1} %) are clipped to the bounds, and so are \
-             private ones that exceed them",
+             private ones that exceed them; {by}",
             public.clipped,
             public.len(),
             100.0 * share

@@ -69,7 +69,7 @@ fn announce(
             &assembly.private,
             own.definition.records.is_some(),
             own.private().ok(),
-            &context.known,
+            (&context.known, assembly.proposal.clipping()),
             &job.watch,
         ),
     });

@@ -58,6 +58,8 @@ pub(super) struct PreparedRecords {
     pub public_holdout: Arc<PublicData>,
     /// Warnings about columns that almost give the label away.
     pub leaking: Vec<String>,
+    /// By what public records exceed the bounds, in words.
+    pub clipping: String,
     /// Made when the first run asks for them.
     pub private: Mutex<Option<PrivateRecords>>,
 }

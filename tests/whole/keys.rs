@@ -26,7 +26,10 @@ impl Typist {
     }
 
     fn wait_ready(&self, count: usize) {
-        let ready = |text: &str| text.matches(" ready").count() == count;
+        // What was guessed about a file is not confirmed yet.
+        let ready = |text: &str| {
+            text.matches(" ready").count() + text.matches(" guessed  ").count() == count
+        };
         self.screen.wait_until(&format!("{count} datasets to be ready"), ready);
     }
 

@@ -203,7 +203,7 @@ fn the_file_browser_shows_cells_of_public_files_and_others_only_to_an_open_look(
     write("copied.csv", "age,ward\n61.5,HIDDEN\n47.5,WARD\n");
     write("theirs.csv", "age,ward\n33.5,OPEN\n44.5,OPEN\n");
     let mut screen = Screen::start(directory.path(), &["ours.csv", "theirs.csv"], 120, 34);
-    screen.wait_until("both datasets to be ready", |text| text.matches("ready").count() == 2);
+    screen.wait_until("both datasets to be read", |text| text.matches(" guessed  ").count() == 2);
     for file in ["ours", "copied"] {
         browse_to(&mut screen, file);
         screen.wait_for("cells are hidden");

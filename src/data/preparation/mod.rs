@@ -87,6 +87,41 @@ const NORMS: RangeInclusive<f64> = 1e-25..=1e30;
 /// above it.
 const SLACK: f64 = 1e-12;
 
+/// Of so many rows it is looked for what exceeds the bounds.
+const MOST_CHECKED: usize = 20_000;
+
+/// How many public rows exceed the bounds, and by what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Clipping {
+    /// The number of rows that were examined.
+    pub rows: usize,
+    /// How many of them exceed the bound on the norm of the features.
+    pub features: usize,
+    /// The column with the largest part of the norm in these.
+    pub column: Option<String>,
+    /// How many rows have a label outside of its range.
+    pub labels: usize,
+}
+
+impl Clipping {
+    /// What exceeds which bound, and the settings that change it.
+    pub fn words(&self, label: &str) -> String {
+        let percent = |count: usize| 100.0 * count as f64 / self.rows.max(1) as f64;
+        let column = self.column.as_ref().map(|column| {
+            let share = percent(self.features);
+            format!("{share:.1} % by the features, most of all '{column}'")
+        });
+        let labels = percent(self.labels);
+        let labels = (self.labels > 0).then(|| format!("{labels:.1} % by the label '{label}'"));
+        let found: Vec<String> = column.into_iter().chain(labels).collect();
+        let found = if found.is_empty() { "none".to_owned() } else { found.join(" and ") };
+        format!(
+            "of the public ones {found}. On Plan, Enter on 'features' or 'label range' sets other \
+             bounds; on Data, Enter and 'columns' leaves a column out"
+        )
+    }
+}
+
 /// Everything that turns a raw row into model input. It is fitted on public data and stored with
 /// the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -410,6 +445,41 @@ impl Preparation {
         }
         dataset.clipped = clipped.iter().filter(|&&clipped| clipped).count();
         Ok(dataset)
+    }
+
+    /// Which of some public rows exceed the bounds, and by what.
+    pub fn clipping(&self, public: &Table, with_label: bool) -> Result<Clipping> {
+        let complete = self.dropping(public, with_label)?;
+        let rows = complete.unwrap_or_else(|| (0..public.rows()).collect());
+        let some = public.excerpt(&rows[..rows.len().min(MOST_CHECKED)])?;
+        let coded = self.coded(&some)?;
+        let (mut features, mut shares) = (0, vec![0.0; self.encodings.len()]);
+        for first in (0..some.rows()).step_by(PART) {
+            let standard = self.standard(&coded, first, PART.min(some.rows() - first));
+            for record in standard.as_slice().chunks_exact(standard.nrows().max(1)) {
+                let square = |values: &[f64]| values.iter().map(|x| x * x).sum::<f64>();
+                let whole = square(record);
+                if whole.sqrt() <= self.unit * self.feature_norm * (1.0 + SLACK) {
+                    continue;
+                }
+                features += 1;
+                let mut from = 0;
+                for (share, encoding) in shares.iter_mut().zip(&self.encodings) {
+                    let width = encoding.scales().len();
+                    *share += square(&record[from..from + width]) / whole;
+                    from += width;
+                }
+            }
+        }
+        let largest = shares.iter().zip(&self.encodings).max_by(|(a, _), (b, _)| a.total_cmp(b));
+        let column = largest.filter(|_| features > 0).map(|(_, it)| it.column().to_owned());
+        let labels = match with_label.then(|| self.labels.read(&some)).transpose()? {
+            Some(RawLabels::Numbers { raw, scale }) => {
+                raw.iter().filter(|label| scale.apply(**label).abs() > 1.0 + SLACK).count()
+            }
+            _ => 0,
+        };
+        Ok(Clipping { rows: some.rows(), features, column, labels })
     }
 
     /// The complete rows, if others exist and should be dropped.

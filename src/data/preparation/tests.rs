@@ -125,6 +125,14 @@ fn declared_bounds_leave_features_as_they_are_up_to_the_norm() {
     }
     assert_eq!(dataset.target, Some(vec![-1.0, 1.0, 1.0, 0.0]));
     assert_eq!(dataset.clipped, 1);
+    let clipping = preparation.clipping(&data, true).unwrap();
+    let column = Some("b".to_owned());
+    assert_eq!(clipping, Clipping { rows: 4, features: 1, column, labels: 0 });
+    let words = clipping.words("y");
+    assert!(words.starts_with("of the public ones 25.0 % by the features, most of all 'b'"));
+    let narrow = PreparationSettings { labels: LabelRange::Declared(0.0, 8.0), ..raw() };
+    let narrow = Preparation::fit(&data, &definition("y"), &narrow).unwrap();
+    assert_eq!(narrow.clipping(&data, true).unwrap().labels, 2);
     assert_eq!(preparation.label_from_prediction(0.5), 7.5);
 
     let with_intercept = PreparationSettings { intercept: true, ..settings };

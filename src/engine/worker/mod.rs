@@ -398,6 +398,12 @@ impl WorkerThread {
         moves: bool,
     ) -> Result<()> {
         if path.exists() {
+            if path.extension().is_none_or(|it| it != "ron") && Session::open(&path).is_err() {
+                let place = path.display().to_string();
+                return Err(Error::refused("a file with this name is there, and it is no session")
+                    .at(place)
+                    .cure("choose another name for the session, such as session.ron"));
+            }
             let found = Session::open(&path)?;
             if Some(&found) != known && found != session {
                 let differences = changes::between(&session, &found);
@@ -413,6 +419,10 @@ impl WorkerThread {
         }
         session.save(&path)?;
         self.reports.put(WorkerReport::SessionSaved { session: Box::new(session), path });
+        if moves {
+            // The runs of the demo came along.
+            self.send_archive();
+        }
         Ok(())
     }
 

@@ -39,6 +39,9 @@ impl Context {
                 self.unsaved = self.for_disk() != *session;
                 self.on_disk = Some(*session);
                 self.remember(path);
+                if std::mem::take(&mut self.leaves_when_saved) && !self.unsaved {
+                    self.leave();
+                }
             }
             WorkerReport::SessionClash { session, path, differences } => {
                 self.ask_to_overwrite(*session, path, &differences);

@@ -35,6 +35,17 @@ impl Context {
     }
 
     pub fn save(&mut self) {
+        self.leaves_when_saved = false;
+        self.save_now();
+    }
+
+    /// Saves, and leaves once that is done.
+    fn save_and_leave(&mut self) {
+        self.leaves_when_saved = true;
+        self.save_now();
+    }
+
+    fn save_now(&mut self) {
         if self.demo.is_some() && self.working() > 0 {
             let text = "the demo's runs move to the saved session: save when nothing is under way";
             return self.warn(text);
@@ -77,12 +88,13 @@ impl Context {
     pub fn ask_to_open(&mut self) {
         let ranking = self.ranking.work.as_ref().map(|_| "a ranking under way".to_owned());
         let lost: Vec<String> = self.unkept().into_iter().chain(ranking).collect();
-        self.ask_to_lose(&lost, ("Open another one", "open"), Self::offer_sessions);
+        self.ask_to_lose(&lost, ("Open another one", "open"), Self::offer_sessions, None);
     }
 
     /// Parts of the session that are lost when it is left.
     fn unkept(&self) -> Vec<String> {
-        let changes = (self.unsaved && self.demo.is_none()).then_some(UNSAVED.to_owned());
+        let practises = self.demo.is_some() && self.tutorial.is_some();
+        let changes = (self.unsaved && !practises).then_some(UNSAVED.to_owned());
         let queued = match self.queue.plans.len() {
             0 => None,
             1 => Some("a plan in the queue".to_owned()),
@@ -97,15 +109,21 @@ impl Context {
         lost: &[String],
         (what, yes): (&str, &'static str),
         leave: fn(&mut Self),
+        saves_and: Option<fn(&mut Self)>,
     ) {
         if lost.is_empty() {
             return leave(self);
         }
         let unsaved = lost.iter().any(|it| it == UNSAVED);
-        let saves = if unsaved { " (s saves)" } else { "" };
+        let saves = match saves_and {
+            _ if !unsaved => "",
+            Some(_) => " (s saves and quits)",
+            None => " (s saves)",
+        };
+        let save = saves_and.unwrap_or(Self::save);
         let text = format!("The session has {}. {what} without them?{saves}", lost.join(" and "));
         let mut question = QuestionPopup::new(text, yes, leave);
-        question.other = unsaved.then(|| ('s', Box::new(Self::save) as Then<Self>));
+        question.other = unsaved.then(|| ('s', Box::new(save) as Then<Self>));
         self.popup = Some(OpenPopup::Question(question));
     }
 
@@ -184,7 +202,10 @@ impl Context {
         }
         let (lost, can_leave) = (self.unkept(), self.can_leave_running());
         let runs = match self.working() {
-            0 => return self.ask_to_lose(&lost, ("Quit", "quit"), Self::leave),
+            0 => {
+                let save = Some(Self::save_and_leave as fn(&mut Self));
+                return self.ask_to_lose(&lost, ("Quit", "quit"), Self::leave, save);
+            }
             1 if self.ranking.work.is_some() => "A ranking is".to_owned(),
             1 => "A run is".to_owned(),
             many => format!("{many} runs are"),

@@ -472,6 +472,26 @@ fn one_key_confirms_what_was_guessed_for_all_with_these_columns_and_undo_brings_
 }
 
 #[test]
+fn one_key_of_the_question_saves_and_quits_also_in_the_demo() {
+    for demo in [None, Some(std::path::PathBuf::from("/nowhere"))] {
+        let mut app = fixtures::loaded();
+        app.context.demo = demo;
+        assert!(!app.context.unsaved);
+        app.context.changed();
+        press(&mut app, "q");
+        assert!(!app.context.quit && matches!(app.context.popup, Some(OpenPopup::Question(_))));
+        app.context.session_path = Some("s.ron".into());
+        let effects = press(&mut app, "s");
+        assert!(asked(&effects, |it| matches!(it, Request::SaveSession { .. })));
+        assert!(!app.context.quit);
+        let session = Box::new(app.context.for_disk());
+        let report = WorkerReport::SessionSaved { session, path: "s.ron".into() };
+        update(&mut app, Message::Reports(vec![report]), &Hits::default());
+        assert!(app.context.quit);
+    }
+}
+
+#[test]
 fn rows_of_a_public_dataset_that_may_be_private_stay_hidden() {
     let mut app = fixtures::loaded();
     app.screens.data.selected = 1;

@@ -20,8 +20,7 @@ pub fn since(before: &Session, now: &Session) -> Vec<String> {
 
 fn differences(ours: &Session, theirs: &Session, sides: Sides) -> Vec<String> {
     let than = sides[2];
-    let about = |_: &_, _: &_| "is described differently".to_owned();
-    let mut found = named("dataset", sides, [&datasets(ours), &datasets(theirs)], about);
+    let mut found = named("dataset", sides, [&datasets(ours), &datasets(theirs)], settings);
     found.extend(named("plan", sides, [&plans(ours), &plans(theirs)], |ours, theirs| {
         let fields = plan_field::differences(&[Some(ours), Some(theirs)]).into_iter();
         let fields: Vec<String> = fields
@@ -49,6 +48,18 @@ fn differences(ours: &Session, theirs: &Session, sides: Sides) -> Vec<String> {
 
 fn datasets(session: &Session) -> BTreeMap<&String, &DatasetDefinition> {
     session.datasets.iter().map(|it| (&it.name, it)).collect()
+}
+
+/// The settings in which two descriptions of a dataset differ.
+fn settings(ours: &DatasetDefinition, theirs: &DatasetDefinition) -> String {
+    let [ours, theirs] = [ours, theirs].map(|it| serde_json::to_value(it).unwrap_or_default());
+    let keys = |value: &serde_json::Value| -> BTreeSet<String> {
+        value.as_object().into_iter().flat_map(|it| it.keys().cloned()).collect()
+    };
+    let all: BTreeSet<String> = keys(&ours).union(&keys(&theirs)).cloned().collect();
+    let other = all.into_iter().filter(|key| ours.get(key) != theirs.get(key));
+    let other: Vec<String> = other.map(|key| key.replace('_', " ")).collect();
+    format!("is described differently ({})", other.join(", "))
 }
 
 fn plans(session: &Session) -> BTreeMap<&String, &PlanDefinition> {
@@ -95,6 +106,11 @@ mod tests {
         let found = since(&theirs, &ours);
         assert!(found[0].ends_with("' is gone"), "{found:?}");
         assert!(found[1].contains("ε of this run 0.5 instead of 1"), "{found:?}");
+        ours.clone_from(&theirs);
+        ours.datasets[0].label = Some("hr".to_owned());
+        ours.datasets[0].guessed.insert(crate::data::Guessed::Label, String::new());
+        let found = since(&theirs, &ours);
+        assert_eq!(found, ["dataset 'winter' is described differently (guessed, label)"]);
         ours.clone_from(&theirs);
         ours.plans.reverse();
         assert_eq!(between(&ours, &theirs), ["the same things in another order"]);

@@ -1,12 +1,23 @@
 //! The name of a plan until its user gives it one. It is made from its data and changes with them.
 
 use super::{PlanDefinition, Session};
+use crate::methods;
 
 /// More public datasets than this are counted, not named.
 const MOST_NAMED: usize = 3;
 
-/// A name made from a plan's data.
+/// The end of a name whose method does not use the private labels.
+const WITHOUT_LABELS: &str = ", without labels";
+
+/// A name made from a plan's data and whether its method uses the private labels.
 fn of(plan: &PlanDefinition) -> String {
+    let spec = methods::method(&plan.method).ok().map(methods::Method::spec);
+    let labelled = spec.is_none_or(|spec| spec.needs_private_labels);
+    format!("{}{}", of_data(plan), if labelled { "" } else { WITHOUT_LABELS })
+}
+
+/// A name made from a plan's data alone.
+fn of_data(plan: &PlanDefinition) -> String {
     let public = match plan.public.as_slice() {
         many if many.len() > MOST_NAMED => format!("{} datasets", many.len()),
         few => few.join(", "),
@@ -16,8 +27,15 @@ fn of(plan: &PlanDefinition) -> String {
 
 /// Whether the plan has no given name, so that its name comes from its data, perhaps with a number.
 pub fn is_automatic(plan: &PlanDefinition) -> bool {
-    let rest = plan.name.strip_prefix(&of(plan));
-    rest.is_some_and(|rest| rest.is_empty() || rest[1..].parse::<usize>().is_ok_and(|n| n > 1))
+    let number = |rest: &str| rest.trim_start().parse::<usize>().is_ok_and(|n| n > 1);
+    let is_of = |stem: &String| {
+        plan.name.strip_prefix(stem).is_some_and(|rest| rest.is_empty() || number(rest))
+    };
+    let mut stems = vec![of(plan), of_data(plan)];
+    if stems[0] != stems[1] {
+        stems.push(format!("{} without its labels", plan.private));
+    }
+    stems.iter().any(is_of)
 }
 
 /// A name for a plan that no other plan has.
@@ -63,6 +81,21 @@ mod tests {
         follow(&before, &mut now);
         assert_eq!(now.plans[1].name, "winter from a, b");
         assert_eq!(now.plans[0], before.plans[0]);
+
+        // And the use of the labels, also of the demo's plan.
+        let labelled = now.clone();
+        "moment_release".clone_into(&mut now.plans[1].method);
+        follow(&labelled, &mut now);
+        assert_eq!(now.plans[1].name, "winter from a, b, without labels");
+        for name in ["winter from a, b, without labels", "winter without its labels"] {
+            name.clone_into(&mut now.plans[1].name);
+            let unlabelled = now.clone();
+            let mut upgraded = now.clone();
+            upgraded.plans[1].method.clone_from(&before.plans[0].method);
+            follow(&unlabelled, &mut upgraded);
+            assert_eq!(upgraded.plans[1].name, "winter from a, b");
+        }
+        now = labelled;
 
         "mine".clone_into(&mut now.plans[1].name);
         let named = now.clone();

@@ -10,7 +10,7 @@ use crate::popup::ranking_form::RankingForm;
 use crate::privacy::Target;
 use crate::rank::RankingMechanism;
 use crate::screen::Keys;
-use crate::session::RankingDefinition;
+use crate::session::{RankingDefinition, plan_name};
 use crate::tab::Tab;
 
 #[rustfmt::skip] // a table reads best as one
@@ -149,12 +149,17 @@ fn take(screen: &mut RankScreen, context: &mut Context) {
     if let Some(gone) = names.iter().find(|name| !known.contains(name)) {
         return context.warn(format!("'{gone}' is no longer in the session"));
     }
-    if let Err(error) = context.ensure_plan() {
-        return context.complain(&error);
-    }
+    let is_new = match context.ensure_plan() {
+        Ok(is_new) => is_new,
+        Err(error) => return context.complain(&error),
+    };
     let index = context.plan.index.min(context.session.plans.len() - 1);
     let text = format!("the plan now uses {} as its public data", names.join(", "));
-    context.session.plans[index].public = names;
+    let plan = &mut context.session.plans[index];
+    plan.public = names;
+    if is_new {
+        plan.name = plan_name::free(plan, &[]);
+    }
     context.changed();
     context.go_to(Tab::Plan);
     context.say(Level::Good, text);

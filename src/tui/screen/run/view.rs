@@ -441,6 +441,7 @@ fn chart(shown: Shown, canvas: &mut Canvas, area: Rect, figure: &ChartContent) {
     let title = if sealed { format!("{title} · sealed") } else { title.to_owned() };
     let nothing = match run.step {
         _ if none.is_some() => none.unwrap_or_default(),
+        _ if !run.spends => "this run takes no steps",
         0 if !run.has_ended() => "no steps yet",
         _ if sealed => "exact numbers are sealed: v shows them",
         _ => "no numbers of this kind",
