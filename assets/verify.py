@@ -184,10 +184,14 @@ def words(it):  # The sentences that every certificate has, and those for record
     peeked = not it.get("peeked") or any("(peeked)" in said for said in it["not_covered"])
     promised = not it["guarantee"] or not it["guarantee"]["epsilon"] or promise in it["statement"]
     return peeked and promised and all(any(said.startswith(begin) for said in it["not_covered"]) for begin in (unit, *LIMITS))
+def narrow(it, power):  # The range of an error without its cap follows from the share of records above it and the bound of every error
+    beyond = max(0, it["bound"] ** power - it["largest_error"] ** power) * it["above"]["high"]
+    return it["uncapped"]["low"] > it["error"]["low"] * (1 + 1e-9) or it["uncapped"]["high"] ** power < (it["error"]["high"] ** power + beyond) * (1 - 1e-9)
 def certificate(it):
     runs = (it.get("start") or {}).get("runs", [])
     if not drawable(sum([run["mechanisms"] for run in runs + [it]], [])): return print("this noise was never drawn")
     if it.get("kind") != "score" and not words(it): return print("a sentence is missing, or is about another unit")
+    if "uncapped" in (score := it.get("score") or {}) and narrow(score, 1 + (score["loss"] == "squared")): return print("the range without the cap is too narrow")
     stated = [(f"start.runs[{i}].guarantee", run["guarantee"], together([draws(run["mechanisms"])])) for i, run in enumerate(runs)]
     same = [run for run in runs if run["account"] == it["account"]] or (runs if it.get("of_this_run") else [])
     stated.append(("of_this_run", it.get("of_this_run"), together([draws(it["mechanisms"])])))

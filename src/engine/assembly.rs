@@ -20,6 +20,7 @@ use crate::data::{
     Preparation, PublicData, PublicRecords, RowChoice, SecretOrder, Table, Task, Unit,
 };
 use crate::error::{Error, Result};
+use crate::evaluation::Evaluation;
 use crate::evaluation::scoring::Scoring;
 use crate::faults::{Fault, planted};
 use crate::methods::public_predictor::{self, PublicRows};
@@ -34,7 +35,7 @@ use crate::session::certificate::TakenAsPublic;
 use crate::session::{Lineage, Loaded, PlanDefinition, SavedModel, Session};
 use std::collections::HashSet;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// A plan with its noise: everything that is known before private records are prepared.
 pub struct Proposal {
@@ -125,7 +126,48 @@ pub fn assemble(
     propose(session, plan, loaded, store)?.assemble(plan, named(loaded, &plan.private)?)
 }
 
+/// What is known of errors before a score of the private records is released.
+pub(super) struct ScoredByPublic<'a> {
+    classes: usize,
+    /// Whether the public records have the private label.
+    pub comparable: bool,
+    /// The declared range of the label.
+    labels: LabelRange,
+    records: &'a PreparedRecords,
+}
+
+impl<'a> ScoredByPublic<'a> {
+    fn of(problem: &Problem, records: &'a PreparedRecords, plan: &PlanDefinition) -> Self {
+        let (classes, comparable) = (problem.shape.classes.len(), is_comparable(problem));
+        Self { classes, comparable, labels: plan.preparation.labels, records }
+    }
+
+    /// A score of `rows` private records.
+    pub fn scoring(
+        &self,
+        asked: Evaluation,
+        private: &DatasetDefinition,
+        rows: usize,
+    ) -> Result<Scoring> {
+        let scoring = Scoring::of(asked, private, rows, self.classes, self.comparable)?;
+        if self.classes > 0 {
+            return Ok(scoring);
+        }
+        let bound = match self.labels {
+            LabelRange::Declared(low, high) => Some(high - low),
+            LabelRange::Public => None,
+        };
+        let usual = self.comparable.then(|| self.records.usual()).flatten();
+        scoring.knowing(usual, bound)
+    }
+}
+
 impl Proposal {
+    /// What is known of errors under this plan.
+    pub(super) fn scored_by_public(&self, plan: &PlanDefinition) -> ScoredByPublic<'_> {
+        ScoredByPublic::of(&self.problem, &self.records, plan)
+    }
+
     /// By what public records exceed the bounds, in words.
     pub fn clipping(&self) -> &str {
         &self.records.clipping
@@ -234,11 +276,11 @@ pub fn propose(
     };
     let problem = Problem { shape, public: public.clone(), seed: plan.seed };
     let prepared = method.prepare(&settings, problem.clone(), plan.target)?;
-    let test = Test::of(plan, loaded, &problem)?;
+    let known = ScoredByPublic::of(&problem, &records, plan);
+    let test = Test::of(plan, loaded, &known)?;
     let scoring = plan.own_score().map(|asked| {
         let rows = Table::holdout_rows(private.rows, plan.holdout);
-        let classes = problem.shape.classes.len();
-        Scoring::of(asked, &private.definition, rows, classes, is_comparable(&problem))
+        known.scoring(asked, &private.definition, rows)
     });
     let scoring = scoring.transpose()?;
     let calibrated = match &scoring {
@@ -476,6 +518,7 @@ impl<'a> Parts<'a> {
             used,
             public: public.by_person(train.persons),
             public_holdout: Arc::new(holdout),
+            usual: OnceLock::new(),
             leaking,
             clipping,
             private: Mutex::default(),

@@ -8,14 +8,13 @@ use std::thread;
 
 use super::assembly::Proposal;
 use super::job::Job;
-use super::public_alone::is_comparable;
 use super::spend::Purpose;
 use super::steps::catch_as;
 use super::timing::{RunTime, TimedPlan};
 use super::{lookup, overlap};
 use crate::data::Table;
 use crate::error::{Error, Result};
-use crate::evaluation::{Evaluation, Pay, Scoring};
+use crate::evaluation::{Evaluation, Pay};
 use crate::methods::{Plan, ProblemShape};
 use crate::privacy::ledger::{Account, AccountId, Budget, Gap, TotalStanding};
 use crate::privacy::{Calibrated, Guarantee, Watch};
@@ -109,9 +108,8 @@ fn offered(plan: &PlanDefinition, private: &Loaded, proposal: &Proposal) -> Opti
     }
     let asked = Evaluation { pay: Pay::OFFERED, ..Evaluation::default() };
     let rows = Table::holdout_rows(private.rows, plan.holdout);
-    let classes = proposal.problem.shape.classes.len();
-    let comparable = is_comparable(&proposal.problem);
-    let scoring = Scoring::of(asked, &private.definition, rows, classes, comparable).ok()?;
+    let public = proposal.scored_by_public(plan);
+    let scoring = public.scoring(asked, &private.definition, rows).ok()?;
     let noise = scoring.calibrate(&proposal.prepared.plan().releases, plan.target).ok()?;
     Some(format!("none; with '{asked}' of this ε, {}", scoring.expected(&noise)))
 }

@@ -1,12 +1,12 @@
 //! `halflight score`: measures an archived model on private records, releases the score and charges
 //! it to their account.
 
-use super::assembly::{Proposal, assemble};
+use super::assembly::{Proposal, ScoredByPublic, assemble};
 use super::job::{Job, named};
 use super::overlap;
 use super::prepared::PreparedStore;
 use super::preview::account_of;
-use super::public_alone::{is_comparable, public_alone};
+use super::public_alone::public_alone;
 use super::spend::{Paid, Purpose, copied_session};
 use crate::data::persons::share_a_person;
 use crate::data::{DatasetDefinition, HeldOut, Preparation, Role, Source, Table};
@@ -14,7 +14,6 @@ use crate::error::{Doing, Error, Result};
 use crate::evaluation::score::Elsewhere;
 use crate::evaluation::scoring::{Scoring, ScoringNeeds};
 use crate::evaluation::{Evaluation, Pay, Scored};
-use crate::methods::Problem;
 use crate::model::Model;
 use crate::privacy::accountant::calibrate;
 use crate::privacy::ledger::AccountId;
@@ -173,11 +172,11 @@ impl ScoredModel<'_> {
             Error::usage(what).cure("score the model on a dataset that has one: --dataset")
         })?;
         let problem = &assembly.proposal.problem;
-        let (classes, comparable) = (&problem.shape.classes, is_comparable(problem));
+        let classes = &problem.shape.classes;
         let alone = public_alone(problem, &plan.method);
         let rows = Table::holdout_rows(private.rows, plan.holdout);
-        let scoring =
-            Scoring::of(self.asked, &private.definition, rows, classes.len(), comparable)?;
+        let public = assembly.proposal.scored_by_public(&plan);
+        let scoring = public.scoring(self.asked, &private.definition, rows)?;
         let label = |raw: f64| self.model.preparation.label_from_prediction(raw);
         let needs = ScoringNeeds {
             public_alone: alone.as_ref(),
@@ -362,13 +361,12 @@ impl Test {
     pub(super) fn of(
         plan: &PlanDefinition,
         loaded: &[&Loaded],
-        problem: &Problem,
+        public: &ScoredByPublic<'_>,
     ) -> Result<Option<Self>> {
         let (Some(name), Some(asked)) = (&plan.test, plan.evaluation) else { return Ok(None) };
         let private = named(loaded, name)?;
-        let classes = problem.shape.classes.len();
-        let comparable = is_comparable(problem);
-        let scoring = Scoring::of(asked, &private.definition, private.rows, classes, comparable)
+        let scoring = public
+            .scoring(asked, &private.definition, private.rows)
             .map_err(|error| error.within(&format!("test dataset '{name}'")))?;
         let calibrated = by_itself(&scoring)?;
         Ok(Some(Self { dataset: name.clone(), scoring, calibrated }))

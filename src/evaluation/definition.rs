@@ -24,8 +24,8 @@ pub struct Evaluation {
     /// The error of a number.
     #[serde(default, skip_serializing_if = "Loss::is_default")]
     pub loss: Loss,
-    /// The limit of errors, in units of the label; larger ones count as this. By default twice the
-    /// error that nine of ten public records stay below.
+    /// The limit of errors, in units of the label; larger ones count as this. By default
+    /// [`super::UsualErrors::cap`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub largest_error: Option<f64>,
 }
@@ -64,6 +64,23 @@ impl Loss {
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants it")]
     fn is_default(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// The loss of an error that is this share of the cap, in \[0, 1\].
+    pub fn of(self, share: f64) -> f64 {
+        let share = share.min(1.0);
+        match self {
+            Self::Absolute => share,
+            Self::Squared => share * share,
+        }
+    }
+
+    /// The mean error, if this is the mean loss.
+    pub fn error(self, cap: f64, mean: f64) -> f64 {
+        match self {
+            Self::Absolute => cap * mean,
+            Self::Squared => cap * mean.sqrt(),
+        }
     }
 
     /// Name of the loss in a sentence.

@@ -10,6 +10,7 @@
 //! | [`interval`] | intervals that cover sampling and noise |
 //! | [`score`] | the scores that follow from a released tally |
 //! | [`measured`] | exact scores of answers to records whose labels are known |
+//! | [`usual`] | errors on public records of another domain, and the cap |
 //! | [`words`] | a score in words |
 //!
 //! Everything about a released score is computed from one released vector, public numbers and the
@@ -29,6 +30,7 @@ pub mod measured;
 pub mod score;
 pub mod scoring;
 pub mod tally;
+pub mod usual;
 pub mod words;
 
 pub use definition::{Evaluation, Loss, Pay};
@@ -36,3 +38,4 @@ pub use measured::{FurtherScores, Measured};
 pub use score::{ClassScore, Score, Scored};
 pub use scoring::Scoring;
 pub use tally::{Answers, Tally};
+pub use usual::UsualErrors;

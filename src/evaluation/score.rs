@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::definition::Loss;
 use super::interval;
 use super::law::Law;
-use super::tally::{BINS, Kind, Tally};
+use super::tally::{BINS, Kind, PER_PART, Tally};
 use crate::numeric::Vector;
 use crate::numeric::projection::onto_simplex;
 
@@ -69,6 +69,19 @@ pub struct Scored {
     pub largest_error: Option<f64>,
     /// The error of the model.
     pub error: Score,
+    /// The share of records whose error is at or above the limit. Earlier versions did not report
+    /// it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub above: Option<Score>,
+    /// The share for public data alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub public_above: Option<Score>,
+    /// The bound of every error, from the declared range of the label.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<f64>,
+    /// The range of the error of the model without the limit, if no error is above the bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uncapped: Option<ErrorRange>,
     /// The error of public data alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub public_alone: Option<Score>,
@@ -86,6 +99,16 @@ pub struct Scored {
     /// probability.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auc: Option<Score>,
+}
+
+/// The ends of an error that was not released itself.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ErrorRange {
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
 }
 
 /// A private dataset that did not train, and what the score cost it.
@@ -181,14 +204,31 @@ impl Scored {
 
     /// Without a comparison, if there was nothing to compare with.
     pub fn alone(self) -> Self {
-        Self { public_alone: None, difference: None, ..self }
+        Self { public_alone: None, public_above: None, difference: None, ..self }
     }
 
     /// The released scores of public data alone. For classes and probabilities there are none.
     pub fn of_public_data(self) -> Self {
         let error = self.public_alone.unwrap_or(self.error);
         let (balanced_accuracy, auc) = (None, None);
-        Self { error, classes: Vec::new(), balanced_accuracy, auc, ..self.alone() }
+        let (above, bound) = (self.public_above.or(self.above), self.bound);
+        let told =
+            Self { error, above, classes: Vec::new(), balanced_accuracy, auc, ..self.alone() };
+        told.bounded(bound)
+    }
+
+    /// With the range of the error without the limit, if this bounds every error. A record above the
+    /// limit adds at most the difference of the two, so the upper end of their share times this
+    /// difference is added to the upper end.
+    pub fn bounded(self, bound: Option<f64>) -> Self {
+        let uncapped =
+            bound.zip(self.largest_error).zip(self.above).map(|((bound, cap), above)| {
+                let power = if self.loss == Some(Loss::Squared) { 2 } else { 1 };
+                let beyond = (bound.powi(power) - cap.powi(power)).max(0.0);
+                let high = self.error.high.powi(power) + above.high * beyond;
+                ErrorRange { low: self.error.low, high: high.powf(1.0 / f64::from(power)) }
+            });
+        Self { bound, uncapped, ..self }
     }
 
     /// The error alone.
@@ -209,10 +249,9 @@ impl Scored {
         // Mean and variance of a pair of numbers; the variance is raised by the amount that noise
         // may hide.
         let moments = |part: usize| {
-            let mean = (released[2 * part] / records).clamp(0.0, 1.0);
-            let to_mean = 1.0 / (4.0 * tally.second() * records);
-            let hidden = Law::of(tally.laplace, scale, &[to_mean]).sd();
-            let variance = mean - released[2 * part + 1] * to_mean - mean * mean + hidden;
+            let mean = (released[PER_PART * part] / records).clamp(0.0, 1.0);
+            let second = released[PER_PART * part + 1] * tally.second_to_mean(records);
+            let variance = mean - second - mean * mean + tally.hidden(scale, records);
             (mean, variance.clamp(0.0, mean * (1.0 - mean)))
         };
         // If the number of records is noisy, it also moves the mean.
@@ -221,13 +260,24 @@ impl Scored {
             Law::of(tally.laplace, scale, &factors)
         };
         let tail = interval::outside(tally.models);
+        let above = |part: usize| {
+            let (one, rows) = (1.0 / tally.above(), tally.rows);
+            let count = one * released[PER_PART * part + 2];
+            match usable {
+                Some(usable) => {
+                    let law = |p: f64| Law::of(tally.laplace, scale, &[one, p]);
+                    interval::ratio(count, usable, rows, law, tail)
+                }
+                None => interval::share(count, rows, &Law::of(tally.laplace, scale, &[one]), tail),
+            }
+        };
         let (mean, variance) = moments(0);
         let mut error = interval::mean(released[0], records, variance, &law(1.0, mean), tail);
         let (mut public_alone, mut difference) = (None, None);
         if tally.compared {
             let (half, spread) = moments(1);
             let gap = 2.0 * half - 1.0;
-            let sum = 2.0 * released[2] - records;
+            let sum = 2.0 * released[PER_PART] - records;
             let told = interval::mean(sum, records, 4.0 * spread, &law(2.0, gap), tail);
             // At most as uncertain as both together.
             let joined = (variance.sqrt() + (4.0 * spread).sqrt()).powi(2);
@@ -237,16 +287,17 @@ impl Scored {
             difference = Some(told.within(-1.0, 1.0));
         }
         error = error.within(0.0, 1.0);
-        let (size, squared) = match loss {
-            Loss::Absolute => (largest, false),
-            Loss::Squared => (largest * largest, true),
+        let size = match loss {
+            Loss::Absolute => largest,
+            Loss::Squared => largest * largest,
         };
-        let units =
-            |score: Score| score.map(|it| if squared { (size * it).sqrt() } else { size * it });
+        let units = |score: Score| score.map(|it| loss.error(largest, it));
         Self {
             usable,
             loss: Some(loss),
             largest_error,
+            above: Some(above(0)),
+            public_above: tally.compared.then(|| above(1)),
             public_alone: public_alone.map(units),
             difference: difference.map(|it: Score| it.map(|it| size * it)),
             ..Self::of_error(tally, units(error))

@@ -4,7 +4,8 @@ use super::definition::FEWEST;
 use super::interval;
 use super::law::Law;
 use super::tally::{Answer, BINS, Kind, LABEL};
-use super::{Answers, Evaluation, Loss, Pay, Scored, Tally};
+use super::words;
+use super::{Answers, Evaluation, Loss, Pay, Scored, Tally, UsualErrors};
 use crate::data::{Classes, Dataset, DatasetDefinition, HeldOut, Missing, PublicData};
 use crate::error::{Error, Result};
 use crate::model::Model;
@@ -17,7 +18,8 @@ use crate::privacy::{
 
 /// The expected share of wrong answers, before anything is known.
 const USUAL_SHARE: f64 = 0.2;
-/// The expected mean and standard deviation of a loss, in units of the largest that counts.
+/// The expected mean and standard deviation of a loss, in units of the largest that counts, if no
+/// public record shows them.
 const USUAL_LOSS: (f64, f64) = (0.25, 0.25);
 
 /// The least records of a class for which anything is reported, for any noise.
@@ -30,6 +32,10 @@ pub struct Scoring {
     pub asked: Evaluation,
     /// The tally to release.
     pub tally: Tally,
+    /// Errors on public records of another domain.
+    pub usual: Option<UsualErrors>,
+    /// The bound of every error, from the declared range of the label.
+    pub bound: Option<f64>,
 }
 
 /// The input for the score of a model, besides the held-out records.
@@ -37,7 +43,7 @@ pub struct Scoring {
 pub struct ScoringNeeds<'a> {
     /// The model of public data alone, if the two are compared.
     pub public_alone: Option<&'a Model>,
-    /// Public records that show the typical errors and probabilities.
+    /// Public records that show the typical probabilities.
     pub public_holdout: Option<&'a PublicData>,
     pub classes: &'a [String],
     /// The label for an answer of the model, in units of the held-out records.
@@ -79,20 +85,34 @@ impl Scoring {
             .cure("leave them out of `evaluation`"));
         }
         if classes == 0 && !comparable && asked.largest_error.is_none() {
-            return Err(Error::usage("the public records do not show how large an error may be")
-                .cure(
-                    "declare it, in units of the label: `largest_error` in the plan, or \
-                       `--largest-error`",
-                ));
+            return Err(size_unknown());
         }
         let gaps = private.missing == Missing::Drop || private.records.is_some();
         let laplace = matches!(asked.pay, Pay::Epsilon(_));
         let tally = Tally::new(&asked, rows, classes, comparable, gaps, laplace);
-        let scoring = Self { asked, tally };
+        let scoring = Self { asked, tally, usual: None, bound: None };
         if rows < FEWEST {
             return Err(scoring.too_few());
         }
         Ok(scoring)
+    }
+
+    /// Adds what is known about errors beforehand: their sizes on public records of another domain,
+    /// and a bound. Refuses numbers of which nothing shows how large an error may be.
+    pub fn knowing(self, usual: Option<UsualErrors>, bound: Option<f64>) -> Result<Self> {
+        let known = Self { usual, bound, ..self };
+        let is_of_numbers = matches!(known.tally.kind, Kind::Numbers { .. });
+        if is_of_numbers && known.largest_error().is_none() {
+            return Err(size_unknown());
+        }
+        Ok(known)
+    }
+
+    /// The limit of errors: the declared one, or the one that public records show; at most their
+    /// bound.
+    pub fn largest_error(&self) -> Option<f64> {
+        let largest = self.asked.largest_error.or_else(|| Some(self.usual.as_ref()?.cap()));
+        largest.map(|largest| largest.min(self.bound.unwrap_or(largest)))
     }
 
     fn too_few(&self) -> Error {
@@ -209,20 +229,40 @@ impl Scoring {
     }
 
     /// Half the width of the interval of the error, at a typical error: for classes as a share of
-    /// all records, for numbers as a share of the largest error that counts.
-    pub fn half_width(&self, calibrated: &Calibrated) -> f64 {
-        let event = calibrated.events().iter().find(|event| event.label == LABEL);
-        self.half_width_with(event.map_or(0.0, |event| event.mechanism.noise.scale))
-    }
-
+    /// all records, for numbers as a share of the largest loss that counts.
     fn half_width_with(&self, scale: f64) -> f64 {
         let rows = self.tally.rows as f64;
         let variance = match self.tally.kind {
             Kind::Classes { .. } => USUAL_SHARE * (1.0 - USUAL_SHARE),
-            Kind::Numbers { .. } => USUAL_LOSS.1.powi(2),
+            Kind::Numbers { .. } => self.usual_loss().1.powi(2) + self.tally.hidden(scale, rows),
         };
         let noise = self.noise(scale);
         interval::quantile((rows * variance).sqrt(), &noise, interval::outside(1)) / rows
+    }
+
+    /// The expected mean and standard deviation of a loss, in units of the largest that counts.
+    fn usual_loss(&self) -> (f64, f64) {
+        let known = self.usual.as_ref().zip(self.largest_error());
+        known.map_or(USUAL_LOSS, |(usual, cap)| usual.moments(self.asked.loss, cap))
+    }
+
+    /// Half the width of the interval of the error before anything is released, in units of the
+    /// label. It is a forecast: noise and limit are known, and how much errors vary is taken from
+    /// public records of another domain.
+    pub fn forecast(&self, calibrated: &Calibrated) -> Option<f64> {
+        self.in_label_units(self.half_width_with(Self::scale(calibrated)))
+    }
+
+    /// Half of the width in units of the label, for half of it as a share of the largest loss.
+    fn in_label_units(&self, half: f64) -> Option<f64> {
+        let (cap, (mean, _)) = (self.largest_error()?, self.usual_loss());
+        let end = |mean: f64| self.asked.loss.error(cap, mean.max(0.0));
+        Some(0.5 * (end(mean + half) - end(mean - half)))
+    }
+
+    fn scale(calibrated: &Calibrated) -> f64 {
+        let event = calibrated.events().iter().find(|event| event.label == LABEL);
+        event.map_or(0.0, |event| event.mechanism.noise.scale)
     }
 
     /// The noise in the summed loss, for noise of this scale in each number of the tally.
@@ -238,30 +278,37 @@ impl Scoring {
 
     /// The expected width of the interval in words.
     pub fn expected(&self, calibrated: &Calibrated) -> String {
-        let half = 100.0 * self.half_width(calibrated);
         let rows = self.tally.rows;
-        match self.tally.kind {
-            Kind::Classes { .. } if half > 20.0 => format!(
+        if let (Kind::Numbers { loss }, Some(cap), Some(half)) =
+            (&self.tally.kind, self.largest_error(), self.forecast(calibrated))
+        {
+            let noise = self.noise(Self::scale(calibrated));
+            let alone = interval::quantile(0.0, &noise, interval::outside(1)) / rows as f64;
+            let cap = words::three_digits(cap);
+            let source = match self.usual {
+                Some(_) => "errors vary as on public records of another domain".to_owned(),
+                None => format!("errors are a quarter of {cap} on average"),
+            };
+            return format!(
+                "the released {} on {rows} held-out records will be accurate to about ± {} (± {} by \
+                 noise alone; the rest by which records are held out, if {source}); errors above \
+                 {cap} count as {cap}",
+                loss.words(),
+                words::two_digits(half),
+                words::two_digits(self.in_label_units(alone).unwrap_or_default())
+            );
+        }
+        let half = 100.0 * self.half_width_with(Self::scale(calibrated));
+        if half > 20.0 {
+            return format!(
                 "a score from {rows} held-out records will be very imprecise: ± {half:.0} \
                  percentage points. More records, or a larger `holdout`, make it better"
-            ),
-            Kind::Classes { .. } => format!(
-                "the released share of wrong answers on {rows} held-out records will be accurate to \
-                 about ± {half:.1} percentage points"
-            ),
-            Kind::Numbers { .. } => {
-                let (mean, _) = USUAL_LOSS;
-                let (verb, half) = match self.asked.loss {
-                    Loss::Absolute => ("error", half / mean),
-                    // For the root, half as much.
-                    Loss::Squared => ("root mean squared error", 0.5 * half / mean),
-                };
-                format!(
-                    "the released {verb} on {rows} held-out records will be accurate to about ± \
-                     {half:.0} %"
-                )
-            }
+            );
         }
+        format!(
+            "the released share of wrong answers on {rows} held-out records will be accurate to \
+             about ± {half:.1} percentage points"
+        )
     }
 
     /// Releases the tally of the held-out records and computes the scores of the model, which was
@@ -287,9 +334,16 @@ impl Scoring {
         let compared = needs.public_alone.is_some();
         Ok(released.map(|released| {
             let scored = Scored::of(&self.tally, &released, scale, needs.classes, known);
-            if compared { scored } else { scored.alone() }
+            let scored = if compared { scored } else { scored.alone() };
+            scored.bounded(self.bound)
         }))
     }
+}
+
+fn size_unknown() -> Error {
+    Error::usage("the public records do not show how large an error may be").cure(
+        "declare it, in units of the label: `largest_error` in the plan, or `--largest-error`",
+    )
 }
 
 /// Gaussian noise on all training records also hides a score on the others.
@@ -323,31 +377,11 @@ impl<'a> ModelScorer<'a> {
             }
             Kind::Classes { .. } => {}
             Kind::Numbers { loss } => {
-                let largest = match scoring.asked.largest_error {
-                    Some(declared) => declared,
-                    None => scorer.usual_largest(needs.public_holdout)?,
-                };
+                let largest = scoring.largest_error().ok_or_else(size_unknown)?;
                 scorer.loss = Some((loss, largest));
             }
         }
         Ok(scorer)
-    }
-
-    /// Twice the error that nine of ten public records stay below.
-    fn usual_largest(&self, holdout: Option<&PublicData>) -> Result<f64> {
-        let scored = self.public.unwrap_or(self.model);
-        let errors = holdout.and_then(|holdout| self.errors(scored, holdout));
-        let mut errors = errors.unwrap_or_default();
-        errors.sort_by(f64::total_cmp);
-        let place = (errors.len() * 9).div_ceil(10).max(1) - 1;
-        let largest = errors.get(place).map_or(0.0, |error| 2.0 * error);
-        if largest > 0.0 && largest.is_finite() {
-            return Ok(largest);
-        }
-        Err(Error::refused("the public records do not show how large an error may be").cure(
-            "declare it, in units of the label: `largest_error` in the plan, or \
-                   `--largest-error`",
-        ))
     }
 
     fn errors<F: ExampleColumns>(&self, model: &Model, holdout: &Dataset<F>) -> Option<Vec<f64>> {
@@ -370,8 +404,7 @@ impl<'a> ModelScorer<'a> {
             Some((loss, largest)) => {
                 let scaled = |model: &Model| -> Vec<f64> {
                     let errors = self.errors(model, holdout).unwrap_or_default();
-                    let scaled = errors.into_iter().map(|error| (error / largest).min(1.0));
-                    scaled.map(|x| if loss == Loss::Squared { x * x } else { x }).collect()
+                    errors.into_iter().map(|error| loss.of(error / largest)).collect()
                 };
                 let ours = scaled(self.model);
                 let theirs = self.public.map_or_else(|| ours.clone(), scaled);

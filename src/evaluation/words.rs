@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::score::{Elsewhere, Score, Scored};
+use super::score::{Elsewhere, ErrorRange, Score, Scored};
 use super::{Loss, measured};
 use crate::privacy::accountant::round_up;
 
@@ -10,12 +10,25 @@ use crate::privacy::accountant::round_up;
 pub const RELEASED: &str = "In brackets: a range that contains the true value in 95 of 100 \
                             releases. It allows for the noise and for which records happened to be \
                             held out. Where errors are capped, the true value is that of the capped \
-                            errors.";
+                            errors. A range without the cap contains the true value at least as \
+                            often, if no error is above the bound that it names.";
 
 /// Enough decimals to show two digits of the uncertainty.
 fn decimals(score: &Score) -> usize {
     let half = 0.5 * (score.high - score.low).abs();
     if half > 0.0 { (1.0 - half.log10().floor()).clamp(0.0, 6.0) as usize } else { 3 }
+}
+
+/// A number in three digits.
+pub(super) fn three_digits(x: f64) -> String {
+    let digits = (2.0 - x.log10().floor()).clamp(0.0, 6.0) as usize;
+    format!("{x:.digits$}")
+}
+
+/// Half of a width in two digits.
+pub(super) fn two_digits(half: f64) -> String {
+    let digits = decimals(&Score { value: 0.0, low: -half, high: half });
+    format!("{half:.digits$}")
 }
 
 /// A score in words, such as `22.5 % (17.1 to 28.4)`.
@@ -39,9 +52,26 @@ impl Scored {
 
     /// The limit of errors, in three digits.
     fn cap(&self) -> Option<String> {
-        let largest = self.largest_error?;
-        let digits = (2.0 - largest.log10().floor()).clamp(0.0, 6.0) as usize;
-        Some(format!("{largest:.digits$}"))
+        self.largest_error.map(three_digits)
+    }
+
+    /// What the cap hides: the share of records that it cuts, and the range of the error without it
+    /// where a bound is known. Every display says it in these words. Earlier versions did not know
+    /// the share.
+    pub fn beyond_cap(&self) -> Option<String> {
+        let above = percent(self.above.as_ref()?);
+        let mut words = format!("{above} of the records are at or above the cap");
+        if let Some((range, bound)) = self.uncapped_words() {
+            let _ = write!(words, "; without it {range}, if no error is above {bound}");
+        }
+        Some(words)
+    }
+
+    /// The range of the error without the cap, and the bound on which it depends.
+    fn uncapped_words(&self) -> Option<(String, String)> {
+        let (ErrorRange { low, high }, bound) = (self.uncapped?, self.bound?);
+        let digits = decimals(&Score { value: low, low, high });
+        Some((format!("{low:.digits$} to {high:.digits$}"), three_digits(bound)))
     }
 
     /// An error of the same kind.
@@ -79,6 +109,9 @@ impl Scored {
         }
         if let Some(verdict) = self.verdict() {
             let _ = write!(text, "; {verdict}");
+        }
+        if let Some(beyond) = self.beyond_cap() {
+            let _ = write!(text, "; {beyond}");
         }
         text
     }
@@ -187,6 +220,9 @@ impl Scored {
             if self.error.low > 0.8 * largest {
                 note += ", as most of them do: a larger `largest_error` would show more";
             }
+            if let Some(beyond) = self.beyond_cap() {
+                let _ = write!(note, "; {beyond}");
+            }
         }
         note
     }
@@ -213,16 +249,12 @@ mod tests {
     fn classes() -> Scored {
         Scored {
             records: 400,
-            elsewhere: None,
-            usable: None,
-            loss: None,
-            largest_error: None,
             error: score(0.225, 0.1712, 0.2843),
             public_alone: Some(score(0.31, 0.25, 0.38)),
             difference: Some(score(-0.085, -0.14, -0.03)),
             classes: vec![ClassScore { class: "yes".into(), records: 31.4, wrong: None }],
-            balanced_accuracy: None,
             auc: Some(score(0.8123, 0.74, 0.871)),
+            ..Scored::default()
         }
     }
 
@@ -295,6 +327,16 @@ mod tests {
             "better: 38.5 % (30.0 to 45.0) less error than public data alone",
         ] {
             assert!(lines.contains(wanted), "{wanted}\n{lines}");
+        }
+        // An earlier version did not tell how often the cap cuts.
+        assert_eq!(scored.beyond_cap(), None);
+        let told = Scored { above: Some(score(0.021, 0.0, 0.046)), ..scored.clone() };
+        let share = "2.1 % (0.0 to 4.6) of the records are at or above the cap";
+        assert_eq!(told.beyond_cap().as_deref(), Some(share));
+        let bounded = told.bounded(Some(161.23));
+        let beyond = format!("{share}; without it 10.9 to 18.3, if no error is above 161");
+        for shown in [bounded.sentence(), bounded.note(), bounded.lines().join("\n")] {
+            assert!(shown.contains(&beyond), "{shown}");
         }
         // The cap is wherever the error is.
         let brief = "12.3 (11–14, cap 61.2)";

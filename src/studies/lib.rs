@@ -7,6 +7,7 @@
 //! | [`classification`] | PILLAR and GEP on images and features |
 //! | [`commands`] | the command line |
 //! | [`correction`] | public shape, private correction, compared with the alternatives |
+//! | [`coverage`] | scores of twelve tables: what their ranges contain, and the cap |
 //! | [`predictor`] | methods with and without a public predictor |
 //! | `kernel_mean_matching` | weights that match means in a kernel's space |
 //! | [`labelled`] | labelled adaptation on real datasets |
@@ -38,6 +39,7 @@ use halflight_session as session;
 pub mod classification;
 pub mod commands;
 pub mod correction;
+pub mod coverage;
 pub mod discrepancy;
 pub mod grid;
 mod kernel_mean_matching;

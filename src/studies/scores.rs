@@ -25,7 +25,7 @@ const EACH: usize = 100;
 const RELEASES: usize = 2000;
 
 /// The goal for the shares: see the issue.
-const WANTED: std::ops::RangeInclusive<f64> = 0.94..=0.97;
+pub(super) const WANTED: std::ops::RangeInclusive<f64> = 0.94..=0.97;
 
 /// The frequency of class 1.
 const SECOND: f64 = 0.3;
@@ -196,7 +196,7 @@ impl Study {
         let mut found = Measured { told: 0.0, held: 0.0, half_width: 0.0 };
         for _ in 0..EACH {
             let answers = what.answers(records, rate, &mut draw);
-            let scored = released(&tally, answers, &calibrated, draw.random())?;
+            let scored = released(&tally, answers, &calibrated, draw.random(), None)?;
             if let Some(score) = what.of(&scored) {
                 found.told += 1.0;
                 found.held += f64::from(u8::from(score.holds(truth)));
@@ -264,7 +264,7 @@ impl Study {
     }
 }
 
-fn calibrated(tally: &Tally, epsilon: f64) -> Result<Calibrated> {
+pub(super) fn calibrated(tally: &Tally, epsilon: f64) -> Result<Calibrated> {
     let (what, adjacency) = (tally.words(), Tally::ADJACENCY);
     let share = Allotment::Share(1.0);
     let planned = if tally.laplace {
@@ -275,7 +275,13 @@ fn calibrated(tally: &Tally, epsilon: f64) -> Result<Calibrated> {
     Ok(calibrate(&[planned], Target { epsilon, delta: DELTA })?)
 }
 
-fn released(tally: &Tally, answers: Answers, noise: &Calibrated, seed: u64) -> Result<Scored> {
+pub(super) fn released(
+    tally: &Tally,
+    answers: Answers,
+    noise: &Calibrated,
+    seed: u64,
+    largest_error: Option<f64>,
+) -> Result<Scored> {
     let mut spender = Spender::rehearsal(noise, seed);
     let reach = Reach::between(0.0, tally.rows as f64, tally.numbers());
     let answers = Private::new(answers);
@@ -290,7 +296,7 @@ fn released(tally: &Tally, answers: Answers, noise: &Calibrated, seed: u64) -> R
         (vector, spender.scale(&release)?)
     };
     let names = ["first".to_owned(), "second".to_owned()];
-    Ok(Scored::of(tally, vector.get(), scale, &names, (THRESHOLD, None)))
+    Ok(Scored::of(tally, vector.get(), scale, &names, (THRESHOLD, largest_error)))
 }
 
 #[cfg(test)]
@@ -313,7 +319,7 @@ mod tests {
                 let tally = what.tally(40_000);
                 let noise = calibrated(&tally, 5.0).unwrap();
                 let answers = what.answers(40_000, rate, &mut draw);
-                let scored = released(&tally, answers, &noise, 1).unwrap();
+                let scored = released(&tally, answers, &noise, 1, None).unwrap();
                 let (found, truth) = (what.of(&scored).unwrap().value, what.truth(rate));
                 assert!((found - truth).abs() < 0.02, "{what:?} {rate}: {found} for {truth}");
             }

@@ -337,16 +337,12 @@ fn told(error: f64) -> Scored {
     let around = |value: f64, half: f64| Score { value, low: value - half, high: value + half };
     Scored {
         records: 414,
-        elsewhere: None,
-        usable: None,
         loss: Some(Loss::Absolute),
         largest_error: Some(140.2),
         error: around(error, 4.5),
         public_alone: Some(around(52.0, 9.0)),
         difference: Some(around(error - 52.0, 7.0)),
-        classes: Vec::new(),
-        balanced_accuracy: None,
-        auc: None,
+        ..Scored::default()
     }
 }
 

@@ -64,6 +64,9 @@ pub fn check(file: &str, it: &Value) -> Result<FileReport> {
         also(&mut report, it, &others, &everything)?;
         beside::ledger(&mut report, path, it);
     }
+    if let Some(flaw) = flaw_of_score(&it["score"]) {
+        report.fault(flaw);
+    }
     let known = it.get("noise").is_some_and(|noise| noise != "secret");
     if known && main.is_some() {
         report.fault("`noise` comes from a known seed, and a guarantee is stated");
@@ -273,6 +276,22 @@ fn repeated(report: &mut FileReport, it: &Value, epsilon: f64, delta: f64) {
 }
 
 /// Numbers are repeated with fewer digits, rounded up.
+/// What is wrong with the range of an error without its cap. It follows from other numbers of the
+/// score: the share of records above the cap adds at most the bound minus the cap for each.
+fn flaw_of_score(score: &Value) -> Option<&'static str> {
+    let range = score.get("uncapped")?;
+    let number = |of: &Value| of.as_f64().unwrap_or(f64::NAN);
+    let power = if score["loss"] == "squared" { 2 } else { 1 };
+    let loss = |of: &Value| number(of).powi(power);
+    let beyond = (loss(&score["bound"]) - loss(&score["largest_error"])).max(0.0);
+    let high = loss(&score["error"]["high"]) + number(&score["above"]["high"]) * beyond;
+    let holds = number(&range["low"]) <= number(&score["error"]["low"]) * (1.0 + 1e-9)
+        && loss(&range["high"]) >= high * (1.0 - 1e-9);
+    (!holds).then_some(
+        "`uncapped` is narrower than the score's error, share `above` the cap and `bound` allow",
+    )
+}
+
 pub(super) fn is_less(said: f64, than: f64) -> bool {
     said < than * (1.0 - 1e-9)
 }

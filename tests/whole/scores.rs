@@ -60,7 +60,8 @@ fn a_score_stands_in_every_file_that_is_handed_on_and_costs_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let at = directory.path();
     let method = "target_only";
-    bikes(at, &[("plain", method, "", ""), ("told", method, "evaluation: (),", "")]);
+    let range = "preparation: (labels: declared(0.0, 700.0)),";
+    bikes(at, &[("plain", method, "", range), ("told", method, "evaluation: (),", range)]);
     let told = json(&halflight(at, &["run", "s.ron", "--json"]));
     assert_eq!(schema::flaw(&json(&halflight(at, &["schema", "run"])), &told), None);
     let runs = told["runs"].as_array().unwrap();
@@ -71,6 +72,12 @@ fn a_score_stands_in_every_file_that_is_handed_on_and_costs_nothing() {
         let [low, value, high] = ["low", "value", "high"].map(|it| number(&score[name][it]));
         assert!(low < value && value < high, "{score}");
     }
+    // Without the cap, from the declared range of the label.
+    let ends = |of: &Value| ["low", "high"].map(|it| number(&of[it]));
+    let (above, cap) = (ends(&score["above"]), number(&score["largest_error"]));
+    assert!(above[0] >= 0.0 && above[1] > 0.0 && cap < 700.0 && score["bound"] == 700.0, "{score}");
+    let ([low, high], [from, to]) = (ends(&score["error"]), ends(&score["uncapped"]));
+    assert!(from == low && (to - high - above[1] * (700.0 - cap)).abs() < 1e-6, "{score}");
     // The same ε, to the last digit that is told.
     let epsilon = |run: &Value| number(&run["guarantee"]["epsilon"]);
     assert!((epsilon(&runs[0]) - epsilon(&runs[1])).abs() < 1e-6);
@@ -97,6 +104,12 @@ fn a_score_stands_in_every_file_that_is_handed_on_and_costs_nothing() {
     *sigma = (0.5 * number(sigma)).into();
     std::fs::write(at.join("forged.json"), forged.to_string()).unwrap();
     assert!(!halflight(at, &["verify", "forged.json"]).status.success());
+    let mut narrow = certificate.clone();
+    narrow["score"]["uncapped"]["high"] = high.into();
+    std::fs::write(at.join("narrow.json"), narrow.to_string()).unwrap();
+    let refused = halflight(at, &["verify", "narrow.json"]);
+    let said = String::from_utf8_lossy(&refused.stdout);
+    assert!(!refused.status.success() && said.contains("`uncapped` is narrower"), "{said}");
     if let Ok(python) = Command::new("python3").args(["-c", "import numpy"]).output()
         && python.status.success()
     {
@@ -105,6 +118,7 @@ fn a_score_stands_in_every_file_that_is_handed_on_and_costs_nothing() {
             (folder.join("certificate.json"), true),
             (at.join(".halflight/ledger.jsonl"), true),
             (at.join("forged.json"), false),
+            (at.join("narrow.json"), false),
         ] {
             let status = Command::new("python3").arg(script).arg(&file).output().unwrap().status;
             assert_eq!(status.success(), sound, "{}", file.display());

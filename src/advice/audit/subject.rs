@@ -9,7 +9,8 @@ use crate::data::{
 };
 use crate::error::{Error, Result};
 use crate::evaluation::scoring::{Scoring, ScoringNeeds};
-use crate::evaluation::{Evaluation, Loss, Pay};
+use crate::evaluation::{Evaluation, Loss, Pay, UsualErrors};
+use crate::methods::baselines::elsewhere::errors_elsewhere;
 use crate::methods::labelled::public_shape::public_model;
 use crate::methods::{self, Method, Problem, ProblemShape, Settings, Value};
 use crate::privacy::openings::OpenSpender;
@@ -120,6 +121,8 @@ impl Subject {
             ..DatasetDefinition::new("made", Role::Private, Source::Builtin("bikeshare".to_owned()))
         };
         let scoring = Scoring::of(asked, &labelled, HELD_OUT, classes, true)?;
+        let usual = UsualErrors::of(errors_elsewhere(&self.problem.public));
+        let scoring = scoring.knowing(usual, None)?;
         self.problem.shape.private_records -= HELD_OUT;
         let prepared = self.method.prepare(&self.settings, self.problem.clone(), self.aim)?;
         self.calibrated = if let Some(target) = target {

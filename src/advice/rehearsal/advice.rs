@@ -35,6 +35,9 @@ const NEAR: f64 = 1.5;
 /// A smaller improvement counts as equal.
 pub(super) const NOTICEABLE: f64 = 0.02;
 
+/// Standard deviations on either side that contain 95 of 100 normal deviates.
+const TWO_SIDED: f64 = 1.96;
+
 /// The weight of results at half or twice the ε.
 const SAY: f64 = 0.5;
 
@@ -476,14 +479,15 @@ impl Advice {
         // Public data alone are not compared with themselves.
         let (standing, rehearsed) = self.of_plan(plan, epsilon).filter(|_| plan.spends())?;
         let s = if standing.cases == 1 { "" } else { "s" };
-        Some(format!(
+        let said = format!(
             "In {} rehearsal{s} on public data at ε {}, {} had {} than public data alone, which \
              cost nothing.",
             standing.cases,
             compact(rehearsed),
             plan.in_a_sentence(),
             better(standing)
-        ))
+        );
+        Some([Some(said), too_few(standing)].into_iter().flatten().collect::<Vec<_>>().join(" "))
     }
 
     /// The expected result of a plan that lost to public data alone, in a sentence.
@@ -529,6 +533,7 @@ impl Advice {
             );
         }
         said.extend(repeated(standing));
+        said.extend(too_few(standing).filter(|_| player.spends()));
         if player.spends() && self.grown > 1.0 + NOTICEABLE {
             said.push(format!(
                 "The rehearsals have fewer records than the private data. So ε was up to {} times \
@@ -677,6 +682,21 @@ fn repeated(standing: PlayerStanding) -> Option<String> {
         "Within a rehearsal, other records and other noise change that by about ± {} %.",
         if percent < 0.95 { format!("{percent:.1}") } else { format!("{percent:.0}") }
     ))
+}
+
+/// A warning if the records are too few for the foretold gain to be sure in a single run: other
+/// records and other noise, as between repetitions of a rehearsal, may take all of it.
+fn too_few(standing: PlayerStanding) -> Option<String> {
+    let change = (TWO_SIDED * standing.spread?.ln()).exp();
+    let gains = standing.ratio < 1.0 - NOTICEABLE;
+    (gains && standing.ratio * change >= 1.0).then(|| {
+        format!(
+            "So few records do not hold this forecast: with other records and other noise, 95 of 100 \
+             runs have from {:.0} % less to {:.0} % more error than public data alone.",
+            100.0 * (1.0 - standing.ratio / change),
+            100.0 * (standing.ratio * change - 1.0)
+        )
+    })
 }
 
 /// Sentences on how far the rehearsals can be trusted.

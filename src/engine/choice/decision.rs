@@ -17,7 +17,7 @@ use crate::data::HeldOut;
 use crate::error::Result;
 use crate::evaluation::law::Law;
 use crate::evaluation::scoring::{ModelScorer, Scoring, ScoringNeeds};
-use crate::evaluation::{Evaluation, Loss, Score, interval};
+use crate::evaluation::{Score, interval};
 use crate::model::Model;
 use crate::numeric::rounding::summation_error;
 use crate::privacy::openings::{OpenPrivate, OpenReleased};
@@ -49,13 +49,6 @@ pub(super) fn decide(
     let labels: Vec<_> =
         kept.iter().map(|it| |raw| it.preparation.label_from_prediction(raw)).collect();
     let needs = |place: usize| kept[place].needs(None, &labels[place]);
-    // The largest error is the same for all.
-    let usual =
-        ModelScorer::new(scoring, all[0].0, &ScoringNeeds { public_alone: alone, ..needs(0) })?;
-    let scoring = &Scoring {
-        asked: Evaluation { largest_error: usual.largest_error(), ..scoring.asked },
-        tally: scoring.tally.clone(),
-    };
     let place = |index: usize| if index < kept.len() { index } else { 0 };
     let scorers = all.iter().enumerate();
     let scorers =
@@ -72,17 +65,14 @@ pub(super) fn decide(
     let noisy = private.release_gaussian(spender, *sums, &reach, total)?;
     let law = Law::Gaussian { sd: spender.scale(sums)? };
     let tail = interval::outside(all.len());
-    let largest = scoring.asked.largest_error;
+    let largest = scoring.largest_error();
     let placed = noisy.get().iter().map(|sum| match largest {
         None => interval::share(*sum, rows, &law, tail),
         Some(largest) => {
             let mean = (sum / rows as f64).clamp(0.0, 1.0);
             // No loss in [0, 1] with this mean varies more.
             let score = interval::mean(*sum, rows as f64, mean * (1.0 - mean), &law, tail);
-            let units = |x: f64| match scoring.asked.loss {
-                Loss::Absolute => largest * x.clamp(0.0, 1.0),
-                Loss::Squared => largest * x.clamp(0.0, 1.0).sqrt(),
-            };
+            let units = |x: f64| scoring.asked.loss.error(largest, x.clamp(0.0, 1.0));
             Score { value: units(score.value), low: units(score.low), high: units(score.high) }
         }
     });

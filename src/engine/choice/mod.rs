@@ -288,8 +288,10 @@ impl ChoiceJob {
         let rows = Table::holdout_rows(private.rows, first.job.plan.holdout);
         let problem = &first.assembly.proposal.problem;
         let alone = public_alone(problem, &first.job.plan.method);
-        let (classes, comparable) = (problem.shape.classes.len(), alone.is_some());
-        let scoring = Scoring::of(asked, &private.definition, rows, classes, comparable)?;
+        let comparable = alone.is_some();
+        let mut public = first.assembly.proposal.scored_by_public(&first.job.plan);
+        public.comparable = comparable;
+        let scoring = public.scoring(asked, &private.definition, rows)?;
         let models = candidates.len() + usize::from(comparable);
         if models < 2 {
             return Err(Error::usage("there is only one candidate")

@@ -7,10 +7,12 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | [`elsewhere`] | errors on public records of another domain |
 //! | [`public_only`] | public data alone, as a method |
 //! | [`reference`](mod@reference) | source-only and target-only models |
 //! | [`minimum_discrepancy`] | the weights of least discrepancy |
 
+pub mod elsewhere;
 pub mod minimum_discrepancy;
 pub mod public_only;
 pub mod reference;

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use self::kept::Kept;
 use crate::classification::{self, WhichStudy, material};
 use crate::correction;
+use crate::coverage;
 use crate::data;
 use crate::data::read::{Reading, Unwatched};
 use crate::discrepancy::{self, Convergence, DiscrepancyStudy, Temperatures};
@@ -489,19 +490,51 @@ fn table(case: &Case, directory: Option<&Path>) -> Result<Option<data::Table>> {
 /// Intervals of released scores, over the number of records, ε and the share of wrong answers.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
-  halflight-studies scores --quick")]
+  halflight-studies scores --quick
+  halflight-studies scores --coverage --data ../shared/data")]
 struct ScoresCommand {
+    /// Score twelve real tables instead: what the ranges contain, their forecast, and the cap.
+    #[arg(long)]
+    coverage: bool,
+
+    /// Directory of datasets for --coverage. Without it, those inside the program.
+    #[arg(long, value_name = "DIR", requires = "coverage")]
+    data: Option<PathBuf>,
+
     #[command(flatten)]
     manner: StudyOptions,
 }
 
 impl ScoresCommand {
     fn execute(&self) -> Result<()> {
+        if self.coverage {
+            return self.cover();
+        }
         let study = scores::Study::new(self.manner.quick, self.manner.seeds);
         let interrupted = signals::on_first(|| {})?;
         let harvest = conduct("cells", study.grid(), &interrupted, |place| study.measure(place))?;
         let (header, tables) = (study.header(&harvest), study.tables(&harvest));
         let findings = StudyFindings { name: "scores", header, tables, figures: Vec::new() };
+        self.manner.publish(&findings, (harvest.done, harvest.tasks()), "cells")
+    }
+}
+
+impl ScoresCommand {
+    fn cover(&self) -> Result<()> {
+        let (mut problems, mut missing) = (Vec::new(), Vec::new());
+        for case in &coverage::TABLES {
+            match table(case, self.data.as_deref())? {
+                Some(table) => problems.push(LabelledProblem::new(case, table)?),
+                None => missing.push(case.file),
+            }
+        }
+        missing.dedup();
+        let study = coverage::Study::new(problems, self.manner.quick, self.manner.seeds);
+        let interrupted = signals::on_first(|| {})?;
+        let harvest = conduct("cells", study.grid(), &interrupted, |place| study.measure(place))?;
+        let (mut header, tables) = (study.header(&harvest), study.tables(&harvest));
+        header.extend(crate::not_found(&missing));
+        let findings = StudyFindings { name: "coverage", header, tables, figures: Vec::new() };
         self.manner.publish(&findings, (harvest.done, harvest.tasks()), "cells")
     }
 }

@@ -136,6 +136,10 @@ fn a_clear_loss_at_an_epsilon_is_not_advised_whatever_its_neighbours_say() {
     assert_eq!(results(&[case, case]).advice(0.5).choice, [Some(0), Some(2)]);
 }
 
+fn case_standing() -> PlayerStanding {
+    PlayerStanding { ratio: 1.0, least: 0.5, most: 1.0, best_in: 1, cases: 2, spread: None }
+}
+
 #[test]
 fn repetitions_say_how_far_they_are_apart() {
     let case = [[1.0; 2], [0.5; 2], [0.9; 2], [0.95; 2]];
@@ -145,6 +149,20 @@ fn repetitions_say_how_far_they_are_apart() {
     found.add(TrialResult { case: 0, player: 2, repetition: 1, epsilon: Some(0.5) }, 0.9 * 1.21);
     let spread = found.advice(0.5).lines[2].standings[0].unwrap().spread.unwrap();
     assert!((spread.ln() - 1.21_f64.ln() / 2.0_f64.sqrt()).abs() < 1e-12);
+    // 10 % less error is as much as chance changes it.
+    let standing = PlayerStanding { ratio: 0.9, spread: Some(1.1), ..case_standing() };
+    let doubt = "95 of 100 runs have from 25 % less to 8 % more error than public data alone";
+    assert!(too_few(standing).unwrap().contains(doubt), "{:?}", too_few(standing));
+    let advice = found.advice(0.5);
+    let plan = Player::method("public_shape");
+    assert!(advice.expectation(&plan, 0.5).is_some());
+    for sure in [
+        PlayerStanding { spread: Some(1.02), ..standing },
+        PlayerStanding { ratio: 0.99, ..standing },
+        PlayerStanding { spread: None, ..standing },
+    ] {
+        assert_eq!(too_few(sure), None);
+    }
 }
 
 #[test]
