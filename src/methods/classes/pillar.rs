@@ -163,12 +163,11 @@ fn plan(given: &Settings, problem: Problem, target: Target) -> Result<(Plan, Sta
     let head = head(components, shape, loss, is_printed)?;
     let eigengap = explained.gap(components) * largest / shape.bounds.feature_norm.powi(2);
     let (mut plan, sum) = plan_of_sum(shape, course, settings.clip, head.parameters())?;
-    let choice = match printed {
-        Some(printed) => printed.plan(shape, &mut plan),
-        None => {
-            let runs = settings.runs.unwrap_or(1);
-            Choice::of(runs, RunScore::RightAnswers, None, shape, &mut plan)
-        }
+    let choice = if let Some(printed) = printed {
+        printed.plan(shape, &mut plan)
+    } else {
+        let runs = settings.runs.unwrap_or(1);
+        Choice::of(runs, RunScore::RightAnswers, None, shape, &mut plan)
     };
     plan.warnings.insert(0, explained.words());
     let separation = explained.separation.as_ref();
@@ -209,13 +208,11 @@ fn plan(given: &Settings, problem: Problem, target: Target) -> Result<(Plan, Sta
             (0..printed.runs).map(|_| head.initial(&mut generator)).collect();
         let source = Box::new(ClippedSums(sum));
         let mut training = SampledTraining::new(&problem, &private, design, source, motion)?;
-        Ok(match choice {
-            Some(choice) => choice.run(training, starts),
-            None => {
-                training.restart(&starts.remove(0));
-                Box::new(training)
-            }
-        })
+        if let Some(choice) = choice {
+            return Ok(choice.run(training, starts));
+        }
+        training.restart(&starts.remove(0));
+        Ok(Box::new(training))
     });
     Ok((plan, start))
 }

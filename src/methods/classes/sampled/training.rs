@@ -231,7 +231,9 @@ impl SampledTraining {
             let classes = next.chunks_exact_mut(self.design.model.architecture().inputs());
             for weights in classes {
                 let factor = shrink_factor(squared_length(weights).sqrt(), 1.0);
-                weights.iter_mut().for_each(|weight| *weight *= factor);
+                for weight in weights {
+                    *weight *= factor;
+                }
             }
         }
         if !next.iter().all(|parameter| parameter.abs() < LARGEST) {
