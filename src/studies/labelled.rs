@@ -69,17 +69,12 @@ pub struct Case {
     /// Cells without a value get the public mean.
     pub(super) gaps: bool,
     /// Whether the label is a concentration or similar, so that its logarithm is learned.
-<<<<<<< HEAD
-    logarithm: bool,
+    pub(super) logarithm: bool,
     /// A value of the label that is told from all others, which become one.
     told: Option<&'static str>,
     /// The share of the target that is private training records.
     private_share: f64,
     /// Their number, if it is given instead.
-=======
-    pub(super) logarithm: bool,
-    /// Private training records; by default half of the target.
->>>>>>> d012dbfb (A released error tells the share of records that its cap cuts, and the range without the cap; the cap and the forecast come from public records of another domain)
     pub(super) private_records: Option<usize>,
     /// Validation records and test records from the rest of the target; a third and all the others,
     /// if they are not given.
