@@ -74,7 +74,7 @@ pub struct Case {
     told: Option<&'static str>,
     /// The share of the target that is private training records.
     private_share: f64,
-    /// Their number, if it is given instead.
+    /// The number of private training records, if it is given instead.
     pub(super) private_records: Option<usize>,
     /// Validation records and test records from the rest of the target; a third and all the others,
     /// if they are not given.
@@ -336,7 +336,7 @@ enum RowMethod {
     AllPublic,
     Method {
         id: &'static str,
-        /// Those that differ from the method's defaults, as words.
+        /// Settings that differ from the method's defaults, as words.
         settings: &'static [(&'static str, &'static str)],
     },
 }
@@ -724,8 +724,8 @@ impl LabelledRow {
         let published = PUBLISHED.contains(&id);
         let printed = fixed.iter().any(|(key, _)| *key == AS_PRINTED.0);
         if published && !printed && epsilon.is_infinite() {
-            let minimum = Minimiser::of(case.task, split)?;
-            return Ok({ minimum }.minimum(tuned.strengths, tuned.penalty)?.0);
+            let mut search = Minimiser::of(case.task, split)?;
+            return Ok(search.minimum(tuned.strengths, tuned.penalty)?.0);
         }
         let setting =
             |(key, word): &(&str, &str)| ((*key).to_owned(), Value::Text((*word).to_owned()));
