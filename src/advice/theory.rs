@@ -1,26 +1,9 @@
 //! What theory says of a plan, for those who ask: the numbers of [`crate::methods::theory`] in words.
 
+use crate::methods::ProblemShape;
 use crate::methods::theory::{FAILURE, Says, TheoryLine};
-use crate::methods::{Plan, ProblemShape};
 use crate::plot::number::compact;
 use crate::privacy::Target;
-
-/// What the theorems say of a plan of this method. Of some methods they say nothing in numbers, and
-/// of most nothing at all.
-pub fn lines(method: &str, plan: &Plan) -> Vec<TheoryLine> {
-    let mut lines = plan.theory.clone();
-    if method == "gep" {
-        lines.push(TheoryLine {
-            what: "excess risk",
-            theorem: "theorem 1 of Gu, Kamath and Wu",
-            says: Says::NotComputed(
-                "its constants are not printed, and it needs the singular values of the private \
-                 gradients in every step",
-            ),
-        });
-    }
-    lines
-}
 
 /// The quantities from which everything is computed.
 pub fn given(shape: &ProblemShape, target: Target) -> String {

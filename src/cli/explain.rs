@@ -77,7 +77,7 @@ impl Explain {
         for job in RunCommand::sealed(self.plan.clone()).jobs(&session, &workspace)? {
             let preview = preview(&job)?;
             let (plan, shape) = (&job.plan, &preview.shape);
-            let mut lines = theory::lines(&plan.method, &preview.releases);
+            let mut lines = preview.releases.theory.clone();
             if !session.ranking.is_default() {
                 let outputs = shape.classes.len().max(1);
                 let network = session.ranking.settings.architecture(shape.dimension, outputs)?;

@@ -69,9 +69,9 @@ fn line(what: &'static str, theorem: &'static str, says: Says) -> TheoryLine {
 choices! {
     /// Whose rounds, temperature and steps a method takes.
     pub enum Pace {
-        /// Those of the settings.
+        /// Rounds, temperature and steps of the settings.
         Own = "own",
-        /// Those of the paper's corollary.
+        /// Rounds, temperature and steps of the paper's corollary.
         Theory = "theory",
     }
 }
@@ -608,6 +608,13 @@ impl ProjectedSizes {
             ),
         ]
     }
+}
+
+/// What is said of theorem 1 on training in a public subspace of the gradients: no number.
+pub(super) fn says_of_subspace() -> TheoryLine {
+    let why = "its constants are not printed, and it needs the singular values of the private \
+               gradients in every step";
+    line("excess risk", "theorem 1 of Gu, Kamath and Wu", Says::NotComputed(why))
 }
 
 /// m of theorem 3: the private records that a released direction of gradients with this many

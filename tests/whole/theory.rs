@@ -27,8 +27,7 @@ fn a_session_is_explained_by_theory_and_the_corollarys_pace_is_what_theory_takes
     let plain = json(text);
     assert!(!plain["plans"].as_array().unwrap().is_empty());
     for method in ["frank_wolfe", "two_stage_frank_wolfe", "mirror_descent"] {
-        let settings = format!("method: \"{method}\", settings: {{\"pace\": \"theory\"}}");
-        let found = json(&with_method(text, &settings));
+        let found = json(&with_method(text, method, "\"pace\": \"theory\""));
         let lines = found["plans"][0]["theory"].as_array().unwrap();
         let of = |what: &str| lines.iter().find(|line| line["what"] == what).unwrap();
         let asked = of("rounds K")["asked"].as_f64().unwrap();
@@ -39,22 +38,18 @@ fn a_session_is_explained_by_theory_and_the_corollarys_pace_is_what_theory_takes
         let unknown = lines.iter().filter(|line| line["kind"] == "not_computed");
         assert!(unknown.count() >= 3, "{method}");
     }
-    let both = "method: \"mirror_descent\", settings: {\"pace\": \"theory\", \"rounds\": 10}";
-    std::fs::write(here.join("session.ron"), with_method(text, both)).unwrap();
+    let both = with_method(text, "mirror_descent", "\"pace\": \"theory\", \"rounds\": 10");
+    std::fs::write(here.join("session.ron"), both).unwrap();
     let refused =
         program::halflight().current_dir(here).args(["explain", "session.ron"]).output().unwrap();
     let error = String::from_utf8_lossy(&refused.stderr);
     assert!(!refused.status.success() && error.contains("takes no 'rounds'"), "{error}");
 }
 
-/// The session with the method of its first plan replaced.
-fn with_method(text: &str, settings: &str) -> String {
-    let start = text.find("method: \"").unwrap();
-    let length = text[start + 9..].find('"').unwrap() + 10;
-    let rest = &text[start + length..];
-    let rest = match rest.strip_prefix(", settings: {") {
-        Some(given) => &given[given.find('}').unwrap() + 1..],
-        None => rest,
-    };
-    format!("{}{settings}{rest}", &text[..start])
+/// The session with another method, and these settings.
+fn with_method(text: &str, method: &str, settings: &str) -> String {
+    let (moment, own) = ("\"moment_release\"", "settings: {\"goal\": \"joint\", \"lambda\": 1.0}");
+    assert!(text.contains(moment) && text.contains(own));
+    let text = text.replace(moment, &format!("\"{method}\""));
+    text.replace(own, &format!("settings: {{{settings}}}"))
 }

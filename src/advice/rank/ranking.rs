@@ -65,17 +65,16 @@ impl Ranking {
     /// The other measures of every candidate, with public data in the private role.
     pub fn alongside_of_public(
         settings: &RankingSettings,
-        setup: &RankingSetup,
-        data: &Supply,
+        setup: RankingSetup,
+        data: Supply,
     ) -> Result<Vec<Alongside>> {
         let watch = Watch::open();
-        let side = Private::new(PrivateSide::of(data, settings)?);
-        let of = |candidate| {
-            let found = blind_spots::of(candidate, setup, settings, &side, &watch)?;
-            let exact = found.as_ref().and_then(|found| found.reveal(&watch));
-            Ok(exact.cloned().unwrap_or_default())
-        };
-        setup.candidates.iter().map(of).collect()
+        let mut ranking = Self::new(settings, setup, Private::new(data));
+        while ranking.alongside.len() < ranking.setup.candidates.len() {
+            ranking.step(&watch)?;
+        }
+        let of = |found: &Option<CuratorOnly<Alongside>>| found.as_ref()?.reveal(&watch).cloned();
+        Ok(ranking.alongside.iter().map(|found| of(found).unwrap_or_default()).collect())
     }
 
     pub fn setup(&self) -> &RankingSetup {

@@ -165,6 +165,7 @@ fn plan(settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, 
     let announced = release.announced(what, course.steps, noise, Adjacency::ZeroOut);
     let mut plan = Plan::new(vec![announced], course.steps, batch as f64);
     plan.warnings = design::remarks(&network);
+    plan.theory.push(crate::theory::says_of_subspace());
     let start: Start = Box::new(move |private, noise| {
         let design = dp_sgd::design(&problem, network)?;
         let source = Embedded {

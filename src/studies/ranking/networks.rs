@@ -45,7 +45,8 @@ impl RankingStudy {
         })
     }
 
-    fn setup(&self, model: ProbeModel) -> Result<RankingSetup> {
+    /// The ranking of the study with this network.
+    pub(super) fn setup(&self, model: ProbeModel) -> Result<RankingSetup> {
         let settings = RankingSettings { model, directions: DIRECTIONS, ..self.settings.clone() };
         let shape = (self.private.len(), PIXELS);
         let bounds = self.private.bounds;

@@ -7,7 +7,7 @@
 //! private data uses the same network as the ranking, and the test images judge.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use super::{CandidateScores, ENERGY, RankingStudy, spearman};
 use crate::error::{Error, Result};
@@ -172,9 +172,9 @@ impl RankingStudy {
             })
             .collect();
         let settings = RankingSettings { task2vec: true, ..self.settings.clone() };
-        let setup = self.setups[last].lock().unwrap_or_else(PoisonError::into_inner);
+        let setup = self.setup(self.settings.model)?;
         let supply = Supply::Ready(Arc::clone(&self.private));
-        let alongside = Ranking::alongside_of_public(&settings, &setup, &supply)?;
+        let alongside = Ranking::alongside_of_public(&settings, setup, supply)?;
         let measures: [(&str, fn(&Alongside) -> Option<f64>); 3] = [
             ("discrepancy of moments", |it| it.unlabelled),
             ("error of its own model", |it| it.error.map(|error| error.mean)),

@@ -267,7 +267,7 @@ impl Screen for PlanScreen {
 /// What the theorems of the papers say of the plan, if they say something.
 fn by_theory(preview: &Preview) -> Option<Explained> {
     let plan = &preview.plan;
-    let lines = theory::lines(&plan.method, &preview.releases);
+    let lines = &preview.releases.theory;
     let given = theory::given(&preview.shape, plan.target);
     let sentences = lines.iter().map(|line| format!(". {}", theory::words(line)));
     (!lines.is_empty()).then(|| Explained {
