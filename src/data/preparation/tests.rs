@@ -127,7 +127,7 @@ fn declared_bounds_leave_features_as_they_are_up_to_the_norm() {
     assert_eq!(dataset.clipped, 1);
     let clipping = preparation.clipping(&data, true).unwrap();
     let column = Some("b".to_owned());
-    assert_eq!(clipping, Clipping { rows: 4, features: 1, column, labels: 0 });
+    assert_eq!(clipping, Clipping { rows: 4, features: 1, column, labels: 1 });
     let words = clipping.words("y");
     assert!(words.starts_with("of the public ones 25.0 % by the features, most of all 'b'"));
     let narrow = PreparationSettings { labels: LabelRange::Declared(0.0, 8.0), ..raw() };
