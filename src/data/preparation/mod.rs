@@ -87,7 +87,7 @@ const NORMS: RangeInclusive<f64> = 1e-25..=1e30;
 /// above it.
 const SLACK: f64 = 1e-12;
 
-/// Of so many rows it is looked for what exceeds the bounds.
+/// The number of rows that are checked for what exceeds the bounds.
 const MOST_CHECKED: usize = 20_000;
 
 /// How many public rows exceed the bounds, and by what.
