@@ -35,6 +35,7 @@ use crate::session::{Session, dataset};
   halflight rank session.ron
   halflight rank session.ron --private 0.5
   halflight rank session.ron --private 1 --mechanism table --json")]
+#[allow(clippy::struct_excessive_bools)] // flags of a command
 pub struct Rank {
     /// Session file (.ron).
     session: PathBuf,

@@ -66,7 +66,7 @@ fn halflight(arguments: &[&str]) -> Output {
 fn every_path_in_the_guide_exists() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let page = |name: &str| std::fs::read_to_string(root.join("assets/guide").join(name)).unwrap();
-    let pages = page("code.md") + &page("contributing.md");
+    let pages = page("code.md") + &page("contributing.md") + &page("items.md");
     let is_path = |word: &&str| {
         ["src/", "tests/", "assets/"].iter().any(|folder| word.starts_with(folder))
             && !word.contains([' ', '*'])

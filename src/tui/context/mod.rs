@@ -70,8 +70,8 @@ pub struct Context {
     /// The last written page or table.
     pub written: Option<PathBuf>,
     pub unsaved: bool,
-    /// Whether the user leaves as soon as the session is saved.
-    pub leaves_when_saved: bool,
+    /// What the user asked for as soon as the session is saved.
+    pub after_saving: Option<fn(&mut Self)>,
     /// The session as this interface last read it from its file or wrote it there.
     pub on_disk: Option<Session>,
     /// For public datasets that were compared: the private one whose rows they contain.
@@ -208,7 +208,7 @@ impl Context {
             session_path,
             compared: BTreeMap::new(),
             misfits: BTreeMap::new(),
-            leaves_when_saved: false,
+            after_saving: None,
             demo: None,
             tutorial: None,
             written: None,

@@ -39,8 +39,8 @@ impl Context {
                 self.unsaved = self.for_disk() != *session;
                 self.on_disk = Some(*session);
                 self.remember(path);
-                if std::mem::take(&mut self.leaves_when_saved) && !self.unsaved {
-                    self.leave();
+                if let Some(then) = self.after_saving.take().filter(|_| !self.unsaved) {
+                    then(self);
                 }
             }
             WorkerReport::SessionClash { session, path, differences } => {

@@ -35,13 +35,13 @@ impl Context {
     }
 
     pub fn save(&mut self) {
-        self.leaves_when_saved = false;
+        self.after_saving = None;
         self.save_now();
     }
 
     /// Saves, and leaves once that is done.
     fn save_and_leave(&mut self) {
-        self.leaves_when_saved = true;
+        self.after_saving = Some(Self::leave);
         self.save_now();
     }
 

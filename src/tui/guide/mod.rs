@@ -48,6 +48,7 @@ pub const TOPICS: &[Topic] = topics! {
     "words": "what screens, reports and commands mean by their words",
     "limits": "known limits",
     "papers": "the methods as their papers print them, and what differs",
+    "items": "the papers item by item: where it is in the code, and whether it is as printed",
     "speed": "how long things take, beside numpy, pandas and others",
     "code": "how the program is built, and how to add to it",
     "contributing": "how to work on the code: the loop, snapshots, what to add where",

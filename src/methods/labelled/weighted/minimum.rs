@@ -83,12 +83,11 @@ impl<A: ExampleColumns, B: ExampleColumns> WeightedObjective<A, B> {
         let of = |(index, loss): (usize, &f64)| {
             let (on_public, on_private) = self.penalty;
             let alone = (loss - if index < m { on_public } else { on_private }).max(0.0);
-            let (slope_squared, curvature) = match self.learner {
-                Learner::Squared => (4.0 * alone, 2.0),
-                _ => {
-                    let wrong = 1.0 - (-alone).exp();
-                    (wrong * wrong, wrong * (1.0 - wrong))
-                }
+            let (slope_squared, curvature) = if matches!(self.learner, Learner::Squared) {
+                (4.0 * alone, 2.0)
+            } else {
+                let wrong = 1.0 - (-alone).exp();
+                (wrong * wrong, wrong * (1.0 - wrong))
             };
             let q = there.weights.of(index);
             let lost = if self.pulls.sharpness.is_none() && there.weights.v[index] > 1.0 {
