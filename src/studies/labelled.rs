@@ -71,17 +71,17 @@ pub struct Case {
     /// Whether the label is a concentration or similar, so that its logarithm is learned.
     pub(super) logarithm: bool,
     /// A value of the label that is told from all others, which become one.
-    told: Option<&'static str>,
+    pub(super) told: Option<&'static str>,
     /// The share of the target that is private training records.
-    private_share: f64,
+    pub(super) private_share: f64,
     /// The number of private training records, if it is given instead.
     pub(super) private_records: Option<usize>,
     /// Validation records and test records from the rest of the target; a third and all the others,
     /// if they are not given.
-    validation: Option<usize>,
-    tested: Option<usize>,
+    pub(super) validation: Option<usize>,
+    pub(super) tested: Option<usize>,
     /// Public records, if not all; a fixed sample.
-    public_records: Option<usize>,
+    pub(super) public_records: Option<usize>,
     pub delta: f64,
     /// Whether defaults were chosen on it.
     pub chosen_on: bool,
