@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};
 
-use super::labelled::{self, CASES, Case, LabelledProblem, LabelledRow};
+use super::labelled::{self, CASES, Case, LabelledProblem};
 use super::scores::{WANTED, calibrated, released};
 use super::{Grid, GridTask, Harvest, StudyTable};
 use crate::data::{DatasetDefinition, Role, Source, Task};
@@ -17,7 +17,9 @@ use crate::error::{Error, Result};
 use crate::evaluation::scoring::Scoring;
 use crate::evaluation::{Answers, Evaluation, Loss, UsualErrors};
 use crate::methods::baselines::elsewhere::errors_elsewhere;
+use crate::methods::trial::RehearsalNoise;
 use crate::model::Model;
+use crate::privacy::Target;
 
 /// The number of releases per task.
 const EACH: usize = 50;
@@ -91,9 +93,6 @@ pub static TABLES: [Case; 12] = [
     },
 ];
 
-const MODEL: LabelledRow = labelled::method("", Task::Regression, "public_shape", &[]);
-const PUBLIC_ALONE: LabelledRow = labelled::method("", Task::Regression, "public_only", &[]);
-
 /// A table with its models.
 struct Subject {
     problem: LabelledProblem,
@@ -154,8 +153,10 @@ impl Subject {
             let found = model.numbers(&split.held_out.features).unwrap_or_default().into_iter();
             found.zip(&truth).map(|(raw, label_of)| (label(raw) - label_of).abs()).collect()
         };
-        let ours = errors(&MODEL.model(case, &split, TRAINED, 0)?);
-        let theirs = errors(&PUBLIC_ALONE.model(case, &split, TRAINED, 0)?);
+        let noise = RehearsalNoise::For(Target { epsilon: TRAINED, delta: case.delta });
+        let model = |id| -> Result<Model> { Ok(split.trial(id, noise, 0).run_sealed()?.model) };
+        let ours = errors(&model("public_shape")?);
+        let theirs = errors(&model("public_only")?);
         let unit = label(1.0) - label(0.0);
         let usual = UsualErrors::of(errors_elsewhere(&split.public).iter().map(|it| unit * it));
         let public = split.public.target.iter().flatten().map(|raw| label(*raw));

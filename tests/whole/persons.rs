@@ -332,7 +332,8 @@ fn real_and_added_identifiers_of_persons_are_found() {
     let Some(path) = real(flights) else { return };
     let told = done(here, &["data", "inspect", "--public", path.to_str().unwrap()]);
     assert!(told.contains("`unit: \"tailNum\"`"), "{told}");
-    let tables: [(&str, &[&str], fn(usize) -> String); 4] = [
+    type Names = fn(usize) -> String;
+    let tables: [(&str, &[&str], Names); 4] = [
         ("heart_hospitals/heart_hospitals.csv", &["hospital", "sex"], |who| who.to_string()),
         ("german_credit/german_credit_codes.csv", &["job", "housing"], |who| {
             format!("{}", 1000 + who)
@@ -353,7 +354,9 @@ fn real_and_added_identifiers_of_persons_are_found() {
         for visit in 0..900 {
             let who = visit * 7 % 300;
             let mut row = rows[visit * 389 % rows.len()].clone();
-            kept.iter().for_each(|&at| row[at] = rows[3 * who][at]);
+            for &at in &kept {
+                row[at] = rows[3 * who][at];
+            }
             writeln!(table, "{},{}", name(who), row.join(",")).unwrap();
         }
         fs::write(here.join("with.csv"), table).unwrap();
