@@ -46,7 +46,7 @@ impl ShownScore {
         match self {
             Self::Main if task == Task::Regression => Some(share.powi(2)),
             Self::Main => Some(share),
-            Self::Right => (task == Task::Classification).then(|| 100.0 * (1.0 - measured.error)),
+            Self::Right => (task == Task::Classification).then_some(100.0 * (1.0 - measured.error)),
             Self::Absolute => Some(absolute? / exact.further.mean_absolute_error?),
             Self::Balanced => balanced,
             Self::Auc => auc,

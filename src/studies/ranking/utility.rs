@@ -175,7 +175,8 @@ impl RankingStudy {
         let setup = self.setup(self.settings.model)?;
         let supply = Supply::Ready(Arc::clone(&self.private));
         let alongside = Ranking::alongside_of_public(&settings, setup, supply)?;
-        let measures: [(&str, fn(&Alongside) -> Option<f64>); 3] = [
+        type Read = fn(&Alongside) -> Option<f64>;
+        let measures: [(&str, Read); 3] = [
             ("discrepancy of moments", |it| it.unlabelled),
             ("error of its own model", |it| it.error.map(|error| error.mean)),
             ("Task2Vec", |it| it.task2vec),
