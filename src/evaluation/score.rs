@@ -278,7 +278,8 @@ impl Scored {
             let (half, spread) = moments(1);
             let gap = 2.0 * half - 1.0;
             let sum = 2.0 * released[PER_PART] - records;
-            let told = interval::mean(sum, records, 4.0 * spread, &law(2.0, gap), tail);
+            // It is 2t − 1, so a noisy number of records moves it as it moves 2t.
+            let told = interval::mean(sum, records, 4.0 * spread, &law(2.0, 1.0 + gap), tail);
             // At most as uncertain as both together.
             let joined = (variance.sqrt() + (4.0 * spread).sqrt()).powi(2);
             let both = law(5.0_f64.sqrt(), mean - gap);

@@ -44,7 +44,7 @@ fn session(here: &Path, name: &str, plan: &str) {
     };
     let text = format!(
         "(version: 1, datasets: [{}, {}, {}],
-          budgets: {{\"ours\": (epsilon: 9.0, delta: 1e-5), \"theirs\": (epsilon: 9.0, delta: 1e-5)}},
+          budgets: {{\"ours\": (epsilon: 9.0, delta: 1e-6), \"theirs\": (epsilon: 9.0, delta: 1e-6)}},
           plans: [({plan}, public: [\"open\"])])",
         dataset("ours", "private"),
         dataset("theirs", "private"),

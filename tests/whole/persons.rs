@@ -339,7 +339,9 @@ fn real_and_added_identifiers_of_persons_are_found() {
             format!("{}", 1000 + who)
         }),
         ("german_credit/south_german_credit.csv", &["job", "age"], |who| format!("A{who}")),
-        ("wine_quality/wine_quality.csv", &["colour", "quality"], |who| format!("{}", who * 7 + 3)),
+        ("wine_quality/wine_quality.csv", &["alcohol", "quality"], |who| {
+            format!("{}", who * 7 + 3)
+        }),
     ];
     for (file, same, name) in tables {
         let Some(path) = real(file) else { return };

@@ -359,7 +359,7 @@ fn a_run_goes_on_only_as_the_run_it_was() {
     let before = frames(&run);
     let changed = |path: &Path, from: &str, to: &str, what: &str| {
         let whole = std::fs::read_to_string(path).unwrap();
-        assert!(whole.contains(from));
+        assert!(whole.contains(from), "{from} in {whole}");
         std::fs::write(path, whole.replacen(from, to, 1)).unwrap();
         refused(what);
         std::fs::write(path, whole).unwrap();
@@ -371,7 +371,7 @@ fn a_run_goes_on_only_as_the_run_it_was() {
     // The first steps come out otherwise than they were written down.
     let events = std::fs::read_to_string(run.join("events.jsonl")).unwrap();
     let line: Value = serde_json::from_str(events.lines().next().unwrap()).unwrap();
-    let objective = line["values"]["objective"]["value"].to_string();
+    let objective = line["values"]["public_objective"]["value"].to_string();
     changed(&run.join("events.jsonl"), &objective, "77.5", "step 1 comes out otherwise");
     assert!(is_open(&ledger(here)[0]), "a refusal settles nothing");
     assert_eq!(frames(&run), before, "a refusal draws nothing");

@@ -55,7 +55,9 @@ pub(super) fn check(subject: &Subject, rehearsals: u64, findings: &mut Vec<Strin
             if let Some(scale) = added(event) {
                 let noise = residuals(draw, scale);
                 seen.add(&noise);
-                let key: Vec<i64> = noise.iter().take(4).map(|z| (z * 1e5) as i64).collect();
+                // A single number needs more digits to be told from others.
+                let fine = if noise.len() < 4 { 1e10 } else { 1e5 };
+                let key: Vec<i64> = noise.iter().take(4).map(|z| (z * fine) as i64).collect();
                 if !noises.insert((draw.event, key)) {
                     says("the same noise was drawn twice", event);
                 }
