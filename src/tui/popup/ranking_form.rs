@@ -21,11 +21,13 @@ const ORDER: usize = 8;
 const MECHANISM: usize = 9;
 const EPSILON: usize = 10;
 const DELTA: usize = 11;
+const TASK2VEC: usize = 12;
 
 /// The choices, in the order of their words.
 const MODELS: &[&str] =
     &["linear", "one hidden layer", "convolutional probe", "Table 7a's network"];
 const ORDERS: &[&str] = &["error of its own model", "GSD", "captured energy"];
+const TASK2VEC_COLUMN: &[&str] = &["no", "a column of its own"];
 const MECHANISMS: &[&str] =
     &["automatic", "errors", "permute-and-flip", "exponential", "table", "direction"];
 
@@ -38,7 +40,7 @@ pub struct RankingForm {
 }
 
 impl RankingForm {
-    const LINES: [FormLine; 12] = [
+    const LINES: [FormLine; 13] = [
         typed(
             "private dataset",
             "the dataset that the others are compared with. Empty: that of the first plan",
@@ -72,6 +74,12 @@ impl RankingForm {
         },
         typed("ε", "the ε that a private ranking spends, such as 0.5. Empty: p asks"),
         typed("δ", "its δ, such as 1e-6. Empty: that of the dataset's budget, or 1e-6"),
+        FormLine {
+            label: "Task2Vec",
+            choices: TASK2VEC_COLUMN,
+            help: "Space changes it. A column of exact rankings with the distance by Task2Vec. It needs labels \
+                   that are classes, and takes some seconds for each dataset",
+        },
     ];
 
     pub fn new(session: &Session) -> Self {
@@ -102,6 +110,7 @@ impl RankingForm {
             MECHANISMS[mechanism.map_or(0, |place| place + 1)].to_owned(),
             original.epsilon.map(|epsilon| epsilon.to_string()).unwrap_or_default(),
             original.delta.map(|delta| delta.to_string()).unwrap_or_default(),
+            TASK2VEC_COLUMN[usize::from(settings.task2vec)].to_owned(),
         ];
         let form = Form::new(&Self::LINES, texts);
         Self { original, session: session.clone(), form, problem: None }
@@ -152,6 +161,7 @@ impl RankingForm {
         let mechanism = self.form.choice(MECHANISM).checked_sub(1);
         made.mechanism = mechanism.map(|place| RankingMechanism::ALL[place]);
         made.epsilon = text(EPSILON).map(|text| number("ε", text)).transpose()?;
+        made.settings.task2vec = self.form.choice(TASK2VEC) == 1;
         made.delta = text(DELTA).map(|text| number("δ", text)).transpose()?;
         let session = Session { ranking: made.clone(), ..self.session.clone() };
         session.check()?;
@@ -160,7 +170,7 @@ impl RankingForm {
 
     pub fn draw(&self, canvas: &mut Canvas, body: Rect) {
         let theme = canvas.theme;
-        let inner = canvas.window(body, 76, 20, "Settings of the ranking");
+        let inner = canvas.window(body, 76, 21, "Settings of the ranking");
         let lines = Self::LINES.len() as u16;
         let [fields, help, problem, keys] =
             in_rows(inner, [Length(lines), Length(3), Fill(1), Length(1)]);
@@ -220,6 +230,7 @@ mod tests {
             other.settings.order = CandidateOrder::ALL[place % 3];
             other.mechanism = Some(RankingMechanism::ALL[place]);
             (other.epsilon, other.delta) = (Some(0.25), Some(1e-7));
+            other.settings.task2vec = place > 1;
             other.public = vec!["spring".to_owned(), "autumn".to_owned()];
             all.push(other);
         }

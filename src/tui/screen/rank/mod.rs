@@ -37,6 +37,7 @@ pub struct CandidateRow {
     pub distance: Option<Mean>,
     pub unlabelled: Option<f64>,
     pub labelled: Option<f64>,
+    pub task2vec: Option<f64>,
     pub error: Option<Mean>,
     /// The error on the other public datasets.
     pub elsewhere: Option<f64>,
@@ -57,13 +58,14 @@ pub enum RankColumn {
     Energy,
     Unlabelled,
     Labelled,
+    Task2Vec,
     Verdict,
     /// The bar of a score, after its column.
     Bar,
 }
 
 impl RankColumn {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Rank,
         Self::Name,
         Self::Gsd,
@@ -72,6 +74,7 @@ impl RankColumn {
         Self::Energy,
         Self::Unlabelled,
         Self::Labelled,
+        Self::Task2Vec,
         Self::Verdict,
     ];
 
@@ -86,6 +89,7 @@ impl RankColumn {
             Self::Energy => ("energy ↑", Some(13)),
             Self::Unlabelled => ("discrepancy ↓", Some(14)),
             Self::Labelled => ("with labels ↓", Some(14)),
+            Self::Task2Vec => ("Task2Vec ↓", Some(11)),
             Self::Verdict => ("verdict", None),
             Self::Bar => ("", None),
         }
@@ -102,6 +106,7 @@ impl RankColumn {
             Self::Gsd => row.distance.map(|distance| distance.mean),
             Self::Unlabelled => row.unlabelled,
             Self::Labelled => row.labelled,
+            Self::Task2Vec => row.task2vec,
             Self::Error => row.error.map(|error| error.mean),
             Self::Elsewhere => row.elsewhere,
             Self::Name | Self::Verdict | Self::Bar => None,
@@ -119,6 +124,7 @@ impl CandidateRow {
             distance: line.summary.as_ref().map(|summary| summary.distance),
             unlabelled: alongside.unlabelled,
             labelled: alongside.labelled,
+            task2vec: alongside.task2vec,
             error: alongside.error,
             elsewhere: None,
             verdict: verdict::in_short(line, order).to_owned(),
@@ -309,13 +315,21 @@ impl Screen for RankScreen {
             let [energy, energy_sd] = mean(row.energy);
             let [gsd, gsd_sd] = mean(row.distance);
             let [error, error_sd] = mean(row.error);
-            let [unlabelled, labelled] = [row.unlabelled, row.labelled].map(number);
+            let [unlabelled, labelled, task2vec] =
+                [row.unlabelled, row.labelled, row.task2vec].map(number);
             let first = [row.rank.to_string(), row.name, energy, energy_sd, gsd, gsd_sd];
-            let others =
-                [unlabelled, labelled, error, error_sd, number(row.elsewhere), row.in_full];
+            let others = [
+                unlabelled,
+                labelled,
+                task2vec,
+                error,
+                error_sd,
+                number(row.elsewhere),
+                row.in_full,
+            ];
             first.into_iter().chain(others).collect()
         });
-        let header = "rank,dataset,energy,energy_sd,gsd,gsd_sd,unlabelled_discrepancy,labelled_discrepancy,error,error_sd,error_elsewhere,verdict";
+        let header = "rank,dataset,energy,energy_sd,gsd,gsd_sd,unlabelled_discrepancy,labelled_discrepancy,task2vec,error,error_sd,error_elsewhere,verdict";
         Some(Sheet { header: header.split(',').map(str::to_owned).collect(), rows: rows.collect() })
     }
 }

@@ -312,6 +312,8 @@ fn columns_that_fit(room: u16, first: RankColumn, rows: &[CandidateRow]) -> Vec<
     let mut by_weight = vec![
         RankColumn::Gsd,
         RankColumn::Error,
+        // Only there if somebody asked for it.
+        RankColumn::Task2Vec,
         RankColumn::Energy,
         RankColumn::Elsewhere,
         RankColumn::Unlabelled,
@@ -416,6 +418,7 @@ fn candidates(
             RankColumn::Gsd => row.distance.map_or_else(none, |mean| mean.text()),
             RankColumn::Unlabelled => row.unlabelled.map_or_else(none, compact),
             RankColumn::Labelled => row.labelled.map_or_else(none, compact),
+            RankColumn::Task2Vec => row.task2vec.map_or_else(none, compact),
             RankColumn::Error => row.error.map_or_else(none, |Mean { mean, deviation }| {
                 format!("{:.1} ± {:.1}", 100.0 * mean, 100.0 * deviation)
             }),
@@ -492,9 +495,11 @@ fn details(Shown { screen, context, comparison }: Shown, canvas: &mut Canvas, ar
         let Mean { mean, deviation } = error;
         ("error", format!("{:.1} ± {:.1} {unit}", 100.0 * mean, 100.0 * deviation))
     }));
-    for (name, number) in
-        [("discrepancy", alongside.unlabelled), ("with labels", alongside.labelled)]
-    {
+    for (name, number) in [
+        ("discrepancy", alongside.unlabelled),
+        ("with labels", alongside.labelled),
+        ("Task2Vec", alongside.task2vec),
+    ] {
         facts.extend(number.map(|number| (name, compact(number))));
     }
     facts.push(("verdict", line.verdict.clone()));
