@@ -330,12 +330,13 @@ impl DatasetDefinition {
 
     /// Forgets the guesses about settings that differ from those of `before`.
     pub fn forget_changed_guesses(&mut self, before: &Self) {
-        let Self { label, task, columns, missing, source, .. } = before;
+        let Self { role, label, task, columns, missing, source, .. } = before;
         let changed = [
             (Guessed::Label, self.label != *label || self.task != *task),
             (Guessed::Columns, self.columns != *columns),
             (Guessed::Missing, self.missing != *missing),
             (Guessed::Numbers, self.source != *source),
+            (Guessed::Rows, self.role != *role || self.source != *source),
         ];
         self.guessed.retain(|about, _| !changed.contains(&(*about, true)));
     }

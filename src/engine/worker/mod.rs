@@ -243,7 +243,7 @@ impl WorkerThread {
                 let name = family::name_of(&file);
                 // Label, task and columns would say what stands in the cells.
                 let mut definition = if watch.is_sealed() && may_be_private {
-                    DatasetDefinition::new(&name, Role::Private, Source::File(file))
+                    DatasetDefinition::new(&name, Role::Private, found.source)
                 } else {
                     Inspection::of(&table, false).definition(&name, source)
                 };

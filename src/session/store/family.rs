@@ -47,13 +47,14 @@ pub fn name_of(file: &str) -> String {
     name.file_stem().map_or_else(|| file.to_owned(), |stem| stem.to_string_lossy().into_owned())
 }
 
-/// Adds the guesses about one file: how its numbers are written, and how few rows it has.
+/// Adds the guesses about one file: how its numbers are written, and how few rows a public one has.
+/// How many private rows there are may be hidden later (`records`), and a session is passed on.
 pub fn guess_of_file(definition: &mut DatasetDefinition, rows: usize) {
     let mut guess = |about, words: String| drop(definition.guessed.insert(about, words));
     if let Source::Delimited { decimal: Decimal::Comma, .. } = definition.source {
         guess(Guessed::Numbers, "decimal commas: 1,5 is read as 1.5".to_owned());
     }
-    if rows < FEW_ROWS {
+    if rows < FEW_ROWS && definition.role == Role::Public {
         guess(Guessed::Rows, format!("only {rows} rows: results from so few vary a lot"));
     }
 }
@@ -451,6 +452,12 @@ mod tests {
         assert_eq!(numbers.iter().collect::<Vec<_>>(), [1.5, 2.0, 1000.25]);
         let mut definition = DatasetDefinition::new("t", Role::Public, source);
         guess_of_file(&mut definition, 3);
+        let words = definition.guessed.get(&Guessed::Rows);
+        assert!(words.is_some_and(|words| words.contains("only 3 rows")));
+        let mut private = DatasetDefinition { role: Role::Private, ..definition.clone() };
+        private.forget_changed_guesses(&definition);
+        guess_of_file(&mut private, 3);
+        assert!(!private.guessed.contains_key(&Guessed::Rows), "their number may be hidden");
         assert!(definition.guessed[&Guessed::Numbers].contains("decimal commas"));
         // Thousands, words and points stay what they are.
         for text in ["a;b\n1,000;x\n2,500;y\n", "a;b\nx,y;x\nz;y\n", "a;b\n1.5;x\n2;y\n"] {
