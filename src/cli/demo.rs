@@ -11,7 +11,7 @@ use crate::session::{Workspace, demo};
 use crate::tui;
 
 /// Steps per second at which the interface shows the short demo runs.
-const DEMO_PACE: f64 = 16.0;
+const DEMO_PACE: f64 = 4.0;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:

@@ -59,8 +59,6 @@ impl Picture {
     }
 }
 
-const METHOD: &str = "public_shape";
-
 /// The pictures of README and guide, by name.
 fn pictures() -> Result<Vec<(&'static str, String)>> {
     let workspace = demo::workspace()?;
@@ -79,10 +77,8 @@ struct PictureSession {
 
 impl PictureSession {
     fn open(workspace: &Workspace) -> Result<Self> {
-        let mut session = demo::session("bikeshare")?;
-        // The pictures show the default method of a new plan.
-        METHOD.clone_into(&mut session.plans[0].method);
-        let mut app = App::new(session, None, Theme::truecolor(), Glyphs::unicode());
+        let mut app =
+            App::new(demo::session("bikeshare")?, None, Theme::truecolor(), Glyphs::unicode());
         app.context.demo = Some(workspace.base().to_path_buf());
         let (wake, woken) = channel();
         let worker = Worker::open(workspace.clone(), move || {
@@ -141,7 +137,7 @@ impl PictureSession {
         let session = self.app.context.session.clone();
         let job = Job::new(session, plan, loaded.collect(), workspace.clone());
         let job = Job { watch, control, ..job };
-        let id = RunId(format!("20260101-12000{number}-{METHOD}"));
+        let id = RunId(format!("20260101-12000{number}-{}", job.plan.method));
         let mut tell = |event| {
             run.hear(JobEvent::Progress(event));
         };

@@ -30,12 +30,15 @@ use crate::methods::{
 use crate::model::Model;
 use crate::privacy::ledger::delta;
 use crate::privacy::openings::OpenPrivate;
-use crate::privacy::{Calibrated, Private};
+use crate::privacy::{Calibrated, Private, Target};
 use crate::session::certificate::TakenAsPublic;
 use crate::session::{Lineage, Loaded, PlanDefinition, SavedModel, Session};
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
+
+/// The other ε of [`Proposal::noise_by_epsilon`], as multiples of the plan's.
+const MULTIPLES: [f64; 9] = [0.125, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0];
 
 /// A plan with its noise: everything that is known before private records are prepared.
 pub struct Proposal {
@@ -163,6 +166,23 @@ impl<'a> ScoredByPublic<'a> {
 }
 
 impl Proposal {
+    /// The noise of one draw in proportion to its signal, at the plan's and other ε.
+    pub fn noise_by_epsilon(&self, target: Target) -> Vec<(f64, f64)> {
+        let plan = self.prepared.plan();
+        if plan.releases.is_empty() {
+            return Vec::new();
+        }
+        let at = |multiple: f64| {
+            let target = Target { epsilon: multiple * target.epsilon, ..target };
+            let noise = match &self.scoring {
+                Some(scoring) => scoring.calibrate(&plan.releases, target),
+                None => plan.calibrate(target),
+            };
+            Some((target.epsilon, plan.noise_to_signal(&noise.ok()?).ok()?))
+        };
+        MULTIPLES.into_iter().filter_map(at).collect()
+    }
+
     /// What is known of errors under this plan.
     pub(super) fn scored_by_public(&self, plan: &PlanDefinition) -> ScoredByPublic<'_> {
         ScoredByPublic::of(&self.problem, &self.records, plan)

@@ -14,7 +14,7 @@ use super::timing::{RunTime, TimedPlan};
 use super::{lookup, overlap};
 use crate::data::Table;
 use crate::error::{Error, Result};
-use crate::evaluation::{Evaluation, Pay};
+use crate::evaluation::{Evaluation, Expected, Pay};
 use crate::methods::{Plan, ProblemShape};
 use crate::privacy::ledger::{Account, AccountId, Budget, Gap, TotalStanding};
 use crate::privacy::{Calibrated, Guarantee, Watch};
@@ -44,9 +44,11 @@ pub struct Preview {
     pub refusal: Option<Error>,
     pub warnings: Vec<String>,
     /// How precise the run's score will be.
-    pub score: Option<String>,
+    pub score: Option<Expected>,
     /// The advice of rehearsals on public data.
     pub rehearsed: Option<Advice>,
+    /// The noise of one draw in proportion to its signal, at the plan's and other ε.
+    pub noise_by_epsilon: Vec<(f64, f64)>,
 }
 
 /// A thread for requests of which only the newest waiting one is worth an answer.
@@ -102,7 +104,7 @@ pub(super) fn account_of(
 
 /// The precision of a score for a part of the budget, if training covers none and none is
 /// requested.
-fn offered(plan: &PlanDefinition, private: &Loaded, proposal: &Proposal) -> Option<String> {
+fn offered(plan: &PlanDefinition, private: &Loaded, proposal: &Proposal) -> Option<Expected> {
     if proposal.method.spec().covers_scores {
         return None;
     }
@@ -111,7 +113,8 @@ fn offered(plan: &PlanDefinition, private: &Loaded, proposal: &Proposal) -> Opti
     let public = proposal.scored_by_public(plan);
     let scoring = public.scoring(asked, &private.definition, rows).ok()?;
     let noise = scoring.calibrate(&proposal.prepared.plan().releases, plan.target).ok()?;
-    Some(format!("none; with '{asked}' of this ε, {}", scoring.expected(&noise)))
+    let Expected { brief, details } = scoring.expected(&noise);
+    Some(Expected { brief: format!("none; with '{asked}' of this ε, {brief}"), details })
 }
 
 /// The cost of a plan; prepared records are not prepared again.
@@ -150,6 +153,7 @@ fn timeable(job: &Job) -> Result<(Preview, TimedPlan)> {
         (None, None) => offered(plan, private, &proposal),
     };
     let timed = TimedPlan::of(job, &proposal, private);
+    let noise_by_epsilon = proposal.noise_by_epsilon(plan.target);
     let mut warnings = proposal.warnings;
     warnings.extend(account.other_budget());
     warnings.extend(account.gaps().iter().map(Gap::words));
@@ -169,6 +173,7 @@ fn timeable(job: &Job) -> Result<(Preview, TimedPlan)> {
         calibrated: proposal.calibrated,
         warnings,
         rehearsed: job.advice(),
+        noise_by_epsilon,
         plan: plan.clone(),
     };
     Ok((preview, timed))

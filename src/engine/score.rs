@@ -13,7 +13,7 @@ use crate::data::{DatasetDefinition, HeldOut, Preparation, Role, Source, Table};
 use crate::error::{Doing, Error, Result};
 use crate::evaluation::score::Elsewhere;
 use crate::evaluation::scoring::{Scoring, ScoringNeeds};
-use crate::evaluation::{Evaluation, Pay, Scored};
+use crate::evaluation::{Evaluation, Expected, Pay, Scored};
 use crate::model::Model;
 use crate::privacy::accountant::calibrate;
 use crate::privacy::ledger::AccountId;
@@ -373,11 +373,12 @@ impl Test {
     }
 
     /// How precise it will be, in words.
-    pub(super) fn expected(&self) -> String {
+    pub(super) fn expected(&self) -> Expected {
         let epsilon = self.calibrated.target().epsilon;
-        let expected =
-            self.scoring.expected(&self.calibrated).replace("held-out records", "records");
-        format!("of '{}', whose account pays ε {epsilon}: {expected}", self.dataset)
+        let Expected { brief, details } = self.scoring.expected(&self.calibrated);
+        let brief = brief.replace("held-out records", "records");
+        let brief = format!("of '{}', whose account pays ε {epsilon}: {brief}", self.dataset);
+        Expected { brief, details }
     }
 
     /// Refuses records on which the model will be trained, public records, and an account without

@@ -36,6 +36,6 @@ pub mod words;
 pub use definition::{Evaluation, Loss, Pay};
 pub use measured::{FurtherScores, Measured};
 pub use score::{ClassScore, Score, Scored};
-pub use scoring::Scoring;
+pub use scoring::{Expected, Scoring};
 pub use tally::{Answers, Tally};
 pub use usual::UsualErrors;

@@ -50,6 +50,19 @@ pub struct ScoringNeeds<'a> {
     pub label: &'a (dyn Fn(f64) -> f64 + Sync),
 }
 
+/// How precise a score will be, in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expected {
+    pub brief: String,
+    pub details: String,
+}
+
+impl std::fmt::Display for Expected {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(f, "{}{}", self.brief, self.details)
+    }
+}
+
 impl Scoring {
     /// For `rows` held-out rows of the private dataset with this many classes, or numbers.
     /// `comparable`: whether the public records have the same label.
@@ -276,8 +289,8 @@ impl Scoring {
         Law::of(self.tally.laplace, scale, &factors)
     }
 
-    /// The expected width of the interval in words.
-    pub fn expected(&self, calibrated: &Calibrated) -> String {
+    /// The expected width of the interval in words, and what else the score depends on.
+    pub fn expected(&self, calibrated: &Calibrated) -> Expected {
         let rows = self.tally.rows;
         if let (Kind::Numbers { loss }, Some(cap), Some(half)) =
             (&self.tally.kind, self.largest_error(), self.forecast(calibrated))
@@ -289,26 +302,32 @@ impl Scoring {
                 Some(_) => "errors vary as on public records of another domain".to_owned(),
                 None => format!("errors are a quarter of {cap} on average"),
             };
-            return format!(
-                "the released {} on {rows} held-out records will be accurate to about ± {} (± {} by \
-                 noise alone; the rest by which records are held out, if {source}); errors above \
-                 {cap} count as {cap}",
-                loss.words(),
-                words::two_digits(half),
-                words::two_digits(self.in_label_units(alone).unwrap_or_default())
-            );
+            return Expected {
+                brief: format!(
+                    "the released {} on {rows} held-out records will be accurate to about ± {}",
+                    loss.words(),
+                    words::two_digits(half)
+                ),
+                details: format!(
+                    " (± {} by noise alone; the rest by which records are held out, if {source}); \
+                     errors above {cap} count as {cap}",
+                    words::two_digits(self.in_label_units(alone).unwrap_or_default())
+                ),
+            };
         }
         let half = 100.0 * self.half_width_with(Self::scale(calibrated));
-        if half > 20.0 {
-            return format!(
+        let brief = if half > 20.0 {
+            format!(
                 "a score from {rows} held-out records will be very imprecise: ± {half:.0} \
                  percentage points. More records, or a larger `holdout`, make it better"
-            );
-        }
-        format!(
-            "the released share of wrong answers on {rows} held-out records will be accurate to \
-             about ± {half:.1} percentage points"
-        )
+            )
+        } else {
+            format!(
+                "the released share of wrong answers on {rows} held-out records will be accurate \
+                 to about ± {half:.1} percentage points"
+            )
+        };
+        Expected { brief, details: String::new() }
     }
 
     /// Releases the tally of the held-out records and computes the scores of the model, which was

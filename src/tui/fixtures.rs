@@ -58,7 +58,9 @@ use crate::rehearsal::advice::Advice;
 use crate::rehearsal::{self, Player};
 use crate::session::dataset::ColumnKind;
 use crate::session::plan_field::PlanField;
-use crate::session::{ArchivedRun, Loaded, PlanDefinition, Workspace, archive, dataset, demo};
+use crate::session::{
+    ArchivedRun, Loaded, PlanDefinition, Session, Workspace, archive, dataset, demo,
+};
 use halflight_privacy_inside::openings::{OpenPrivate, OpenReleased, OpenWatch};
 
 pub fn exact<T: Clone>(value: T) -> CuratorOnly<T> {
@@ -66,9 +68,18 @@ pub fn exact<T: Clone>(value: T) -> CuratorOnly<T> {
     value.expect("an open watch sees")
 }
 
+/// The demo's session without its first plan. The next one is of a method with a gap and sixty steps,
+/// which most screens are drawn for.
+pub fn session() -> Session {
+    let mut session = demo::session("bikeshare").unwrap();
+    let first = session.plans.remove(0);
+    session.plans[0].name = first.name;
+    session
+}
+
 /// The demo's session, nothing read yet.
 pub fn opened() -> App {
-    let session = demo::session("bikeshare").unwrap();
+    let session = session();
     App::new(session, None, Theme::truecolor(), Glyphs::unicode())
 }
 
@@ -77,7 +88,7 @@ fn datasets() -> &'static [Arc<Loaded>] {
     static DATASETS: OnceLock<Vec<Arc<Loaded>>> = OnceLock::new();
     DATASETS.get_or_init(|| {
         let workspace = Workspace::fresh(std::path::Path::new("/nowhere"));
-        let session = demo::session("bikeshare").unwrap();
+        let session = session();
         let read = |definition| Arc::new(dataset::load(definition, &workspace).unwrap());
         session.datasets.iter().map(read).collect()
     })
@@ -98,14 +109,15 @@ pub fn loaded() -> App {
 /// The preview of the first plan.
 pub fn preview() -> Preview {
     static PREVIEW: OnceLock<Preview> = OnceLock::new();
-    PREVIEW.get_or_init(|| preview_of(demo::session("bikeshare").unwrap().plans[0].clone())).clone()
+    PREVIEW.get_or_init(|| preview_of(session().plans[0].clone())).clone()
 }
 
 /// The preview of a plan for the demo's data.
 pub fn preview_of(plan: PlanDefinition) -> Preview {
-    let session = demo::session("bikeshare").unwrap();
+    let session = session();
     let loaded: Vec<&Loaded> = datasets().iter().map(|loaded| &**loaded).collect();
     let proposal = propose(&session, &plan, &loaded, &PreparedStore::default()).unwrap();
+    let noise_by_epsilon = proposal.noise_by_epsilon(plan.target);
     Preview {
         shape: proposal.problem.shape.clone(),
         releases: proposal.prepared.plan().clone(),
@@ -120,6 +132,7 @@ pub fn preview_of(plan: PlanDefinition) -> Preview {
         calibrated: proposal.calibrated,
         warnings: proposal.warnings,
         rehearsed: None,
+        noise_by_epsilon,
         plan,
         score: None,
     }
@@ -221,7 +234,7 @@ pub fn priced() -> App {
 
 /// A run with made-up numbers after this many steps.
 pub fn run(id: u64, steps: u64, total: u64) -> LiveRun {
-    let plan = demo::session("bikeshare").unwrap().plans.remove(0);
+    let plan = session().plans.remove(0);
     let mut run = LiveRun::new(id, &plan, Control::default());
     let granted = RunId(format!("20260101-00000{id}-x"));
     let (warnings, cautions) = (Vec::new(), None);
@@ -348,7 +361,7 @@ fn told(error: f64) -> Scored {
 
 /// A choice between the plans of the demo, before it begins.
 pub fn offer() -> Offer {
-    let session = demo::session("bikeshare").unwrap();
+    let session = session();
     let names = session.plans.iter().map(|plan| plan.name.clone());
     Offer {
         candidates: names.chain([PUBLIC_ALONE.to_owned()]).collect(),
@@ -547,7 +560,7 @@ pub fn several() -> App {
 
 /// A run as in the archive, with exact numbers.
 pub fn archived(number: u32, epsilon: f64, errors: &[f64]) -> ArchivedRun {
-    let mut plan = demo::session("bikeshare").unwrap().plans.remove(0);
+    let mut plan = session().plans.remove(0);
     plan.target.epsilon = epsilon;
     let scaled = |shift: f64, factor: f64| {
         let steps = errors.iter().enumerate();
@@ -758,10 +771,7 @@ pub fn scenes() -> Vec<(&'static str, App)> {
     };
     vec![
         ("data_reading", with(fresh(), &|app| drop(app.first_requests()))),
-        (
-            "data_empty",
-            with(fresh(), &|app| app.context.session = crate::session::Session::default()),
-        ),
+        ("data_empty", with(fresh(), &|app| app.context.session = Session::default())),
         ("data_ready", loaded()),
         (
             "data_public_rows",

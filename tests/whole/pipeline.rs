@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use crate::{program, python, schema};
 
-/// The first of the session's plans.
-const PLAN: &str = "winter from the other seasons";
+/// The session's plan with sixty steps.
+const PLAN: &str = "winter by a weighted line";
 
 /// A workspace with the demo's data as a raw file, and a home that must stay as it is.
 struct Place {

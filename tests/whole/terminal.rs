@@ -412,7 +412,7 @@ fn an_idle_screen_wakes_nobody() {
     screen.wait_for_end();
 }
 
-/// The demo, in the midst of its run.
+/// The demo, in the midst of the run of its second plan, which has the most steps.
 fn demo_run_under_way(workspace: &std::path::Path) -> Screen {
     demo_run_under_way_in(workspace, &["demo", "--workspace", "kept"])
 }
@@ -420,7 +420,8 @@ fn demo_run_under_way(workspace: &std::path::Path) -> Screen {
 fn demo_run_under_way_in(directory: &std::path::Path, arguments: &[&str]) -> Screen {
     let mut screen = Screen::start(directory, arguments, 80, 24);
     screen.wait_until("all datasets to be ready", |text| text.matches("ready").count() == 4);
-    screen.press("3");
+    screen.press("3]");
+    screen.wait_for("Plan 2 of 3");
     screen.wait_for("can be launched");
     screen.press("ly");
     screen.wait_for("running");

@@ -721,7 +721,7 @@ fn doubt(standing: PlayerStanding) -> Vec<String> {
 }
 
 /// `31 % (12 to 44) less error`.
-fn better(standing: PlayerStanding) -> String {
+pub fn better(standing: PlayerStanding) -> String {
     let gain = |ratio: f64| 100.0 * (1.0 - ratio);
     let (mean, best, worst) = (gain(standing.ratio), gain(standing.least), gain(standing.most));
     let (word, mean, low, high) =

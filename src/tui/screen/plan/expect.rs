@@ -57,7 +57,7 @@ pub fn expectations(context: &Context, canvas: &mut Canvas, area: Rect, scroll: 
     );
     canvas.paragraph(sentences(said, theme), true, words);
     if chart > 0 {
-        draw_curves(advice, canvas, curves);
+        rehearsed_errors(advice, canvas, curves);
     }
     let table = self::standings(advice, theme, standings.width);
     canvas.lines(table, standings);
@@ -70,7 +70,7 @@ fn sentences(said: Vec<String>, theme: &Theme) -> Vec<Line<'static>> {
 }
 
 /// The error relative to public data alone, over ε.
-fn draw_curves(advice: &Advice, canvas: &mut Canvas, area: Rect) {
+pub fn rehearsed_errors(advice: &Advice, canvas: &mut Canvas, area: Rect) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let spending = advice.sorted().filter(|line| line.player.spends());
     let curve = |line: &Found| {

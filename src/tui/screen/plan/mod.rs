@@ -1,5 +1,6 @@
 //! Plan: how a model is adapted, and the cost.
 
+mod cost;
 mod expect;
 mod form;
 mod update;
@@ -186,9 +187,10 @@ impl Screen for PlanScreen {
             (Some(field), _) => explained(field.name()),
             (None, _) => explained("extra settings"),
         };
-        words.extend(
-            context.plan.preview.as_ref().and_then(|found| by_theory(found.as_ref().ok()?)),
-        );
+        if let Some(Ok(preview)) = &context.plan.preview {
+            words.extend(cost::how_noise_is_made(preview));
+            words.extend(by_theory(preview));
+        }
         words.extend(explained(
             "method; private data; public data; ε; δ; budget; holds if; noise; draws; steps; \
              hold-out; features; clipping; label range; intercept; seed; explained energy; \

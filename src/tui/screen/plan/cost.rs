@@ -1,0 +1,289 @@
+//! What a plan gives and costs: five lines, and a picture. How its noise is made is told by `i`.
+
+use super::expect::rehearsed_errors;
+use super::form::PlanField;
+use super::{COST, PlanScreen};
+use crate::canvas::{Canvas, Fill, Length, Line, Rect, in_rows, wrapped_lines};
+use crate::context::Context;
+use crate::data::preparation::FeatureScaling;
+use crate::engine::lookup::MOST_RUNS;
+use crate::engine::worker::Preview;
+use crate::error::Action;
+use crate::glossary::{self, Explained};
+use crate::live_run::LiveRun;
+use crate::methods::{self, ExplainedEnergy};
+use crate::notice::one_line;
+use crate::privacy::accountant::round_up;
+use crate::privacy::ledger::TotalStanding;
+use crate::rehearsal::advice::{Advice, better};
+use crate::screen::SPENDS_NOTHING;
+use crate::widgets::chart::Chart;
+use crate::widgets::gauge::{BudgetGauge, GaugeOf};
+use crate::widgets::number::{compact, duration};
+use crate::widgets::smoothing::PlotPoint;
+
+/// Rows of the chart below the lines.
+const MOST_CHART: u16 = 24;
+const LEAST_CHART: u16 = 7;
+
+/// With `beside`, the rehearsal is drawn beside it.
+pub fn costs(
+    screen: &PlanScreen,
+    context: &Context,
+    canvas: &mut Canvas,
+    area: Rect,
+    beside: bool,
+) {
+    let theme = canvas.theme;
+    let title = if context.plan.waiting { "What it costs · working…" } else { "What it costs" };
+    let preview = match &context.plan.preview {
+        Some(Ok(preview)) => preview,
+        other => {
+            let line = match other {
+                Some(Err(error)) => Line::styled(one_line(error), theme.error),
+                _ => Line::styled(being_prepared(context), theme.muted),
+            };
+            return canvas.text_pane(area, title, COST, vec![line], screen.cost);
+        }
+    };
+    let width = area.width.saturating_sub(2);
+    let lines = cost_of(context, canvas, preview, width);
+    let inside = (width, area.height.saturating_sub(3));
+    let (title, first) = canvas.scrolling(title, &lines, inside, screen.cost);
+    let inner = canvas.pane(area, &title, COST);
+    let rows = lines.iter().map(|line| wrapped_lines(&line.to_string(), width).max(1)).sum::<u16>();
+    let room = inner.height.saturating_sub(rows + 2);
+    let chart = if room < LEAST_CHART { 0 } else { room.min(MOST_CHART) };
+    let text = if chart > 0 { Length(rows + 1) } else { Fill(1) };
+    let [gauge, text, picture] = in_rows(inner, [Length(1), text, Length(chart)]);
+    let budget = preview.budget.map_or(f64::INFINITY, |budget| budget.epsilon);
+    if preview.plan.spends() {
+        let (after, glyphs) = (after(preview), canvas.glyphs);
+        canvas.render(BudgetGauge::new(GaugeOf::Plan, (after, budget), theme, glyphs), gauge);
+    } else {
+        canvas.line(Line::styled(SPENDS_NOTHING, theme.good), gauge);
+    }
+    canvas.scrolled_text(text, COST, lines, first);
+    if chart > 0 {
+        let rehearsed = context.advice(&preview.plan).filter(|_| !beside);
+        draw(screen.field(context), rehearsed, preview, canvas, picture);
+    }
+}
+
+/// The picture that fits what the user is doing: the directions while their number is chosen, else the
+/// rehearsed error, else the noise.
+fn draw(
+    field: Option<PlanField>,
+    rehearsed: Option<&Advice>,
+    preview: &Preview,
+    canvas: &mut Canvas,
+    area: Rect,
+) {
+    let choosing = matches!(field, Some(PlanField::Setting(field)) if field.key == "components");
+    match (&preview.releases.explained, rehearsed) {
+        (Some(explained), _) if choosing => energy(canvas, area, explained),
+        (_, Some(advice)) => rehearsed_errors(advice, canvas, area),
+        _ => noise(preview, canvas, area),
+    }
+}
+
+/// The noise of a draw at other ε, beside its signal.
+fn noise(preview: &Preview, canvas: &mut Canvas, area: Rect) {
+    let points: &[PlotPoint] = &preview.noise_by_epsilon;
+    if points.is_empty() {
+        return;
+    }
+    let chart = Chart::new("noise in each draw, for a signal of 1", canvas.theme, canvas.glyphs)
+        .x_axis("ε", false)
+        .cursor(Some(preview.plan.target.epsilon))
+        .reference(1.0, "as large as the signal")
+        .curve(("noise", 0), false, points);
+    canvas.chart(area, &chart);
+}
+
+fn being_prepared(context: &Context) -> String {
+    let plan = context.shown_plan().into_iter();
+    match context.being_read(plan.flat_map(|plan| plan.public.iter().chain([&plan.private]))) {
+        Some(words) => format!("{words}…"),
+        None => "Preparing the data and working out the noise…".to_owned(),
+    }
+}
+
+/// ε of everything charged so far and of this plan.
+fn after(preview: &Preview) -> f64 {
+    match (&preview.after, preview.standing) {
+        (_, TotalStanding::Nothing) => f64::NAN,
+        (None, _) => f64::INFINITY,
+        (Some(guarantee), _) => guarantee.epsilon,
+    }
+}
+
+/// The chart of the energy that public directions keep.
+fn energy(canvas: &mut Canvas, area: Rect, explained: &ExplainedEnergy) {
+    let (theme, glyphs) = (canvas.theme, canvas.glyphs);
+    let shares = explained.shares.iter().enumerate();
+    let points: Vec<PlotPoint> = shares.map(|(k, share)| ((k + 1) as f64, 100.0 * share)).collect();
+    // There is nothing to see beyond 98 % and twice the choice.
+    let last = explained.needed(0.98).max(2 * explained.chosen).min(points.len()).max(2);
+    let separators: Option<Vec<PlotPoint>> = explained.separation.as_ref().map(|separation| {
+        let outside = separation.outside.iter().enumerate();
+        outside.map(|(k, outside)| ((k + 1) as f64, 100.0 * (1.0 - outside))).collect()
+    });
+    let (title, name) = match separators {
+        Some(_) => ("what k public directions keep, %", "energy"),
+        None => ("public energy that k directions keep, %", "kept"),
+    };
+    let mut chart = Chart::new(title, theme, glyphs)
+        .x_axis("k", true)
+        .window(Some((1.0, last as f64)))
+        .cursor(Some(explained.chosen as f64))
+        .curve((name, 0), false, &points);
+    if let Some(points) = &separators {
+        chart = chart.curve(("classes, 1 − ξ", 1), false, points);
+    }
+    canvas.chart(area, &chart);
+}
+
+/// Whether it can be launched, and what a person decides with.
+fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16) -> Vec<Line<'a>> {
+    let theme = canvas.theme;
+    let guarantee = &preview.calibrated.guarantee();
+    let mut lines = vec![match &preview.refusal {
+        Some(refusal) if matches!(refusal.action(), Some(Action::SetBudget { .. })) => {
+            Line::styled("no budget yet: l asks for one, then launches", theme.warning)
+        }
+        None => Line::styled("can be launched: press l", theme.good),
+        Some(refusal) => Line::styled(one_line(refusal), theme.error),
+    }];
+    let mut facts = vec![("result", expected_result(context, preview))];
+    if let Some(score) = &preview.score {
+        facts.push(("score", score.brief.clone()));
+    }
+    if preview.calibrated.events().is_empty() {
+        facts.push(("cost", SPENDS_NOTHING.to_owned()));
+    } else {
+        let change = glossary::change(guarantee.adjacency, preview.unit.is_some());
+        let epsilon = round_up(guarantee.epsilon, 4);
+        let epsilon = epsilon.trim_end_matches('0').trim_end_matches('.');
+        facts.push(("cost", format!("ε {epsilon} at δ {:e}, if {change}", guarantee.delta)));
+        facts.push(("left", left(preview)));
+    }
+    facts.push(("time", time_estimate(context, preview)));
+    lines.extend(canvas.pairs(&facts, room));
+    let plan = &preview.plan;
+    let lost = context.advice(plan).and_then(|it| it.warning(&plan.player(), plan.target.epsilon));
+    let lost =
+        lost.map(|_| "public data alone did better in rehearsals, and cost nothing".to_owned());
+    let warnings = lost.iter().chain(&preview.warnings);
+    lines.extend(warnings.map(|it| Line::styled(format!("note: {it}"), theme.warning)));
+    let ranked = context.ranking.exact(&context.watch);
+    lines.extend(ranked.and_then(|table| table.against(&plan.public)).map(|text| {
+        Line::styled(format!("{} note: {text}", canvas.glyphs.curator), theme.curator)
+    }));
+    lines.push(Line::styled("i: how the noise is made, bounds, sizes, theory", theme.muted));
+    lines
+}
+
+/// What rehearsals say of the plan's error.
+fn expected_result(context: &Context, preview: &Preview) -> String {
+    let plan = &preview.plan;
+    let advice = context.advice(plan);
+    let found = advice.and_then(|it| it.of_plan(&plan.player(), plan.target.epsilon));
+    match found {
+        None => "unknown; r rehearses it on public data, for free".to_owned(),
+        Some(_) if !plan.spends() => {
+            "what the rehearsal compares others with; r shows it".to_owned()
+        }
+        Some((standing, _)) => format!("{} than public data alone, by rehearsal", better(standing)),
+    }
+}
+
+/// What the budget has left after this run.
+fn left(preview: &Preview) -> String {
+    let Some(budget) = preview.budget else { return "no budget is set".to_owned() };
+    match preview.standing {
+        TotalStanding::Nothing => return "no total: noise came from a known seed".to_owned(),
+        TotalStanding::AtLeast => {
+            return "unknown: more was spent than the ledger knows".to_owned();
+        }
+        TotalStanding::AtMost | TotalStanding::Claimed => {}
+    }
+    let more = match preview.fits {
+        None | Some(0) => "it does not fit".to_owned(),
+        Some(1) => "no other run like it fits".to_owned(),
+        Some(runs) if runs >= MOST_RUNS => format!("{} and more such runs fit", runs - 1),
+        Some(runs) => format!("{} more such runs fit", runs - 1),
+    };
+    let claimed = match preview.standing {
+        TotalStanding::Claimed => "; a part was claimed by other trainers",
+        _ => "",
+    };
+    let other = if budget.delta == preview.plan.target.delta {
+        String::new()
+    } else {
+        format!("; the budget counts runs at its own δ {:e}", budget.delta)
+    };
+    format!("{more}{claimed}{other}")
+}
+
+/// How the noise is made, and the sizes behind it.
+pub fn how_noise_is_made(preview: &Preview) -> Vec<Explained> {
+    let plan = &preview.plan;
+    let word = |name: &str, also: &str, text: String| Explained {
+        name: name.to_owned(),
+        also: also.to_owned(),
+        text,
+    };
+    let mut words = Vec::new();
+    let releases = preview.calibrated.events().iter().zip(&preview.releases.releases);
+    for (event, release) in releases {
+        let (query, noise) = (&event.mechanism.query, &event.mechanism.noise);
+        let text = format!(
+            "{}. Draws: {} × {}. Noise: {} per number. Sensitivity: {}.",
+            release.what,
+            event.count,
+            query.size_words(),
+            compact(noise.scale),
+            compact(query.sensitivity)
+        );
+        let name = if words.is_empty() { "how the noise is made" } else { release.label };
+        words.push(word(name, "release noise draws sensitivity", text));
+    }
+    if let Some(score) = preview.score.as_ref().filter(|score| !score.details.is_empty()) {
+        words.push(word("the score of this plan", "precision cap", format!("{score}.")));
+    }
+    let is_public = plan.preparation.features == FeatureScaling::Public;
+    let seen = if is_public { "what public data show" } else { "as declared" };
+    let shape = &preview.shape;
+    let records = match &preview.unit {
+        None => format!("{} private records", shape.private_records),
+        Some(unit) => format!(
+            "{} persons by '{unit}', {} rows of each at most",
+            shape.private_records, shape.most_records
+        ),
+    };
+    let early = methods::method(&plan.method).is_ok_and(|method| method.spec().may_end_early);
+    let most = if early { "at most " } else { "" };
+    let text = format!(
+        "Bounds: {seen}; private records beyond them are clipped, and Run counts them. To train on: \
+         {records}, {} public records, {} features. Steps: {most}{}.",
+        shape.public_records, shape.dimension, preview.releases.steps
+    );
+    words.push(word("bounds and sizes of this plan", "records features steps clipping", text));
+    words
+}
+
+/// From a moment of this plan on public records, or from the last run of the same method.
+fn time_estimate(context: &Context, preview: &Preview) -> String {
+    let timed = context.plan.timed.as_ref().filter(|(plan, _)| *plan == preview.plan);
+    let Some((_, timed)) = timed else { return "being timed on public records".to_owned() };
+    if let Some(time) = timed {
+        return format!("{}, timed on public records", time.words(context.watch.is_sealed()));
+    }
+    let mut runs = context.runs.iter().rev();
+    let same = runs.find(|run| run.is_ours() && run.method == preview.plan.method);
+    match same.and_then(LiveRun::seconds_each) {
+        Some(each) => format!("about {} of work", duration(each * preview.releases.steps as f64)),
+        None => "known after a first run of this method".to_owned(),
+    }
+}
