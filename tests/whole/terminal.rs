@@ -344,7 +344,7 @@ fn the_whole_story_with_the_mouse_alone() {
     screen.click("Space pin  ");
     screen.wait_for("Pin a second run");
     screen.click("6 Ledger");
-    screen.wait_for("of 61");
+    screen.wait_for("1 of 2 stopped");
     screen.click("q quit");
     assert_eq!(screen.wait_for_end(), 0);
     screen.assert_restored();
