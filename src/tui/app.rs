@@ -139,7 +139,8 @@ impl App {
         match self.screen().hindrance(key.name, &self.context) {
             None => self.screens.call(tab, place, &mut self.context),
             Some(why) => {
-                self.context.inform(format!("{} ({}): {why}", shown(key.keys[0]), key.name));
+                let pressed = key.keys.first().map_or(":".to_owned(), |key| shown(key));
+                self.context.inform(format!("{pressed} ({}): {why}", key.name));
             }
         }
     }

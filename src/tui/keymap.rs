@@ -6,7 +6,7 @@ use crossterm::event::KeyEvent;
 use super::app::{App, Screens, TAB_KEYS};
 use super::context::{Context, Effect, OpenPopup};
 use super::export;
-use super::keys::{Binding, Command, Key, also, name, show};
+use super::keys::{Binding, Command, Key, also, name, show, shown};
 use super::popup::help::Help;
 use super::popup::picker::{Item, Picker};
 use super::popup::words::Words;
@@ -131,6 +131,92 @@ pub fn command(tab: Tab, key: KeyEvent) -> Option<Command> {
     all.find(|(_, key)| key.keys.contains(&name.as_str())).map(|(command, _)| command)
 }
 
+/// Keys of earlier builds, which still work and say which is the new one.
+const OLD: [(Tab, &str, &str); 23] = [
+    (Tab::Data, "b", "divide"),
+    (Tab::Data, "r", "reload"),
+    (Tab::Data, "y", "new dataset"),
+    (Tab::Rank, "n", "name only"),
+    (Tab::Rank, "d", "direction"),
+    (Tab::Rank, "m", "like the plan"),
+    (Tab::Rank, "b", "other result"),
+    (Tab::Plan, "s", "sweep"),
+    (Tab::Plan, "w", "run queue"),
+    (Tab::Plan, "b", "choose best"),
+    (Tab::Plan, "R", "stop rehearsal"),
+    (Tab::Run, "p", "pause"),
+    (Tab::Run, "s", "stop"),
+    (Tab::Run, "r", "resume"),
+    (Tab::Run, "o", "resume"),
+    (Tab::Run, "m", "smooth"),
+    (Tab::Compare, "b", "next series"),
+    (Tab::Compare, "p", "take settings"),
+    (Tab::Compare, "r", "resume"),
+    (Tab::Compare, "o", "resume"),
+    (Tab::Compare, "c", "unmark all"),
+    (Tab::Ledger, "s", "settle"),
+    (Tab::Ledger, "R", "repair"),
+];
+
+/// The command that `key` had in earlier builds, and what to say about it.
+pub fn old_command(tab: Tab, key: KeyEvent) -> Option<(Command, String)> {
+    let pressed = name(key)?;
+    let (.., name) = OLD.iter().find(|(on, old, _)| *on == tab && *old == pressed)?;
+    let (command, key) = of(tab).find(|(_, key)| key.name == *name)?;
+    let now = key.keys.first().map_or("in the palette (:)".to_owned(), |key| shown(key));
+    Some((command, format!("{} is {now} now: {name}", shown(&pressed))))
+}
+
+/// What each letter means, on every screen that has it, and the commands that it stands for.
+#[cfg(test)]
+const LETTERS: [(&str, &str, &[&str]); 41] = [
+    ("a", "add", &["add", "queue"]),
+    ("A", "accept", &["accept"]),
+    ("b", "budget", &["budget"]),
+    (
+        "c",
+        "cancel what is under way, or settle it",
+        &["cancel", "cancel reading", "stop rehearsal", "stop", "settle"],
+    ),
+    ("C", "copy", &["copy"]),
+    ("d", "delete", &["remove", "delete"]),
+    ("D", "divide", &["divide"]),
+    ("e", "edit", &["edit", "settings", "tag"]),
+    ("E", "each of several values", &["sweep"]),
+    ("f", "freeze", &["freeze"]),
+    ("F", "fix", &["repair"]),
+    ("g", "first row", &["first"]),
+    ("G", "last row", &["last"]),
+    ("H", "to the left", &["pan left"]),
+    ("i", "explain", &["explain"]),
+    ("j", "down", &["down"]),
+    ("k", "up", &["up"]),
+    ("l", "launch", &["launch"]),
+    ("L", "to the right", &["pan right"]),
+    ("m", "mark", &["mark"]),
+    ("M", "unmark all", &["unmark all"]),
+    ("n", "new, like this one", &["new dataset", "new plan"]),
+    ("o", "open private rows", &["rows"]),
+    ("p", "privately, for some ε", &["privately", "choose best"]),
+    ("P", "predict", &["predict"]),
+    ("q", "quit", &["quit"]),
+    ("Q", "run the queue", &["run queue"]),
+    ("r", "rank, rehearse: try for free", &["rank", "rehearse"]),
+    ("R", "resume", &["resume"]),
+    ("s", "sort", &["order", "sort"]),
+    ("S", "reverse", &["reverse"]),
+    ("t", "take into the plan", &["take", "take advice", "take settings"]),
+    ("T", "take a preset", &["preset"]),
+    ("u", "undo", &["undo"]),
+    ("U", "read again", &["reload", "refresh", "collect"]),
+    ("v", "seal", &["seal"]),
+    ("w", "write for others", &["report", "certificate"]),
+    ("x", "back to the default", &["default"]),
+    ("X", "export", &["export"]),
+    ("y", "logarithmic axis", &["log"]),
+    ("z", "maximise", &["maximise"]),
+];
+
 /// Executes the command of a key, a click or the palette.
 pub fn act(app: &mut App, command: Command) {
     match command.tab {
@@ -171,7 +257,6 @@ mod tests {
     use crossterm::event::{KeyCode, KeyModifiers};
 
     use super::*;
-    use crate::keys::shown;
 
     /// The table of the guide, in Markdown.
     fn markdown() -> String {
@@ -199,6 +284,48 @@ mod tests {
     }
 
     #[test]
+    fn a_letter_means_one_thing_on_all_screens() {
+        let page = include_str!("../../assets/guide/screens.md");
+        let screens = Tab::ALL.iter().flat_map(|tab| of(*tab));
+        for key in everywhere().chain(screens).map(|(_, key)| key) {
+            let letters = key
+                .keys
+                .iter()
+                .filter(|it| it.len() == 1 && it.as_bytes()[0].is_ascii_alphabetic());
+            for letter in letters {
+                let (_, _, names) = LETTERS
+                    .iter()
+                    .find(|(it, ..)| it == letter)
+                    .unwrap_or_else(|| panic!("{letter} ({}) has no meaning yet", key.name));
+                assert!(names.contains(&key.name), "{letter} does not mean {}", key.name);
+            }
+        }
+        let row = |(letter, meaning, names): &(&str, &str, &[&str])| {
+            format!("| `{letter}` | {meaning} | {} |", names.join(", "))
+        };
+        let table: Vec<String> = LETTERS.iter().map(row).collect();
+        assert!(page.contains(&table.join("\n")), "the guide lacks:\n{}", table.join("\n"));
+    }
+
+    #[test]
+    fn an_old_key_still_works_and_names_the_new_one() {
+        let press =
+            |tab, key| old_command(tab, KeyEvent::new(KeyCode::Char(key), KeyModifiers::NONE));
+        let (command, words) = press(Tab::Data, 'b').unwrap();
+        assert_eq!(
+            (command, words.as_str()),
+            (named(Some(Tab::Data), "divide"), "b is D now: divide")
+        );
+        assert_eq!(press(Tab::Rank, 'd').unwrap().1, "d is in the palette (:) now: direction");
+        for (tab, old, name) in &OLD {
+            assert!(of(*tab).any(|(_, key)| key.name == *name), "{name}");
+            // An old key that now means something else would never be reached.
+            let taken = of(*tab).chain(everywhere()).any(|(_, key)| key.keys.contains(old));
+            assert!(!taken, "{old} on {}", tab.title());
+        }
+    }
+
+    #[test]
     fn no_key_means_two_things_on_one_screen() {
         for tab in Tab::ALL {
             let mut seen = std::collections::BTreeSet::new();
@@ -213,9 +340,9 @@ mod tests {
         let key = KeyEvent::new;
         let save = key(KeyCode::Char('s'), KeyModifiers::CONTROL);
         assert_eq!(command(Tab::Run, save), Some(named(None, "save")));
-        let stop = key(KeyCode::Char('s'), KeyModifiers::NONE);
+        let stop = key(KeyCode::Char('c'), KeyModifiers::NONE);
         assert_eq!(command(Tab::Run, stop), Some(named(Some(Tab::Run), "stop")));
-        assert_eq!(command(Tab::Data, stop), None);
+        assert_eq!(command(Tab::Data, key(KeyCode::Char('s'), KeyModifiers::NONE)), None);
         let big = key(KeyCode::Char('G'), KeyModifiers::SHIFT);
         assert_eq!(command(Tab::Data, big), Some(named(None, "last")));
         let pan = key(KeyCode::Left, KeyModifiers::SHIFT);

@@ -180,7 +180,7 @@ impl LiveRun {
         self.ended = (!is_alive).then_some(Ended::Elsewhere);
         if before.is_some_and(|before| before != outcome) {
             self.say(match outcome {
-                archive::DIED => "it died: r resumes it, 6 settles it".to_owned(),
+                archive::DIED => "it died: R resumes it, 6 settles it".to_owned(),
                 _ => format!("it is {}", archive::state_words(outcome)),
             });
         }

@@ -57,7 +57,7 @@ impl LiveRehearsal {
                     if whole {
                         "rehearsed: t takes the advised method".to_owned()
                     } else {
-                        "the rehearsal was stopped: r shows what it found, R continues it"
+                        "the rehearsal was stopped: r shows what it found, c continues it"
                             .to_owned()
                     }
                 }))

@@ -126,7 +126,7 @@ fn rehearse(context: &Context) -> &'static str {
         "Each public hospital plays the city's part in turn, and every method that fits is tried on \
          it. This takes some seconds and costs no privacy. Wait for the end."
     } else if rehearsal.progress.is_some() {
-        "The rehearsal was stopped. Press R to continue it."
+        "The rehearsal was stopped. Press c to continue it."
     } else {
         "A plan says which method, which data and which ε. Trying plans on the city's records would \
          cost ε each time. Press r: they are tried on the public hospitals instead, for free."
@@ -223,7 +223,7 @@ fn report(context: &Context) -> &'static str {
             "The page holds only public and released numbers. Press Enter to write it beside the \
              session, here in the tutorial's own folder."
         }
-        (_, Tab::Compare) => "Press R to write a page about this run that you could pass on.",
+        (_, Tab::Compare) => "Press w to write a page about this run that you could pass on.",
         _ => {
             "The ledger keeps what the run has spent, for good; the budget has that much less left. \
              Last of all, press 5 and then R: a page for others, without exact numbers."

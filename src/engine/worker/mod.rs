@@ -216,7 +216,7 @@ impl WorkerThread {
                 if let Some(reading) = self.reading.remove(&name) {
                     reading.stop();
                     let error = Error::interrupted("reading was cancelled")
-                        .cure("press r on the Data screen to read it again");
+                        .cure("press U on the Data screen to read it again");
                     self.reports.put(WorkerReport::LoadFailed { name, error });
                     self.compare();
                 }

@@ -26,7 +26,7 @@ impl Context {
     /// Asks whether to pay for a choice, or for a budget if there is none.
     pub(super) fn ask_to_choose(&mut self, offer: Offer) {
         if self.popup.is_some() {
-            return self.inform("the cost of the choice is known now: press b on Plan again");
+            return self.inform("the cost of the choice is known now: press p on Plan again");
         }
         self.notice = None;
         let Some(private) = offer.plans.first().map(|plan| plan.private.clone()) else { return };

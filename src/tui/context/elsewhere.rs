@@ -88,13 +88,13 @@ impl Context {
         let refusal = match run.outcome.as_str() {
             DIED => None,
             MISSING | NOT_BEGUN => {
-                Some("a task of a sweep cannot be resumed: c on the Ledger screen (6) settles it")
+                Some("a task of a sweep cannot be resumed: U on the Ledger screen (6) settles it")
             }
             GIVEN_UP => Some(
-                "this task was given up and cannot be resumed: p on Compare (5) puts its settings \
+                "this task was given up and cannot be resumed: t on Compare (5) puts its settings \
                  into the plan, to start it again",
             ),
-            _ => Some("this run did not die; select one that did, and press r"),
+            _ => Some("this run did not die; select one that did, and press R"),
         };
         if let Some(refusal) = refusal {
             return self.inform(refusal);

@@ -123,7 +123,7 @@ pub trait Screen {
 }
 
 /// The keys for a run whose program died.
-const DIED_RUN: &str = "a run died: r on Compare (5) resumes it, s on Ledger (6) settles it";
+const DIED_RUN: &str = "a run died: R on Compare (5) resumes it, c on Ledger (6) settles it";
 
 /// The cost of a plan that draws nothing from private records.
 const SPENDS_NOTHING: &str = "spends nothing: public data alone";

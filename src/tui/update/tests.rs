@@ -572,12 +572,12 @@ fn private_records_choose_among_marked_plans_after_a_yes_alone() {
         names.collect::<Vec<_>>()
     };
     // Without a mark, every plan for the same private data.
-    assert_eq!(names(&press(&mut app, "b")).len(), 2);
+    assert_eq!(names(&press(&mut app, "p")).len(), 2);
     press(&mut app, "]m");
-    assert_eq!(names(&press(&mut app, "[b")), ["winter without its labels"]);
+    assert_eq!(names(&press(&mut app, "[p")), ["winter without its labels"]);
     press(&mut app, "]m");
     // The shown plan comes first: noise alone does not displace it.
-    assert_eq!(names(&press(&mut app, "b"))[0], "winter without its labels");
+    assert_eq!(names(&press(&mut app, "p"))[0], "winter without its labels");
     press(&mut app, "[");
 
     let offered =
@@ -851,7 +851,7 @@ fn a_run_that_died_is_named_with_its_keys_where_a_user_arrives() {
     for tab in [Tab::Data, Tab::Run] {
         app.go_to(tab);
         let next = app.screen().next_step(&app.context).unwrap();
-        assert!(next.contains("a run died: r on Compare (5) resumes it"), "{next}");
+        assert!(next.contains("a run died: R on Compare (5) resumes it"), "{next}");
     }
 }
 
@@ -958,9 +958,11 @@ fn sealed_nothing_is_ranked_but_privately() {
     };
     assert!(asked(&effects, private));
     assert_eq!(app.context.working(), 1);
-    for (key, wanted) in
-        [("n", "Private(PermuteAndFlip"), ("t", "Private(Table"), ("d", "Private(Direction")]
-    {
+    for (key, wanted) in [
+        (":name only\n", "Private(PermuteAndFlip"),
+        (":noisy table\n", "Private(Table"),
+        (":direction\n", "Private(Direction"),
+    ] {
         let mut app = fixtures::loaded();
         press(&mut app, "2");
         press(&mut app, key);
@@ -1262,12 +1264,12 @@ fn keys_steer_a_run_of_another_process_by_its_file_and_leave_another_trainer_alo
     app.context.popup = None;
     assert_eq!(steered(&mut app, "p"), Some(SteeringRequest::GoOn), "it waits");
     assert_eq!(steered(&mut app, "<"), Some(SteeringRequest::Pace(Some(512.0))));
-    assert_eq!(steered(&mut app, "s"), None, "it asks first");
+    assert_eq!(steered(&mut app, "c"), None, "it asks first");
     assert_eq!(steered(&mut app, "y"), Some(SteeringRequest::Stop));
     assert!(app.context.runs.iter().all(|run| !run.control.is_stopped()));
     assert_eq!(app.context.working(), 0, "nothing of our own is under way");
     let mut app = fixtures::training();
-    for key in ["p", "s", "<"] {
+    for key in [" ", "c", "<"] {
         assert_eq!(steered(&mut app, key), None);
         assert!(app.context.popup.is_none());
     }

@@ -218,11 +218,12 @@ impl CompareScreen {
     }
 
     /// Switches to the next quantity for which the shown runs have numbers.
-    pub fn next_quantity(&mut self, runs: &[ArchivedRun], watch: &Watch) {
+    pub fn next_quantity(&mut self, runs: &[ArchivedRun], watch: &Watch, by: isize) {
         let all = Quantity::ALL;
         let shown = self.shown_quantity(runs, watch);
         let here = all.iter().position(|quantity| *quantity == shown).unwrap_or(0);
-        let mut others = (1..=all.len()).map(|step| all[(here + step) % all.len()]);
+        let at = |step: isize| (here as isize + by * step).rem_euclid(all.len() as isize) as usize;
+        let mut others = (1..=all.len() as isize).map(|step| all[at(step)]);
         let next = others.find(|quantity| self.has(*quantity, runs, watch));
         self.quantity = next.or(self.quantity);
         self.viewport.reset();
@@ -292,9 +293,9 @@ impl Screen for CompareScreen {
     fn next_step(&self, context: &Context) -> Option<String> {
         let run = self.run(context.archived())?;
         if run.outcome == DIED {
-            return Some("this run died: r resumes it, 6 settles it".to_owned());
+            return Some("this run died: R resumes it, 6 settles it".to_owned());
         }
-        Some("Space pins runs to compare them; R writes a report to pass on".to_owned())
+        Some("m marks runs to compare them; w writes a report to pass on".to_owned())
     }
 
     fn hindrance(&self, name: &str, context: &Context) -> Option<&'static str> {
@@ -304,7 +305,7 @@ impl Screen for CompareScreen {
             "smooth" if self.shown_quantity(context.archived(), &context.watch).is_of_runs() => {
                 Some("each run is a point here: there is nothing to smooth")
             }
-            "clear pins" if self.pins.iter().all(Option::is_none) => Some("no run is pinned"),
+            "unmark all" if self.pins.iter().all(Option::is_none) => Some("no run is marked"),
             _ => None,
         }
     }
@@ -458,7 +459,7 @@ mod tests {
         assert!(screen.order(&runs, "1.009k", &Watch::open()).len() == 1);
         assert!(screen.order(&runs, "1.009k", &watch).is_empty());
         for _ in 0..Quantity::ALL.len() {
-            screen.next_quantity(&runs, &watch);
+            screen.next_quantity(&runs, &watch, 1);
             assert!(!matches!(
                 screen.quantity,
                 Some(
@@ -487,7 +488,7 @@ mod tests {
         assert_eq!(exact, [false, true, false, true, false, true]);
         let mut seen = Vec::new();
         for _ in 0..Quantity::ALL.len() {
-            screen.next_quantity(&runs, &watch);
+            screen.next_quantity(&runs, &watch, 1);
             seen.extend(screen.quantity);
         }
         assert!(seen.contains(&Quantity::Series(public)));

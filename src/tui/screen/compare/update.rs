@@ -18,20 +18,21 @@ const WIDTHS: [u16; 2] = [10, 60];
 
 #[rustfmt::skip] // a table reads best as one
 pub const KEYS: Keys<CompareScreen> = &[
-    show(&["space", "enter"], "pin", "pin or unpin a run: pinned runs are overlaid and compared", pin),
+    show(&["space", "m", "enter"], "mark", "mark a run or not: marked runs are overlaid and compared", pin),
     show(&["s"], "sort", "sort by the next column of the table", sort),
     show(&["S"], "reverse", "reverse the order", reverse),
-    show(&["b"], "series", "show another series, or utility against ε", |screen, context| screen.next_quantity(context.archived(), &context.watch)),
-    show(&["t"], "tag", "write a remark on the run", tag),
+    show(&["]"], "next series", "show the next series, or utility against ε", |screen, context| screen.next_quantity(context.archived(), &context.watch, 1)),
+    also(&["["], "previous series", "show the previous series", |screen, context| screen.next_quantity(context.archived(), &context.watch, -1)),
+    show(&["e"], "tag", "write a remark on the run", tag),
     show(&["d", "delete"], "delete", "delete the run's directory; its ledger entries stay", delete),
-    also(&["p"], "take settings", "copy the settings of this run into the plan on the Plan screen; u undoes it", take_settings),
-    show(&["R"], "report", "write a report to pass on: on the pinned runs, or on the selected one", report),
+    also(&["t"], "take settings", "take the settings of this run into the plan on the Plan screen; u undoes it", take_settings),
+    show(&["w"], "report", "write a report to pass on: on the marked runs, or on the selected one", report),
     also(&["P"], "predict", "predict: write the answers of the run's model for the rows of a file", predict),
-    also(&["r", "o"], "resume", "resume a run whose program died", go_on),
-    also(&["c"], "clear pins", "unpin every run", |screen, _| screen.pins = Default::default()),
+    also(&["R"], "resume", "resume a run whose program died", go_on),
+    also(&["M"], "unmark all", "unmark every run", |screen, _| screen.pins = Default::default()),
     also(&["U"], "refresh", "read the run directories again", |_, context| context.ask(Request::Archive)),
     also(&["y"], "log", "logarithmic axis on or off", charts::log_axis),
-    also(&["m"], "smooth", "smoothing: none, some, strong", charts::smooth),
+    also(&["~"], "smooth", "smoothing: none, some, strong", charts::smooth),
     also(&["+", "="], "zoom", "zoom in at the cursor", charts::zoom_in),
     also(&["-"], "zoom out", "zoom out", charts::zoom_out),
     also(&["left"], "cursor left", "move the chart cursor left", charts::cursor_left),
@@ -50,7 +51,7 @@ fn selected(screen: &CompareScreen, context: &Context) -> Option<ArchivedRun> {
 fn pin(screen: &mut CompareScreen, context: &mut Context) {
     let Some(run) = selected(screen, context) else { return };
     if !screen.toggle_pin(&run.id) {
-        context.warn("six runs are pinned: unpin one, or c clears all");
+        context.warn("six runs are marked: m takes a mark away, M all of them");
     }
 }
 
@@ -97,7 +98,7 @@ fn delete(screen: &mut CompareScreen, context: &mut Context) {
         let text = format!("this run is under way, carried out{process}: stop it first");
         return context.warn(text);
     }
-    let resumable = if run.outcome == DIED { " Its program died; r resumes it." } else { "" };
+    let resumable = if run.outcome == DIED { " Its program died; R resumes it." } else { "" };
     let text = format!(
         "Delete {} with its model and its numbers? What it spent stays in the ledger.{resumable}",
         id.0

@@ -208,7 +208,7 @@ fn chart(Shown { screen, context, runs, order }: Shown, canvas: &mut Canvas, are
     let viewport = &screen.viewport;
     let quantity = screen.shown_quantity(runs, &context.watch);
     let log = viewport.log || quantity.always_log();
-    let title = format!("{} (b: next)", quantity.title());
+    let title = format!("{} (]: next)", quantity.title());
     let chart = Chart::new(&title, theme, glyphs).log(log);
     if quantity.is_of_runs() {
         // Every run of the table is a point; unpinned ones are all alike.
@@ -259,7 +259,7 @@ fn chart(Shown { screen, context, runs, order }: Shown, canvas: &mut Canvas, are
         screen.pinned(runs).into_iter().filter_map(of_run).collect();
     let mut chart = chart
         .percent(quantity.is_share(curves.iter().map(|(_, run, ..)| *run)))
-        .empty("no run has numbers of this kind: b shows others");
+        .empty("no run has numbers of this kind: ] shows others");
     for (slot, run, points, curator) in &curves {
         let name = run.plan.as_ref().map_or("run", |plan| &plan.name);
         chart = chart.curve((name, *slot), *curator, points);
@@ -309,7 +309,7 @@ fn differences(shown: Shown, canvas: &mut Canvas, area: Rect) {
     }
     let inner = canvas.pane(area, title, DETAILS);
     if pinned.len() < 2 {
-        return canvas.empty(inner, &["Pin a second run (Space) to see what differs."]);
+        return canvas.empty(inner, &["Mark a second run (m) to see what differs."]);
     }
     let answer: Vec<Line> = answer(&pinned, canvas);
     let rows: u16 = answer.iter().map(|it| wrapped_lines(&it.to_string(), inner.width)).sum();
@@ -317,7 +317,7 @@ fn differences(shown: Shown, canvas: &mut Canvas, area: Rect) {
     canvas.paragraph(answer, true, above);
     let differences = screen.differences(runs);
     if differences.is_empty() {
-        return canvas.empty(inner, &["All pinned runs have the same settings and data."]);
+        return canvas.empty(inner, &["All marked runs have the same settings and data."]);
     }
     let mut widths = vec![Length(longest(differences.iter().map(|(name, _)| name)))];
     widths.extend(pinned.iter().map(|_| Fill(1)));
@@ -372,8 +372,8 @@ fn selected<'a>(shown: Shown, canvas: &Canvas, room: u16) -> Vec<Line<'a>> {
     {
         let wrote = wrote_words(run.wrote);
         let (name, then) = match run.outcome.as_str() {
-            DIED => ("died", "; r resumes it"),
-            MISSING => ("no result", "; c on the Ledger screen (6) settles it"),
+            DIED => ("died", "; R resumes it"),
+            MISSING => ("no result", "; U on the Ledger screen (6) settles it"),
             _ => ("carried out by", ""),
         };
         facts.push((name, format!("{process}, {wrote}{then}")));
@@ -396,6 +396,6 @@ fn selected<'a>(shown: Shown, canvas: &Canvas, room: u16) -> Vec<Line<'a>> {
         lines.extend(further.map(|text| line(text, theme.curator)));
     }
     lines.extend(canvas.pairs(&facts, room));
-    lines.push(Line::styled("Pin runs (Space) to overlay and compare them.", theme.muted));
+    lines.push(Line::styled("Mark runs (m) to overlay and compare them.", theme.muted));
     lines
 }

@@ -14,10 +14,10 @@ use crate::screen::Keys;
 pub const KEYS: Keys<DataScreen> = &[
     show(&["a"], "add", "add a data file: browse, preview, then describe it", |_, context| context.ask(Request::Browse(PathBuf::from("."), Wanted::Data))),
     show(&["enter", "e"], "edit", "edit role, label, filter and columns", edit),
-    show(&["b"], "split", "split the table by a column: one part private, the others public", split),
+    show(&["D"], "divide", "divide the table by a column: one part private, the others public", split),
     show(&["d", "delete"], "remove", "remove the dataset from the session", remove),
-    show(&["r"], "reload", "read the dataset's file again", reload),
-    also(&["y"], "copy dataset", "describe another dataset like this one", copy),
+    show(&["U"], "reload", "read the dataset's file again", reload),
+    also(&["n"], "new dataset", "describe another dataset like this one", copy),
     also(&["="], "same for all", "confirm what was guessed, and describe all datasets with the same columns like this one", same_for_all),
     also(&["c"], "cancel reading", "stop waiting for a dataset that is being read", cancel_reading),
     show(&["o"], "rows", "show or hide private rows (◆)", show_rows),

@@ -188,9 +188,9 @@ impl Screen for LedgerScreen {
             return Some("b sets a budget: no run is allowed without one".to_owned());
         }
         Some(if self.waiting(context, RunLife::Died).is_some() {
-            "a run died: s settles it, r on the Compare screen (5) resumes it".to_owned()
+            "a run died: c settles it, R on the Compare screen (5) resumes it".to_owned()
         } else if self.waiting(context, RunLife::Reserved).is_some() {
-            "c gathers the results of the sweep; until then its runs count in full".to_owned()
+            "U gathers the results of the sweep; until then its runs count in full".to_owned()
         } else {
             "w writes a certificate of everything spent".to_owned()
         })
@@ -205,7 +205,7 @@ impl Screen for LedgerScreen {
             }
             "unfold" if !self.unfolded && !has_sweep() => Some("there is no sweep here"),
             "settle" if !waits(RunLife::Died) => Some(if waits(RunLife::Reserved) {
-                "the runs of a sweep are settled when it is collected: c"
+                "the runs of a sweep are settled when it is collected: U"
             } else {
                 "no run has died here: there is nothing to settle"
             }),

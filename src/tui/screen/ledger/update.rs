@@ -16,12 +16,12 @@ use crate::screen::Keys;
 pub const KEYS: Keys<LedgerScreen> = &[
     show(&["b"], "budget", "set the budget of the private dataset", set_budget),
     show(&["w"], "certificate", "write a certificate of everything spent", certify),
-    show(&["s"], "settle", "settle a run whose program died", settle),
+    show(&["c"], "settle", "settle a run whose program died", settle),
     also(&["enter"], "unfold", "show every run of a sweep, or fold them again", |screen, _| screen.unfolded = !screen.unfolded),
-    also(&["c"], "collect", "gather the results of a sweep and settle its runs", collect),
+    also(&["U"], "collect", "gather the results of a sweep and settle its runs", collect),
     also(&["A"], "accept", "allow runs although the total is not known: lines were lost, or \
                             noise came from a known seed", accept),
-    also(&["R"], "repair", "set a damaged ledger aside and continue without its damaged lines", repair),
+    also(&["F"], "repair", "set a damaged ledger aside and continue without its damaged lines", repair),
 ];
 
 fn set_budget(screen: &mut LedgerScreen, context: &mut Context) {
@@ -89,7 +89,7 @@ fn settle(screen: &mut LedgerScreen, context: &mut Context) {
     let Some(id) = dead.map(|run| run.grant.run.clone()) else { return };
     let text = format!(
         "Settle {}? Only what it had entered in the ledger stays charged. It cannot be resumed \
-         afterwards. To resume it, press r on Compare (5) instead.",
+         afterwards. To resume it, press R on Compare (5) instead.",
         id.0
     );
     context.confirm(text, "settle", |context| context.ask(Request::AbandonRun(id)));

@@ -36,7 +36,7 @@ pub fn expectations(context: &Context, canvas: &mut Canvas, area: Rect, scroll: 
         (true, _) => format!("What to expect · {done} of {total} trials"),
         (false, true) => "What to expect".to_owned(),
         (false, false) => {
-            format!("What to expect · stopped at {done} of {total}: R continues, r: costs")
+            format!("What to expect · stopped at {done} of {total}: c continues, r: costs")
         }
     };
     let said = if done < total { advice.so_far() } else { advice.sentences() };

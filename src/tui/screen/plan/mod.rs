@@ -130,7 +130,7 @@ impl Screen for PlanScreen {
         let rehearsal = &context.rehearsal;
         if rehearsal.shown && context.shown_plan().is_some_and(|plan| rehearsal.fits(plan)) {
             let words = if rehearsal.work.is_some() {
-                "wait for the rehearsal, or R stops it; r shows what the plan costs"
+                "wait for the rehearsal, or c stops it; r shows what the plan costs"
             } else {
                 "t takes the advised method; l launches the plan as it is"
             };

@@ -25,18 +25,18 @@ pub const KEYS: Keys<PlanScreen> = &[
     also(&["left"], "less", "previous choice, or a smaller number", |screen, context| step(screen, context, -1)),
     also(&["right"], "greater", "next choice, or a larger number", |screen, context| step(screen, context, 1)),
     show(&["x"], "default", "back to the field's default", reset),
-    show(&["s"], "sweep", "queue this plan once for each of several values of the field", sweep),
-    show(&["a"], "queue", "append this plan to the queue", enqueue),
-    show(&["w"], "run queue", "run the queue, one plan after the other; press again to halt it", |_, context| context.ask_to_start_queue()),
+    show(&["E"], "sweep", "queue this plan once for each of several values of the field", sweep),
+    show(&["a"], "queue", "add this plan to the queue", enqueue),
+    show(&["Q"], "run queue", "run the queue, one plan after the other; press again to halt it", |_, context| context.ask_to_start_queue()),
     also(&["m"], "mark", "mark this plan as a candidate of a choice, or not", mark),
-    also(&["b"], "choose best", "let private records choose among the marked plans, or among all for these data; costs ε once", choose_best),
+    also(&["p"], "choose best", "let private records choose among the marked plans, or among all for these data; costs ε once", choose_best),
     show(&["r"], "rehearse", "rehearse this plan on public data, for free; afterwards switch \
                               between results and costs", rehearse),
-    also(&["R"], "stop rehearsal", "stop the rehearsal, or continue it", stop_rehearsal),
+    also(&["c"], "stop rehearsal", "stop the rehearsal, or continue it", stop_rehearsal),
     show(&["t"], "take advice", "take the method that the rehearsal advises", |_, context| context.take_advice()),
-    show(&["p"], "preset", "take a preset for this plan", preset),
+    show(&["T"], "preset", "take a preset for this plan", preset),
     also(&["+"], "more", "show every setting, or fold them again", |screen, _| screen.unfolded = !screen.unfolded),
-    also(&["c"], "copy earlier", "copy the settings of an earlier run into this plan", copy_earlier),
+    also(&[], "copy earlier", "copy the settings of an earlier run into this plan; t on Compare does it, too", copy_earlier),
     also(&["n"], "new plan", "new plan, copied from this one", new_plan),
     also(&["d", "delete"], "remove", "remove this plan, or the queue's entry", remove),
     also(&["["], "previous plan", "previous plan", |screen, context| show_plan(screen, context, -1)),
@@ -156,9 +156,9 @@ fn mark(screen: &mut PlanScreen, context: &mut Context) {
     }
     let plans = screen.candidates(context).len();
     let text = match screen.marked.len() {
-        0 => "no plan is marked: b takes all plans for these private data".to_owned(),
-        _ if plans == 1 => "1 candidate: b lets private records choose".to_owned(),
-        _ => format!("{plans} candidates: b lets private records choose"),
+        0 => "no plan is marked: p takes all plans for these private data".to_owned(),
+        _ if plans == 1 => "1 candidate: p lets private records choose".to_owned(),
+        _ => format!("{plans} candidates: p lets private records choose"),
     };
     context.inform(text);
 }
@@ -172,7 +172,7 @@ fn choose_best(screen: &mut PlanScreen, context: &mut Context) {
 fn sweep(screen: &mut PlanScreen, context: &mut Context) {
     let Some(field) = screen.field(context) else { return };
     if matches!(field, PlanField::Name | PlanField::Private) {
-        return context.inform("choose a field that can take several values, then press s");
+        return context.inform("choose a field that can take several values, then press E");
     }
     let suggestion = match field.choices(&context.session) {
         Some(choices) => choices.join(", "),

@@ -97,7 +97,7 @@ fn beside_costs(Shown { screen, context, plan }: Shown, canvas: &mut Canvas, are
                      which method to take and what error to expect.";
         canvas.empty_box(above, "What to expect", &[words]);
     }
-    let inner = canvas.boxed(below, "Plans · [ ] change, m marks, b chooses");
+    let inner = canvas.boxed(below, "Plans · [ ] change, m marks, p chooses");
     let row = |index: usize| {
         let plan = &plans[index];
         let mark = if screen.marked.contains(&plan.name) { "*" } else { " " };
@@ -192,7 +192,7 @@ fn about_method(plan: &PlanDefinition) -> String {
 /// Plans that wait for their turn.
 fn queued(screen: &PlanScreen, context: &Context, canvas: &mut Canvas, area: Rect) {
     let state =
-        if context.queue.working { "running: w halts it" } else { "w starts it, d removes" };
+        if context.queue.working { "running: Q halts it" } else { "Q starts it, d removes" };
     let title = format!("Queue · {} · {state}", context.queue.plans.len());
     let inner = canvas.pane(area, &title, QUEUE);
     let row = |index: usize| {

@@ -18,14 +18,14 @@ pub const KEYS: Keys<RankScreen> = &[
     show(&["r"], "rank", "rank the public datasets by exact numbers (◆); the ledger notes it", rank),
     show(&["p"], "privately", "rank under differential privacy, as the settings say: by default each dataset's error is released, without labels only the name of the best", rank_by_session),
     show(&["e"], "settings", "edit the settings: k, m, repeats, model, order, mechanism, ε", edit_settings),
-    also(&["n"], "name only", "release the best dataset's name under differential privacy", select_privately),
-    show(&["t"], "noisy table", "release every dataset's scores under differential privacy", release_table),
-    also(&["d"], "direction", "release one leading direction of the private gradients under differential privacy", release_direction),
+    also(&[], "name only", "release the best dataset's name under differential privacy", select_privately),
+    also(&[], "noisy table", "release every dataset's scores under differential privacy", release_table),
+    also(&[], "direction", "release one leading direction of the private gradients under differential privacy", release_direction),
     show(&["c"], "cancel", "cancel the ranking; the table keeps the repeats so far", cancel),
-    show(&["enter"], "take", "take the selected dataset into the plan, or all that are as good as the best", take),
+    show(&["enter", "t"], "take", "take the selected dataset into the plan, or all that are as good as the best", take),
     show(&["s"], "order", "order by GSD, or by the error of each dataset's own model", switch_order),
-    also(&["m"], "like the plan", "rank with the model and the scaling of the plan", follow_plan),
-    also(&["b"], "other result", "switch between the exact and the released ranking", |screen, _| screen.released_in_front = !screen.released_in_front),
+    also(&["="], "like the plan", "rank with the model and the scaling of the plan", follow_plan),
+    also(&["]", "["], "other result", "switch between the exact and the released ranking", |screen, _| screen.released_in_front = !screen.released_in_front),
 ];
 
 fn rank(_: &mut RankScreen, context: &mut Context) {

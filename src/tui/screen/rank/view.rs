@@ -42,7 +42,7 @@ pub fn view(screen: &RankScreen, context: &Context, canvas: &mut Canvas, area: R
     }
     let sign = canvas.glyphs.curator;
     let other =
-        visible.map(|table| format!("{sign} By exact numbers: {}. b shows it.", table.verdict));
+        visible.map(|table| format!("{sign} By exact numbers: {}. ] shows it.", table.verdict));
     let body = beside(canvas, body, other.filter(|_| ranking.released.is_some()));
     match &ranking.released {
         None if ranking.exact.is_some() => canvas.empty_box(
@@ -50,7 +50,7 @@ pub fn view(screen: &RankScreen, context: &Context, canvas: &mut Canvas, area: R
             "Rank · sealed",
             &[
                 "This ranking consists of exact numbers, and the view is sealed.",
-                "v opens the view; p releases the errors of models, n the best name.",
+                "v opens the view; p releases the errors of models.",
             ],
         ),
         None => nothing(context, canvas, body),
@@ -120,7 +120,7 @@ fn other_result((found, guarantee): &(Disclosed, Guarantee)) -> String {
         Disclosed::Table(_) => "a table".to_owned(),
         Disclosed::Direction(_) => "one direction".to_owned(),
     };
-    format!("Released at ε {}: {what}. b shows it.", round_up(guarantee.epsilon, 4))
+    format!("Released at ε {}: {what}. ] shows it.", round_up(guarantee.epsilon, 4))
 }
 
 /// Facts that the name of a winner does not show.
@@ -142,7 +142,7 @@ fn caveats(context: &Context, guarantee: &Guarantee) -> impl Iterator<Item = Str
         )
     });
     let useless = "It is the best of these datasets, but it need not be a good one: a winner can be \
-                   no better than noise. A noisy table (t) would show that.";
+                   no better than noise. A noisy table (e chooses it) would show that.";
     sure.into_iter().chain([useless.to_owned()])
 }
 

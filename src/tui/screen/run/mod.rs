@@ -92,14 +92,14 @@ impl Screen for RunScreen {
             return Some("its ε is computed here from the noise that its file states".to_owned());
         }
         if run.state() == DIED {
-            return Some("this run died: r resumes it, 6 settles it".to_owned());
+            return Some("this run died: R resumes it, 6 settles it".to_owned());
         }
         if run.has_ended() {
             return Some(
                 "5 compares it with other runs and reports on it, 6 shows what it spent".to_owned(),
             );
         }
-        Some("it continues on every screen; s stops it and keeps its model".to_owned())
+        Some("it continues on every screen; c stops it and keeps its model".to_owned())
     }
 
     fn hindrance(&self, name: &str, context: &Context) -> Option<&'static str> {

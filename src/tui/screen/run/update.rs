@@ -11,13 +11,13 @@ use crate::session::steering::SteeringRequest;
 
 #[rustfmt::skip] // a table reads best as one
 pub const KEYS: Keys<RunScreen> = &[
-    show(&["space", "p"], "pause", "pause or resume the run", pause),
-    show(&["s"], "stop", "stop the run and keep its model so far", stop),
+    show(&["space"], "pause", "pause the run, or let it go on", pause),
+    show(&["c"], "stop", "stop the run and keep its model so far", stop),
     show(&["<", ","], "slower", "halve the pace, in steps per second", |screen, context| set_pace(screen, context, slower)),
     show(&[">", "."], "faster", "double the pace; beyond 512 as fast as it can", |screen, context| set_pace(screen, context, faster)),
-    also(&["r", "o"], "resume", "resume a run whose program died", go_on),
+    also(&["R"], "resume", "resume a run whose program died", go_on),
     show(&["y"], "log", "logarithmic axis for errors and objective on or off", log_axis),
-    show(&["m"], "smooth", "smoothing: none, some, strong", smooth),
+    show(&["~"], "smooth", "smoothing: none, some, strong", smooth),
     show(&["f"], "freeze", "hold the charts still while data keep arriving", freeze),
     show(&["+", "="], "zoom", "zoom in at the cursor", charts::zoom_in),
     also(&["-"], "zoom out", "zoom out", charts::zoom_out),
@@ -71,7 +71,7 @@ fn go_on(screen: &mut RunScreen, context: &mut Context) {
     match archived.cloned() {
         Some(run) => context.ask_to_go_on(run),
         None => context.inform(
-            "this run did not die; runs that died are on Compare (5), where r resumes them",
+            "this run did not die; runs that died are on Compare (5), where R resumes them",
         ),
     }
 }
