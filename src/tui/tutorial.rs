@@ -183,13 +183,13 @@ fn run(context: &Context) -> &'static str {
              run begins."
         }
         _ if under_way => {
-            "Each step is entered in the ledger, and then its noise is drawn. (Space would pause, s \
+            "Each step is entered in the ledger, and then its noise is drawn. (Space would pause, c \
              would stop the run.) Wait for the end."
         }
         _ if context.tab != Tab::Plan => "Press 3 to go back to the Plan screen, then l to launch.",
         _ => {
-            "You see the noise that ε needs, and how many such runs the budget would allow. Press \
-             l to launch the plan. First you are asked for the budget of the city's records."
+            "You see what the rehearsal expects, and what this run costs. Press l to launch the \
+             plan. First you are asked for the budget of the city's records."
         }
     }
 }
@@ -226,7 +226,7 @@ fn report(context: &Context) -> &'static str {
         (_, Tab::Compare) => "Press w to write a page about this run that you could pass on.",
         _ => {
             "The ledger keeps what the run has spent, for good; the budget has that much less left. \
-             Last of all, press 5 and then R: a page for others, without exact numbers."
+             Last of all, press 5 and then w: a page for others, without exact numbers."
         }
     }
 }
