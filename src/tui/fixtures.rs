@@ -14,7 +14,6 @@ use super::notice::Level;
 use super::popup::dataset_form::DatasetForm;
 use super::popup::export_form::ExportForm;
 use super::popup::file_browser::FileBrowser;
-use super::popup::help::Help;
 use super::popup::question::QuestionPopup;
 use super::popup::ranking_form::RankingForm;
 use super::screen::compare::Quantity;
@@ -974,20 +973,6 @@ pub fn scenes() -> Vec<(&'static str, App)> {
             with(spending(), &|app| {
                 app.focus_on(ENTRIES);
                 app.screens.ledger.entry = 1;
-            }),
-        ),
-        (
-            "help",
-            with(running(), &|app| {
-                app.context.popup = Some(OpenPopup::Help(keymap::help(Tab::Run, None)));
-            }),
-        ),
-        (
-            "help_search",
-            with(running(), &|app| {
-                let search = TextField::new("zoom");
-                let help = keymap::help(Tab::Run, None);
-                app.context.popup = Some(OpenPopup::Help(Help { search, ..help }));
             }),
         ),
         (

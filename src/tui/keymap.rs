@@ -7,7 +7,6 @@ use super::app::{App, Screens, TAB_KEYS};
 use super::context::{Context, Effect, OpenPopup};
 use super::export;
 use super::keys::{Binding, Command, Key, also, name, show, shown};
-use super::popup::help::Help;
 use super::popup::picker::{Item, Picker};
 use super::popup::words::Words;
 use super::tab::Tab;
@@ -19,9 +18,8 @@ type Bindings = &'static [Binding<fn(&mut App)>];
 
 #[rustfmt::skip] // a table reads best as one
 const FIRST: Bindings = &[
-    show(&["?"], "help", "keys of this screen; type to search", open_help),
+    show(&["?", ":"], "help", "every key and command, those of this screen first: type to search, Enter does it", open_palette),
     show(&["i"], "explain", "what does this mean? the selected field, column or chart, and every word of the screen", explain),
-    show(&[":"], "commands", "command palette: find any command by name, words or key", open_palette),
     show(&["q"], "quit", "quit; asks when work is unsaved or under way", |app| app.context.ask_to_quit()),
 ];
 
@@ -58,11 +56,6 @@ fn everywhere_bindings() -> impl Iterator<Item = &'static Binding<fn(&mut App)>>
     FIRST.iter().chain(TAB_KEYS).chain(REST)
 }
 
-fn open_help(app: &mut App) {
-    let config_file = app.config_file.as_ref().map(|path| path.display().to_string());
-    app.context.popup = Some(OpenPopup::Help(help(app.context.tab, config_file)));
-}
-
 /// Explains the selected word, then the other words of the screen, then all words.
 fn explain(app: &mut App) {
     let mut words = app.screen().words(&app.context);
@@ -73,7 +66,10 @@ fn explain(app: &mut App) {
 }
 
 fn open_palette(app: &mut App) {
-    app.context.popup = Some(OpenPopup::Palette(palette(app.context.tab)));
+    let mut palette = palette(app.context.tab);
+    palette.foot =
+        app.config_file.as_ref().map(|path| format!("configuration: {}", path.display()));
+    app.context.popup = Some(OpenPopup::Palette(palette));
 }
 
 fn restore(app: &mut App, restore: fn(&mut Context) -> bool) {
@@ -229,14 +225,6 @@ pub fn act(app: &mut App, command: Command) {
     }
 }
 
-/// The help of a screen.
-pub fn help(tab: Tab, config_file: Option<String>) -> Help {
-    let own = of(tab).map(|(_, key)| key).collect();
-    let others = everywhere().map(|(_, key)| key).collect();
-    let sections = vec![(format!("On {}", tab.title()), own), ("Everywhere".to_owned(), others)];
-    Help { sections, config_file, search: TextField::default(), scroll: 0 }
-}
-
 /// Every command: those of this screen first, then those of the others.
 pub fn palette(here: Tab) -> Picker<Command> {
     let elsewhere = Tab::ALL.iter().filter(|tab| **tab != here).flat_map(|tab| of(*tab));
@@ -247,7 +235,7 @@ pub fn palette(here: Tab) -> Picker<Command> {
         };
         Item { key: key.shown(), ..Item::new(title, key.help, command) }
     });
-    Picker::new("Commands", items.collect())
+    Picker::new("Keys and commands", items.collect())
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ fn a_newcomer_plays_the_whole_story_with_the_keys_on_screen() {
     screen.wait_for("add a data file");
     screen.press(ESC);
     // A key right behind Esc would be read as Alt and that key.
-    screen.wait_until("the help to close", |text| !text.contains("Esc closes"));
+    screen.wait_until("the help to close", |text| !text.contains("Keys and commands"));
 
     // Configure: a smaller ε, typed.
     screen.press("3");
@@ -313,7 +313,7 @@ fn the_whole_story_with_the_mouse_alone() {
     screen.wait_for("Rows · 1 of 2203");
     screen.click("3 Plan");
     // A plan with more steps; the one before the first is the last.
-    screen.click(": commands");
+    screen.click("? help");
     screen.click("previous plan  ");
     screen.wait_for("Plan 3 of 3");
     screen.click("l launch  ");

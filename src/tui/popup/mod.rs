@@ -5,7 +5,6 @@ pub mod dataset_form;
 pub mod export_form;
 pub mod file_browser;
 pub mod form;
-pub mod help;
 pub mod picker;
 pub mod question;
 pub mod ranking_form;
@@ -17,7 +16,6 @@ use crate::privacy::Watch;
 use dataset_form::DatasetForm;
 use export_form::ExportForm;
 use file_browser::FileBrowser;
-use help::Help;
 use picker::Picker;
 use question::{Prompt, QuestionPopup};
 use ranking_form::RankingForm;
@@ -26,7 +24,6 @@ use words::Words;
 pub use question::Then;
 
 pub enum Popup<C> {
-    Help(Help),
     Question(QuestionPopup<C>),
     Prompt(Prompt<C>),
     Dataset(Box<DatasetForm>),
@@ -43,7 +40,6 @@ pub enum Popup<C> {
 impl<C> Popup<C> {
     pub fn draw(&self, canvas: &mut Canvas, body: Rect, watch: &Watch) {
         match self {
-            Self::Help(help) => help.draw(canvas, body),
             Self::Question(question) => question.draw(canvas, body),
             Self::Prompt(prompt) => prompt.draw(canvas, body),
             Self::Dataset(form) => form.draw(canvas, body),
@@ -59,7 +55,6 @@ impl<C> Popup<C> {
     /// A paste goes where text is typed.
     pub fn paste(&mut self, text: &str) {
         match self {
-            Self::Help(help) => help.search.insert(text),
             Self::Question(_) => {}
             Self::Prompt(prompt) => prompt.text.insert(text),
             Self::Dataset(form) => form.paste(text),
@@ -75,7 +70,6 @@ impl<C> Popup<C> {
     /// The wheel of the mouse, a step up or down.
     pub fn scroll(&mut self, by: i16) {
         match self {
-            Self::Help(help) => help.scroll = help.scroll.saturating_add_signed(by),
             Self::Palette(picker) => picker.step(by.into()),
             Self::Pick(picker) => picker.step(by.into()),
             Self::Files(files) => files.picker.step(by.into()),

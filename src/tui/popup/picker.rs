@@ -3,9 +3,14 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::question::Then;
-use crate::canvas::{Canvas, Fill, Length, Line, Rect, in_columns, in_rows, longest};
+use crate::canvas::{
+    Canvas, Fill, Length, Line, Rect, in_columns, in_rows, longest, wrapped_lines,
+};
 use crate::fuzzy;
 use crate::widgets::text_field::{TextField, TextFieldView};
+
+/// The width of the window.
+const WIDTH: u16 = 100;
 
 #[derive(Debug, Clone)]
 pub struct Item<T> {
@@ -45,11 +50,19 @@ pub struct Picker<T> {
     pub items: Vec<Item<T>>,
     /// The selected index among the matching items.
     pub selected: usize,
+    /// What stands below the list besides its keys.
+    pub foot: Option<String>,
 }
 
 impl<T> Picker<T> {
     pub fn new(title: &str, items: Vec<Item<T>>) -> Self {
-        Self { title: title.to_owned(), query: TextField::default(), items, selected: 0 }
+        Self {
+            title: title.to_owned(),
+            query: TextField::default(),
+            items,
+            selected: 0,
+            foot: None,
+        }
     }
 
     /// The matching items, the best first; without a query, all in their order.
@@ -118,12 +131,22 @@ impl<T> Picker<T> {
     }
 
     pub fn draw(&self, canvas: &mut Canvas, body: Rect) {
-        let height = (self.items.len() as u16 + 5).min(24);
-        let inner = canvas.window(body, 100, height, &self.title);
-        let [field, list, keys] = in_rows(inner, [Length(2), Fill(1), Length(1)]);
+        // The whole description of the chosen one, where the list has no room for it.
+        let longest = self.items.iter().map(|item| wrapped_lines(&item.detail, WIDTH - 2)).max();
+        let more = longest.filter(|lines| *lines > 1).unwrap_or(0).min(3);
+        let height = (self.items.len() as u16 + 5 + more).min(24 + more);
+        let inner = canvas.window(body, WIDTH, height, &self.title);
+        let [field, list, detail, keys] =
+            in_rows(inner, [Length(2), Fill(1), Length(more), Length(1)]);
         self.draw_query(canvas, Rect { height: 1, ..field }, "type a few letters");
         self.draw_items(canvas, list);
-        let words = "↑↓ choose, Enter takes it, Esc leaves";
+        if let Some(item) = self.chosen().filter(|_| more > 0) {
+            canvas.wrapped(item.detail.clone(), canvas.theme.text, detail);
+        }
+        let mut words = "↑↓ choose, Enter takes it, Esc leaves".to_owned();
+        if let Some(foot) = &self.foot {
+            words = format!("{words} · {foot}");
+        }
         canvas.line(Line::styled(words, canvas.theme.muted), keys);
     }
 

@@ -28,7 +28,6 @@ pub(super) fn on_key(app: &mut App, mut popup: OpenPopup, key: KeyEvent) {
         return enter(app, popup);
     }
     match &mut popup {
-        OpenPopup::Help(help) => help.handle(key),
         OpenPopup::Question(question) => match key.code {
             KeyCode::Char('y' | 'Y') => {
                 if let OpenPopup::Question(question) = popup {
@@ -63,7 +62,7 @@ pub(super) fn on_key(app: &mut App, mut popup: OpenPopup, key: KeyEvent) {
 pub(super) fn enter(app: &mut App, popup: OpenPopup) {
     match popup {
         // A question is asked because yes cannot be undone, so Enter is the safe answer.
-        OpenPopup::Help(_) | OpenPopup::Question(_) | OpenPopup::Words(_) => {}
+        OpenPopup::Question(_) | OpenPopup::Words(_) => {}
         OpenPopup::Prompt(prompt) => answer(&mut app.context, prompt),
         OpenPopup::Dataset(form) => app.context.describe(form),
         OpenPopup::Ranking(form) => app.context.set_ranking(form),
