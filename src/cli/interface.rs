@@ -3,6 +3,8 @@
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
+use terminal_colorsaurus::{QueryOptions, ThemeMode, theme_mode};
+
 use crate::error::{Error, Result};
 use crate::session::Session;
 use crate::session::preferences::UserDirectories;
@@ -20,7 +22,8 @@ pub fn app(session: Session, path: Option<PathBuf>) -> Result<App> {
     let state = places.as_ref().map(UserDirectories::read_state).unwrap_or_default();
     // The last choice in the interface, unless its file is gone.
     let chosen = state.theme.as_deref().filter(|name| BUILT_IN.iter().any(|it| it.0 == *name));
-    let theme = match (chosen.or(config.theme.as_deref()).unwrap_or(BUILT_IN[0].0), &places) {
+    let named = chosen.or(config.theme.as_deref()).unwrap_or_else(|| of_the_terminal());
+    let theme = match (named, &places) {
         (name, Some(places)) if BUILT_IN.iter().all(|(known, _)| *known != name) => {
             Theme::parse(&places.read_theme(name)?, name, depth)?
         }
@@ -39,6 +42,14 @@ pub fn app(session: Session, path: Option<PathBuf>) -> Result<App> {
             app.context.state.run_column.unwrap_or(app.screens.compare.width);
     }
     Ok(app)
+}
+
+/// The theme that suits the background of the terminal: dark if it does not say.
+fn of_the_terminal() -> &'static str {
+    match theme_mode(QueryOptions::default()) {
+        Ok(ThemeMode::Light) => "light",
+        Ok(ThemeMode::Dark) | Err(_) => "dark",
+    }
 }
 
 /// The characters that a terminal with these variables can show.

@@ -10,7 +10,7 @@ use super::keys::{Binding, Command, Key, also, name, show, shown};
 use super::popup::picker::{Item, Picker};
 use super::popup::words::Words;
 use super::tab::Tab;
-use super::widgets::text_field::TextField;
+
 use crate::engine::look;
 use crate::glossary::{Explained, WORDS};
 
@@ -245,6 +245,7 @@ mod tests {
     use crossterm::event::{KeyCode, KeyModifiers};
 
     use super::*;
+    use crate::widgets::text_field::TextField;
 
     /// The table of the guide, in Markdown.
     fn markdown() -> String {

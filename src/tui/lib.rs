@@ -63,7 +63,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crossterm::event::Event;
+use crossterm::event::{Event, KeyCode, KeyModifiers};
 
 use crate::engine::worker::WorkerReport;
 use crate::engine::{Worker, detach, ending};
@@ -232,13 +232,39 @@ fn translate(event: Event) -> Option<Message> {
 
 fn listen_to_terminal(sender: Sender<Wake>) {
     thread::spawn(move || {
+        let mut answer = LateAnswer::default();
         while let Ok(event) = crossterm::event::read() {
-            if sender.send(Wake::Terminal(event)).is_err() {
+            if !answer.holds(&event) && sender.send(Wake::Terminal(event)).is_err() {
                 return;
             }
         }
         let _ = sender.send(Wake::Hangup);
     });
+}
+
+/// The answer of a slow terminal to a question that was asked at the start, which arrives as keys:
+/// `Alt-]`, the answer, and `Alt-\` or `Ctrl-g`.
+#[derive(Default)]
+struct LateAnswer(Option<Instant>);
+
+impl LateAnswer {
+    /// How long an answer takes from its first to its last key, at most.
+    const LONGEST: Duration = Duration::from_millis(500);
+
+    /// Whether this key belongs to an answer, and is no key that was pressed.
+    fn holds(&mut self, event: &Event) -> bool {
+        let Event::Key(key) = event else { return false };
+        let [alt, control] =
+            [KeyModifiers::ALT, KeyModifiers::CONTROL].map(|it| key.modifiers.contains(it));
+        let is_inside = self.0.is_some_and(|since| since.elapsed() < Self::LONGEST);
+        match key.code {
+            KeyCode::Char(']') if alt => self.0 = Some(Instant::now()),
+            KeyCode::Char('\\') if alt && is_inside => self.0 = None,
+            KeyCode::Char('g') if control && is_inside => self.0 = None,
+            _ => return is_inside,
+        }
+        true
+    }
 }
 
 fn listen_to_signals(sender: Sender<Wake>) -> Result<()> {

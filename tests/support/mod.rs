@@ -14,10 +14,13 @@ use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system}
 /// Long enough for a loaded machine; a passing test never waits for it.
 const PATIENCE: Duration = Duration::from_mins(1);
 
+/// In the environment of a program on a terminal that is light.
+pub const LIGHT: (&str, &str) = ("BACKGROUND_OF_TEST", "light");
+
 pub struct Screen {
     parser: Arc<Mutex<vt100::Parser>>,
     raw: Arc<Mutex<Vec<u8>>>,
-    writer: Option<Box<dyn Write + Send>>,
+    writer: Arc<Mutex<Option<Box<dyn Write + Send>>>>,
     master: Option<Box<dyn MasterPty + Send>>,
     plug: Arc<AtomicBool>,
     pub child: Box<dyn Child + Send + Sync>,
@@ -76,18 +79,36 @@ impl Screen {
         let unplugged = Arc::new(AtomicBool::new(false));
         let plug = Arc::clone(&unplugged);
         let (screen, bytes) = (Arc::clone(&parser), Arc::clone(&raw));
+        let writer = Arc::new(Mutex::new(Some(pair.master.take_writer().unwrap())));
+        let answerer = Arc::clone(&writer);
+        let is_light = environment.contains(&LIGHT);
         std::thread::spawn(move || {
             let mut buffer = [0; 8192];
             while let Ok(read @ 1..) = reader.read(&mut buffer) {
                 if unplugged.load(Ordering::Relaxed) {
                     return;
                 }
+                // Like every terminal it says what it is, and a light one its colours.
+                let asked = |question: &[u8]| {
+                    buffer[..read].windows(question.len()).any(|it| it == question)
+                };
+                let colours = [
+                    ("\x1b]10;?", "10;rgb:0000/0000/0000"),
+                    ("\x1b]11;?", "11;rgb:ffff/ffff/ffff"),
+                ];
+                let colours =
+                    colours.into_iter().filter(|(it, _)| is_light && asked(it.as_bytes()));
+                let mut answer: String =
+                    colours.map(|(_, colour)| format!("\x1b]{colour}\x1b\\")).collect();
+                answer += if asked(b"\x1b[c") { "\x1b[?62c" } else { "" };
+                if let Some(writer) = answerer.lock().unwrap().as_mut() {
+                    let _ = writer.write_all(answer.as_bytes());
+                }
                 screen.lock().unwrap().process(&buffer[..read]);
                 bytes.lock().unwrap().extend_from_slice(&buffer[..read]);
             }
         });
-        let writer = pair.master.take_writer().unwrap();
-        Self { parser, raw, writer: Some(writer), master: Some(pair.master), plug, child }
+        Self { parser, raw, writer, master: Some(pair.master), plug, child }
     }
 
     pub fn text(&self) -> String {
@@ -100,7 +121,8 @@ impl Screen {
     }
 
     pub fn press(&mut self, keys: &str) {
-        let writer = self.writer.as_mut().unwrap();
+        let mut writer = self.writer.lock().unwrap();
+        let writer = writer.as_mut().unwrap();
         writer.write_all(keys.as_bytes()).unwrap();
         writer.flush().unwrap();
     }
@@ -108,7 +130,7 @@ impl Screen {
     /// Presses keys that may end the program; returns whether it was still there to read them.
     pub fn may_press(&mut self, keys: &str) -> bool {
         let is_there = self.child.try_wait().unwrap().is_none();
-        is_there && self.writer.as_mut().unwrap().write_all(keys.as_bytes()).is_ok()
+        is_there && self.writer.lock().unwrap().as_mut().unwrap().write_all(keys.as_bytes()).is_ok()
     }
 
     pub fn has_ended(&mut self) -> bool {
@@ -118,7 +140,7 @@ impl Screen {
     /// The terminal vanishes while the program draws on it, as when its window is closed.
     pub fn unplug(&mut self) {
         self.plug.store(true, Ordering::Relaxed);
-        self.writer = None;
+        *self.writer.lock().unwrap() = None;
         self.master = None;
     }
 

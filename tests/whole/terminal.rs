@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::support::Screen;
+use crate::support::{LIGHT, Screen};
 use crate::{chance, program};
 
 const ENTER: &str = "\r";
@@ -370,6 +370,30 @@ fn a_crash_in_a_run_is_a_failed_run_on_a_living_screen() {
     screen.press("q");
     assert_eq!(screen.wait_for_end(), 0);
     screen.assert_restored();
+}
+
+#[test]
+fn a_light_terminal_gets_the_light_theme_and_a_late_answer_of_a_slow_one_presses_no_key() {
+    let directory = tempfile::tempdir().unwrap();
+    let [dark, light] = [&[][..], &[LIGHT]].map(|environment| {
+        let mut screen = Screen::start_with(directory.path(), &["demo"], 80, 24, environment);
+        screen.wait_until("all datasets to be ready", |text| text.matches("ready").count() == 4);
+        screen.press("\x1b]11;rgb:2222/5555/9999\x1b\\");
+        screen.press("6");
+        screen.wait_for("Nothing was spent");
+        assert!(!screen.text().contains("Quit"), "{}", screen.text());
+        screen.press("q");
+        screen.wait_for_end();
+        screen.raw()
+    });
+    let colours = |raw: &str| -> std::collections::BTreeSet<String> {
+        raw.split("\x1b[38;5;")
+            .skip(1)
+            .filter_map(|it| it.split('m').next().map(str::to_owned))
+            .collect()
+    };
+    // Only the light theme has dark letters.
+    assert!(colours(&dark).is_disjoint(&colours(&light)));
 }
 
 /// Every switch of context that a thread of the program asked for: a wake-up.
