@@ -113,6 +113,8 @@ pub struct Context {
     /// Whether to stop all work, then leave.
     pub leaving: bool,
     pub quit: bool,
+    /// What was typed in prompts, by their titles.
+    pub typed: BTreeMap<String, Vec<String>>,
     /// The requested effects.
     pub effects: Vec<Effect>,
     /// The heads of the columns that were drawn last.
@@ -235,6 +237,7 @@ impl Context {
             quit: false,
             when_closed: WhenClosed::default(),
             signals: 0,
+            typed: BTreeMap::new(),
             effects: Vec::new(),
             heads: Vec::new(),
             changes: VecDeque::new(),

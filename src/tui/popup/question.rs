@@ -61,6 +61,8 @@ pub struct Prompt<C> {
     pub problem: Option<String>,
     pub may_be_empty: bool,
     pub take: Take<C>,
+    /// How many answers back the text was taken from; 0 if it is new.
+    pub back: usize,
 }
 
 impl<C> Prompt<C> {
@@ -77,6 +79,25 @@ impl<C> Prompt<C> {
             problem: None,
             may_be_empty: false,
             take: Box::new(take),
+            back: 0,
+        }
+    }
+
+    /// Types, or goes through what was typed in prompts of this title before, the last first.
+    pub fn handle(&mut self, key: KeyEvent, before: &[String]) {
+        self.problem = None;
+        let back = match key.code {
+            KeyCode::Up => (self.back + 1).min(before.len()),
+            KeyCode::Down => self.back.saturating_sub(1),
+            _ => {
+                self.text.handle(key);
+                return;
+            }
+        };
+        if back != self.back {
+            self.back = back;
+            let text = before.len().checked_sub(back).and_then(|place| before.get(place));
+            self.text.set(text.map_or("", String::as_str));
         }
     }
 
@@ -92,6 +113,9 @@ impl<C> Prompt<C> {
         if let Some(text) = &self.problem {
             canvas.wrapped(text, theme.error, problem);
         }
-        canvas.line(Line::styled("Enter takes it, Esc leaves", theme.muted), keys);
+        canvas.line(
+            Line::styled("Enter takes it, Esc leaves, ↑ what was typed before", theme.muted),
+            keys,
+        );
     }
 }

@@ -44,8 +44,8 @@ pub(super) fn on_key(app: &mut App, mut popup: OpenPopup, key: KeyEvent) {
             _ => {}
         },
         OpenPopup::Prompt(prompt) => {
-            prompt.problem = None;
-            prompt.text.handle(key);
+            let before = app.context.typed.get(&prompt.title);
+            prompt.handle(key, before.map_or(&[], Vec::as_slice));
         }
         OpenPopup::Dataset(form) => form.handle(key),
         OpenPopup::Ranking(form) => form.handle(key),
@@ -88,9 +88,16 @@ fn answer(context: &mut Context, mut prompt: Prompt<Context>) {
     } else {
         (prompt.take)(context, &text)
     };
-    if let Err(problem) = taken {
-        prompt.problem = Some(problem);
-        context.popup = Some(OpenPopup::Prompt(prompt));
+    match taken {
+        Ok(()) => {
+            let before = context.typed.entry(prompt.title).or_default();
+            before.retain(|it| *it != text);
+            before.push(text);
+        }
+        Err(problem) => {
+            prompt.problem = Some(problem);
+            context.popup = Some(OpenPopup::Prompt(prompt));
+        }
     }
 }
 

@@ -41,6 +41,7 @@ fn press(app: &mut App, keys: &str) -> Vec<Effect> {
             '\x1b' => KeyCode::Esc,
             '\t' => KeyCode::Tab,
             '↓' => KeyCode::Down,
+            '↑' => KeyCode::Up,
             '→' => KeyCode::Right,
             c => KeyCode::Char(c),
         };
@@ -843,6 +844,25 @@ fn what_is_undone_and_what_a_new_method_drops_is_said() {
     fixtures::select_field(&mut app, |field| field.name() == "method");
     press(&mut app, "→");
     assert!(said(&app).contains("lambda 25"), "{}", said(&app));
+}
+
+#[test]
+fn a_prompt_remembers_what_was_typed_in_it() {
+    let mut app = fixtures::comparing();
+    let typed = |app: &App| match &app.context.popup {
+        Some(OpenPopup::Prompt(prompt)) => prompt.text.text().to_owned(),
+        _ => panic!("no prompt"),
+    };
+    press(&mut app, "5e");
+    let first = typed(&app);
+    press(&mut app, "one\netwo\ne");
+    press(&mut app, "↑");
+    let last = typed(&app);
+    assert!(last.ends_with("two"), "{last}");
+    press(&mut app, "↑↑↑");
+    assert!(typed(&app).ends_with("one") && typed(&app).starts_with(&first), "{}", typed(&app));
+    press(&mut app, "↓");
+    assert_eq!(typed(&app), last);
 }
 
 #[test]
