@@ -18,6 +18,7 @@ use crate::session::dataset::Loaded;
 use crate::theme::Theme;
 use crate::widgets::chart::Chart;
 use crate::widgets::number::{compact, percent};
+use crate::widgets::shortened;
 use crate::widgets::smoothing::PlotPoint;
 use crate::widgets::whiskers::Whiskers;
 
@@ -188,59 +189,78 @@ fn nothing(context: &Context, canvas: &mut Canvas, area: Rect) {
         return canvas.empty(inner, &[when]);
     }
     let theme = canvas.theme;
-    let question = "Which public dataset can stand in for the private one? Two numbers show it, and \
-        less is better: GSD (gradient subspace distance), how differently a small model would \
-        learn from it; and the error of a model of that dataset alone on the private records.";
-    let mut lines = vec![Line::styled(question, theme.muted), Line::raw("")];
-    let facts = facts_before(context, usize::from(inner.height).saturating_sub(18).max(3));
-    lines.extend(canvas.pairs(&facts, inner.width));
-    let releases = context.session.ranking.mechanism(&context.session).about();
+    let question = "Which public dataset can stand in for the private one? By GSD, how differently a \
+                    model learns from it, and by the error of its own model. Less is better.";
+    let mut lines = vec![Line::styled(question, theme.text), Line::raw("")];
+    let (first, rest) = (sizes(context, canvas, inner), facts_before(context));
+    lines.extend(first);
+    lines.push(Line::raw(""));
+    lines.extend(canvas.pairs(&rest, inner.width));
+    let mechanism = context.session.ranking.mechanism(&context.session);
+    let epsilon = context.session.ranking.epsilon;
+    let epsilon = epsilon.map_or("some ε".to_owned(), |epsilon| format!("ε {epsilon}"));
     let keys = [
-        format!(
-            "r  by exact numbers ({}): for your eyes; free, but the ledger notes it",
-            canvas.glyphs.curator
-        ),
-        format!("p  privately, for some ε. {releases}"),
+        format!("r  exact ({}): free, but the ledger notes it", canvas.glyphs.curator),
+        format!("p  released, for {epsilon}. {}", first_sentence(mechanism.about())),
         "e  other settings".to_owned(),
     ];
     lines.push(Line::raw(""));
     lines.extend(keys.map(|text| Line::styled(text, theme.muted)));
-    canvas.paragraph(lines, false, inner);
+    canvas.paragraph(lines, true, inner);
 }
 
-/// What a ranking would compare, and how; of many candidates the first ones.
-fn facts_before(context: &Context, most: usize) -> Vec<(&'static str, String)> {
+fn first_sentence(text: &str) -> &str {
+    text.split([':', '.']).next().unwrap_or(text)
+}
+
+/// The candidates with bars as long as they have rows; of many the first ones.
+fn sizes(context: &Context, canvas: &Canvas, area: Rect) -> Vec<Line<'static>> {
+    let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let session = &context.session;
-    let ranking = &session.ranking;
-    let settings = &ranking.settings;
-    let private = ranking.private_name(session).unwrap_or("none yet: 1 and a add one");
-    let mut facts = vec![("private", private.to_owned())];
-    let names = ranking.public_names(session);
-    for (index, name) in names.iter().take(most).enumerate() {
-        let size = context.loaded(name).map_or("not read yet".to_owned(), Loaded::size);
+    let names = session.ranking.public_names(session);
+    let most = usize::from(area.height).saturating_sub(14).max(3);
+    let rows = |name: &str| context.loaded(name).map(|loaded| loaded.rows);
+    let full = names.iter().filter_map(|name| rows(name)).max().unwrap_or(1) as f64;
+    let shown = &names[..names.len().min(most)];
+    let room = usize::from(longest(shown)).min(30);
+    let cells = (area.width / 3).clamp(10, 40);
+    let line = |name: &&str| {
+        let mut spans = vec![Span::raw(format!("{:<room$} ", shortened(name, room as u16, "…")))];
+        let Some(rows) = rows(name) else {
+            spans.push(Span::styled("not read yet", theme.muted));
+            return Line::from(spans);
+        };
+        let bar = Whiskers { mean: rows as f64, deviation: 0.0, full, marks: [None, None] };
+        spans.extend(bar.spans(cells, glyphs, [theme.accent, theme.muted, theme.muted]));
+        let size = context.loaded(name).map(Loaded::size).unwrap_or_default();
         let labels = session.dataset(name).is_ok_and(|it| it.label.is_some());
         let labels = if labels { "" } else { ", no labels: it has no error" };
-        let more = names.len() - most.min(names.len());
-        let more = if index + 1 == most && more > 0 {
-            format!(", and {more} more")
-        } else {
-            String::new()
-        };
-        facts.push((
-            if index == 0 { "candidates" } else { "" },
-            format!("{name}: {size}{labels}{more}"),
-        ));
+        spans.push(Span::styled(format!(" {size}{labels}"), theme.muted));
+        Line::from(spans)
+    };
+    let mut lines: Vec<Line> = shown.iter().map(line).collect();
+    if names.len() > shown.len() {
+        let more = format!("and {} more", names.len() - shown.len());
+        lines.push(Line::styled(more, theme.muted));
     }
-    facts.push(("model", ranking.model_words(session)));
-    let RankingSettings { directions, batch, repeats, seed, .. } = settings;
-    facts.push((
-        "settings",
-        format!("k {directions} directions, m {batch} records, {repeats} repeats, seed {seed}"),
-    ));
-    facts.push(("order", settings.order.words().to_owned()));
-    let epsilon = ranking.epsilon.map(|epsilon| format!(", ε {epsilon}")).unwrap_or_default();
-    facts.push(("if private", format!("{}{epsilon}", ranking.mechanism(session).word())));
-    facts
+    lines
+}
+
+/// What is compared, and how.
+fn facts_before(context: &Context) -> Vec<(&'static str, String)> {
+    let session = &context.session;
+    let ranking = &session.ranking;
+    let private = ranking.private_name(session).unwrap_or("none yet: 1 and a add one");
+    let RankingSettings { directions, batch, repeats, seed, .. } = &ranking.settings;
+    vec![
+        ("private", private.to_owned()),
+        ("model", ranking.model_words(session)),
+        (
+            "settings",
+            format!("k {directions} directions, m {batch} records, {repeats} repeats, seed {seed}"),
+        ),
+        ("order", ranking.settings.order.words().to_owned()),
+    ]
 }
 
 fn exact(shown: Shown, canvas: &mut Canvas, area: Rect) {
