@@ -14,13 +14,15 @@ const DOWN: &str = "\x1b[B";
 struct Typist {
     screen: Screen,
     keys: usize,
+    since: std::time::Instant,
 }
 
 impl Typist {
     /// `halflight FILES`, once everything is read.
     fn open(directory: &Path, files: &[&str]) -> Self {
+        let since = std::time::Instant::now();
         let screen = Screen::start(directory, files, 110, 34);
-        let typist = Self { screen, keys: 0 };
+        let typist = Self { screen, keys: 0, since };
         typist.wait_ready(files.len());
         typist
     }
@@ -57,6 +59,10 @@ impl Typist {
         self.key_for(ENTER, "Launch '");
         self.key_for("y", "guarantee: ε");
         assert!(self.screen.text().contains("finished"), "{}", self.screen.text());
+        println!(
+            "{:.1} s from the files to the end of the run",
+            self.since.elapsed().as_secs_f64()
+        );
         self.keys
     }
 }
@@ -87,7 +93,7 @@ fn wines_of_one_table_split_by_colour() {
     let mut typist = Typist::open(directory.path(), &["wine.csv"]);
     // The quality goes from 3 to 9, so it is a number and not a class.
     typist.screen.wait_for("quality (regression)");
-    typist.key_for("b", "Split 'wine' by");
+    typist.key_for("D", "Divide 'wine' by");
     typist.key_for(ENTER, "Which part is private?");
     typist.key(ENTER);
     typist.wait_ready(2);
@@ -148,12 +154,12 @@ fn incomes_of_one_table_split_by_sex_and_age() {
     }
     std::fs::write(directory.path().join("adult.csv"), csv).unwrap();
     let mut typist = Typist::open(directory.path(), &["adult.csv"]);
-    typist.key_for("b", "Split 'adult' by");
+    typist.key_for("D", "Divide 'adult' by");
     typist.text("sex");
     typist.key_for(ENTER, "Which part is private?");
     typist.key(ENTER);
     typist.wait_ready(2);
-    typist.key_for("b", "Split 'Female' by");
+    typist.key_for("D", "Divide 'Female' by");
     typist.text("age");
     typist.key_for(ENTER, "at which age?");
     typist.text("40");
@@ -163,4 +169,47 @@ fn incomes_of_one_table_split_by_sex_and_age() {
     let keys = typist.run();
     println!("adult: {keys} keys");
     assert!(keys <= 157, "{keys} keys");
+}
+
+#[test]
+fn hospitals_in_four_files() {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, text) in halflight::session::demo::tutorial_tables() {
+        std::fs::write(directory.path().join(name), text).unwrap();
+    }
+    let files = ["city.csv", "county.csv", "coast.csv", "children.csv"];
+    let typist = Typist::open(directory.path(), &files);
+    typist.screen.wait_for("days (regression)");
+    let keys = typist.run();
+    println!("hospitals: {keys} keys");
+    assert!(keys <= 4, "{keys} keys");
+}
+
+#[test]
+fn bicycles_of_four_seasons_in_four_files() {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, text) in halflight::session::demo::practice_files() {
+        std::fs::write(directory.path().join(name), text).unwrap();
+    }
+    let files = ["winter.csv", "spring.csv", "summer.csv", "autumn.csv"];
+    let typist = Typist::open(directory.path(), &files);
+    typist.screen.wait_for("bikers (regression)");
+    let keys = typist.run();
+    println!("bicycles: {keys} keys");
+    assert!(keys <= 4, "{keys} keys");
+}
+
+#[test]
+fn images_of_clothes_in_two_files() {
+    let directory = tempfile::tempdir().unwrap();
+    let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/fashion_mnist");
+    for file in std::fs::read_dir(assets).unwrap().flatten() {
+        std::fs::copy(file.path(), directory.path().join(file.file_name())).unwrap();
+    }
+    let files = ["t1k-images-idx3-ubyte.gz", "train2k-images-idx3-ubyte.gz"];
+    let typist = Typist::open(directory.path(), &files);
+    typist.screen.wait_for("label (classification");
+    let keys = typist.run();
+    println!("images: {keys} keys");
+    assert!(keys <= 4, "{keys} keys");
 }

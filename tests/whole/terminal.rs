@@ -808,10 +808,10 @@ fn looks_at_private_rows_are_in_the_ledger_and_in_the_certificates_of_later_runs
     screen.press("1");
     screen.wait_for("Datasets");
     screen.press("b");
-    screen.wait_for("Split 'ours' by");
+    screen.wait_for("Divide 'ours' by");
     assert_eq!(looks(), 2);
     screen.press(ESC);
-    screen.wait_until("the list to close", |text| !text.contains("Split 'ours' by"));
+    screen.wait_until("the list to close", |text| !text.contains("Divide 'ours' by"));
     screen.press("v");
     screen.wait_for("sealed: no exact number");
     // Once to hide the rows of the first look.

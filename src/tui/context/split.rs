@@ -47,12 +47,12 @@ impl Context {
             };
             Item::that(title, detail, take)
         });
-        let title = format!("{sign}Split '{dataset}' by");
+        let title = format!("{sign}Divide '{dataset}' by");
         self.pick(&title, items.collect());
     }
 
     fn ask_where_to_cut(&mut self, dataset: String, column: String) {
-        let title = format!("Split '{dataset}' at which {column}?");
+        let title = format!("Divide '{dataset}' at which {column}?");
         let help = "one number or several: 50 makes a part below 50 and one from 50 on";
         self.prompt(title, help, "", move |context, text| {
             let numbers = text.split([',', ' ']).filter(|part| !part.is_empty());
