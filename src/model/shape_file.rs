@@ -277,7 +277,7 @@ fn get_block(
 mod tests {
     use super::super::shape::slots;
     use super::*;
-    use crate::trees::{Binned, Boosting, ForestLoss, Growth};
+    use crate::trees::{BinnedParts, Boosting, ForestLoss, Growth};
 
     /// A shape with a block of every kind.
     pub(crate) fn example(answer: ScoreMeaning) -> Shape {
@@ -293,7 +293,7 @@ mod tests {
         let growth = Growth { most_leaves: 4, most_depth: 3, least_examples: 5, ridge: 0.0 };
         let boosting = Boosting { rounds: 3, learning_rate: 0.5, growth };
         let all: Vec<u32> = (0..90).collect();
-        let data = Binned::new(&features);
+        let data = BinnedParts::new(&features);
         let (forest, _) = boosting.fit((&data, &features), &all, loss, None, &[]);
         let tree = forest.trees[0].clone();
         let block = |source, count: usize| Block {

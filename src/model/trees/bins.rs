@@ -83,6 +83,10 @@ impl Binned {
             }
         }
         columns.extend(bundles(flags, examples));
+        Self::of_columns(columns, examples)
+    }
+
+    fn of_columns(columns: Vec<BinnedColumn>, examples: usize) -> Self {
         let row =
             |example: usize| columns.iter().map(move |column: &BinnedColumn| column.of[example]);
         let rows = (0..examples).flat_map(row).collect();
@@ -91,6 +95,41 @@ impl Binned {
 
     pub fn examples(&self) -> usize {
         self.examples
+    }
+}
+
+/// With more columns than this, each tree of a forest sees only a part of them.
+const MOST_COLUMNS: usize = 256;
+/// About as many columns are in a part.
+const COLUMNS_OF_A_PART: usize = 64;
+
+/// The columns of a forest. Where there are many, as in pictures, the trees take turns with parts of
+/// them: a forest of as many trees takes a fraction of the time and is about as good, because columns of
+/// which there are many resemble each other. Neighbouring columns are in different parts.
+#[derive(Debug)]
+pub struct BinnedParts(Vec<Binned>);
+
+impl BinnedParts {
+    pub fn new(features: &Matrix) -> Self {
+        let Binned { columns, examples, rows } = Binned::new(features);
+        if columns.len() <= MOST_COLUMNS {
+            return Self(vec![Binned { columns, examples, rows }]);
+        }
+        let count = columns.len().div_ceil(COLUMNS_OF_A_PART);
+        let mut parts: Vec<Vec<BinnedColumn>> = (0..count).map(|_| Vec::new()).collect();
+        for (place, column) in columns.into_iter().enumerate() {
+            parts[place % count].push(column);
+        }
+        Self(parts.into_iter().map(|columns| Binned::of_columns(columns, examples)).collect())
+    }
+
+    /// What a tree is grown on; numbers that follow each other get all parts in turn.
+    pub(super) fn of_tree(&self, tree: usize) -> &Binned {
+        &self.0[tree % self.0.len()]
+    }
+
+    pub fn examples(&self) -> usize {
+        self.0[0].examples
     }
 }
 
@@ -179,6 +218,31 @@ mod tests {
             counts[edges.partition_point(|edge| edge < x)] += 1;
         }
         assert!(counts.iter().all(|count| (35..=45).contains(count)), "{counts:?}");
+    }
+
+    #[test]
+    fn many_columns_are_shared_out_and_each_is_in_one_part() {
+        let features =
+            |inputs: usize| Matrix::from_fn(inputs, 40, |i, j| ((7 * i + 3 * j) % 41) as f64);
+        assert_eq!(BinnedParts::new(&features(MOST_COLUMNS)).0.len(), 1);
+        let inputs = 3 * COLUMNS_OF_A_PART * 2;
+        let parts = BinnedParts::new(&features(inputs));
+        assert_eq!(parts.0.len(), 6);
+        let mut seen = std::collections::BTreeSet::new();
+        for part in &parts.0 {
+            assert_eq!(
+                (part.columns.len(), part.rows.len()),
+                (COLUMNS_OF_A_PART, COLUMNS_OF_A_PART * 40)
+            );
+            for column in &part.columns {
+                let BinKind::Ordered { feature, .. } = &column.kind else { panic!("no flags") };
+                assert!(seen.insert(*feature));
+            }
+        }
+        assert_eq!(seen.len(), inputs);
+        // Every output of a forest gets every part in turn.
+        let of = |tree: usize| std::ptr::from_ref(parts.of_tree(tree));
+        assert!((0..6).all(|tree| of(tree) == of(tree + 6) && of(tree) != of(tree + 1)));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Gradient boosting: every tree is a Newton step on the residuals of the trees before it.
 
-use super::bins::Binned;
+use super::bins::BinnedParts;
 use super::growth::{Growth, Pull, grow};
 use super::{Forest, Tree};
 use crate::numeric::Matrix;
@@ -117,7 +117,7 @@ impl Boosting {
     /// loss after 0, 1, 2 … rounds.
     pub fn fit(
         &self,
-        (data, features): (&Binned, &Matrix),
+        (data, features): (&BinnedParts, &Matrix),
         examples: &[u32],
         loss: ForestLoss<'_>,
         offset: Option<&[f64]>,
@@ -144,7 +144,7 @@ impl Boosting {
         let mut gradients = vec![vec![0.0; data.examples()]; outputs];
         let mut curvatures = gradients.clone();
         let mut spare = Vec::new();
-        for _ in 0..self.rounds {
+        for round in 0..self.rounds {
             loss.pull(&scores, &mut gradients, &mut curvatures);
             for output in 0..outputs {
                 let pull = Pull {
@@ -152,7 +152,8 @@ impl Boosting {
                     curvatures: &curvatures[output],
                     outputs: 1,
                 };
-                let mut grown = grow(data, examples.to_vec(), pull, self.growth, &mut spare);
+                let part = data.of_tree(round + output);
+                let mut grown = grow(part, examples.to_vec(), pull, self.growth, &mut spare);
                 for value in &mut grown.tree.values {
                     *value *= self.learning_rate;
                 }
@@ -196,7 +197,7 @@ mod tests {
     #[test]
     fn a_forest_learns_what_no_line_can_and_watched_losses_are_those_of_its_scores() {
         let (features, labels) = wave(2000);
-        let data = Binned::new(&features);
+        let data = BinnedParts::new(&features);
         let (even, odd): (Vec<u32>, Vec<u32>) = (0..2000).partition(|i| i % 2 == 0);
         let boosting = Boosting { rounds: 100, learning_rate: 0.1, growth: GROWTH };
         let loss = ForestLoss::Squared(&labels);
@@ -216,7 +217,7 @@ mod tests {
         let (features, labels) = wave(1000);
         let classes: Vec<u32> = labels.iter().map(|y| u32::from(*y > 0.5)).collect();
         let signs: Vec<f64> = classes.iter().map(|class| f64::from(*class)).collect();
-        let data = Binned::new(&features);
+        let data = BinnedParts::new(&features);
         let all: Vec<u32> = (0..1000).collect();
         let boosting = Boosting { rounds: 30, learning_rate: 0.3, growth: GROWTH };
         for loss in [ForestLoss::Logistic(&signs), ForestLoss::Softmax(&classes, 2)] {
@@ -241,12 +242,12 @@ mod tests {
         for (i, residual) in residuals.iter().enumerate() {
             gradients[3 * i + groups[i] as usize] = -residual;
         }
-        let data = Binned::new(&features);
+        let data = BinnedParts::new(&features);
         let curvatures = vec![1.0; residuals.len()];
         let pull = Pull { gradients: &gradients, curvatures: &curvatures, outputs: 3 };
         let growth = Growth { most_leaves: 4, most_depth: 2, least_examples: 20, ridge: 0.0 };
         let all = (0..residuals.len() as u32).collect();
-        let Grown { tree, leaves } = grow(&data, all, pull, growth, &mut Vec::new());
+        let Grown { tree, leaves } = grow(data.of_tree(0), all, pull, growth, &mut Vec::new());
         let root = (tree.feature[0], tree.threshold[0]);
         assert!(root.0 == 0 && (root.1 - 0.364_787_995_815).abs() < 1e-6, "{root:?}");
         // The next split is between the same values as in the reference, but not at the same place

@@ -15,7 +15,7 @@ pub mod boosting;
 pub mod growth;
 mod walk;
 
-pub use bins::Binned;
+pub use bins::{Binned, BinnedParts};
 pub use boosting::{Boosting, ForestLoss};
 pub use growth::Growth;
 

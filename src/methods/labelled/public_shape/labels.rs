@@ -117,17 +117,19 @@ impl Labels {
 fn softmax_weights(examples: &Matrix, labels: &[u32], classes: usize, ridge: f64) -> Vec<f64> {
     let share = 1.0 / examples.ncols().max(1) as f64;
     let curvature = 0.5 * examples.column_iter().map(|x| x.norm_squared()).fold(1.0, f64::max);
+    let shared = share * examples;
     let mut point = Matrix::zeros(examples.nrows(), classes);
     let mut ahead = point.clone();
     for iteration in 0..SOFTMAX_ITERATIONS {
-        let mut rests = ahead.tr_mul(examples);
+        // A product by blocks; `tr_mul` would go through it column by column.
+        let mut rests = ahead.transpose() * examples;
         for (mut scores, label) in rests.column_iter_mut().zip(labels) {
             let probabilities = softmax(scores.as_slice());
             for (class, (score, p)) in scores.iter_mut().zip(probabilities).enumerate() {
                 *score = p - f64::from(class as u32 == *label);
             }
         }
-        let slope = share * examples * rests.transpose() + ridge * &ahead;
+        let slope = &shared * rests.transpose() + ridge * &ahead;
         let next = &ahead - slope / curvature;
         let momentum = iteration as f64 / (iteration + 3) as f64;
         ahead = &next + momentum * (&next - &point);

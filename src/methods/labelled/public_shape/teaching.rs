@@ -13,7 +13,7 @@ use rand::seq::SliceRandom;
 
 use super::labels::{Labels, RIDGES};
 use crate::model::shape::{Predictor, shorten};
-use crate::model::trees::{Binned, Boosting, Growth};
+use crate::model::trees::{BinnedParts, Boosting, Growth};
 use crate::numeric::principal::Principal;
 use crate::numeric::projection::{onto_simplex, shrink_factor};
 use crate::numeric::{Matrix, Vector, parallel};
@@ -116,7 +116,7 @@ pub fn teach(features: &Matrix, labels: &Labels, seed: u64) -> Taught {
     let of_folds = Part::all(compared.len(), FOLDS, |i| usize::from(folds[i]));
     let of_regions = Part::all(compared.len(), REGIONS, |i| usize::from(regions[i]));
     let parts: Vec<Part> = of_folds.chain(of_regions).collect();
-    let binned = Binned::new(&some);
+    let binned = BinnedParts::new(&some);
     let line = LinearFit::best(&some, &chosen, parts.get(FOLDS..).unwrap_or_default());
     let mut outcomes = learn((&some, &binned), &chosen, &parts, line);
     // With equal weight for folds and regions.
@@ -138,7 +138,7 @@ pub fn teach(features: &Matrix, labels: &Labels, seed: u64) -> Taught {
             part.score(&some, predictor, &mut scores[kind]);
         }
     }
-    let whole = if stride == 1 { binned } else { Binned::new(features) };
+    let whole = if stride == 1 { binned } else { BinnedParts::new(features) };
     let predictors = finally((features, &whole), labels, &rounds, line);
     let base = mixture(&abroad, &chosen);
     Taught { predictors, unseen, abroad, compared, regions, base }
@@ -160,7 +160,7 @@ pub fn teach_alone(features: &Matrix, labels: &Labels, trees: bool, of: &[u32]) 
     let parts: Vec<Part> = Part::all(records, count, |i| of[i] as usize).collect();
     let everyone: Vec<u32> = (0..records as u32).collect();
     let (predictor, without): (_, Vec<Predictor>) = if trees {
-        let binned = Binned::new(features);
+        let binned = BinnedParts::new(features);
         let grow = |taught: &[u32], rounds: Option<usize>, watched: &[u32]| {
             let plan = boosting(FEW_LEAVES, taught.len());
             let plan = Boosting { rounds: rounds.unwrap_or(plan.rounds), ..plan };
@@ -228,7 +228,7 @@ fn regions(features: &Matrix) -> Vec<u8> {
 
 /// Trains every kind of predictor without each of the parts, and evaluates it on that part.
 fn learn(
-    (features, binned): (&Matrix, &Binned),
+    (features, binned): (&Matrix, &BinnedParts),
     labels: &Labels,
     parts: &[Part],
     line: LinearFit,
@@ -267,7 +267,7 @@ fn learn(
 
 /// Trains every kind of predictor on all records, for the best number of rounds.
 fn finally(
-    (features, binned): (&Matrix, &Binned),
+    (features, binned): (&Matrix, &BinnedParts),
     labels: &Labels,
     rounds: &[usize],
     line: LinearFit,
