@@ -10,15 +10,17 @@ use serde_json::{Value, json};
 use super::reading::Watched;
 use super::{print_json, print_line};
 use crate::data::csv::Dialect;
-use crate::data::inspect::{Inspection, remarks_on_columns};
+use crate::data::inspect::{ColumnFacts, Inspection, remarks_on_columns};
 use crate::data::names::shortened;
+use crate::data::profile::{Axis, Spread};
 use crate::data::read::{Overflow, Reading, TableReader, Unwatched};
 use crate::data::{Compatibility, DatasetDefinition, Role, Source, Table};
 use crate::engine::PreparedStore;
 use crate::engine::assembly::{Assembly, assemble};
 use crate::engine::count::{Counted, count};
-use crate::engine::{inspect, look};
+use crate::engine::{inspect, look, overlap};
 use crate::error::{Error, Result};
+use crate::plot::bars::{bars, of_texts, values_below};
 use crate::privacy::CuratorOnly;
 use crate::privacy::accountant::round_up;
 use crate::session::found_file::FoundFile;
@@ -132,7 +134,7 @@ struct Inspect {
     #[arg(long, value_name = "FILE")]
     public: Vec<PathBuf>,
 
-    /// Show ranges and common values, too.
+    /// Show distributions, ranges and common values of what may be private, too.
     #[arg(long)]
     show_values: bool,
 
@@ -215,11 +217,12 @@ impl Inspect {
                 table.or_else(|error| readable(path, role, &overflow, (reading, error)))
             })?;
             table.remarks.extend(found.note());
-            if self.show_values {
+            let show_values = self.show_values || role == Some(Role::Public);
+            if show_values {
                 // Also of files that are said to be public: the ledger may know better.
                 look::note_file(path, &Workspace::of_session(path)?, Source::File, VALUES_NOTE)?;
             }
-            let inspection = inspect::table(&table, role, self.show_values)?;
+            let inspection = inspect::table(&table, role, show_values)?;
             let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
             let mut definition = inspection.definition(&name, source);
             definition.role = role.unwrap_or(definition.role);
@@ -248,13 +251,18 @@ impl Inspect {
         let mut report = DataReport::default();
         let mut all = Vec::new();
         for definition in &session.datasets {
-            let loaded = dataset::load_watched(definition, &workspace, &mut Watched::default())?;
+            all.push(dataset::load_watched(definition, &workspace, &mut Watched::default())?);
+        }
+        for loaded in &all {
             if self.show_values {
-                look::note(&loaded, &workspace, VALUES_NOTE)?;
+                look::note(loaded, &workspace, VALUES_NOTE)?;
             }
-            let mut inspection = inspect::loaded(&loaded, self.show_values, &watch)?;
-            if definition.role == Role::Private
-                && let Some(what) = first_unread(&definition.source, &workspace)
+            // A public dataset may hold rows of a private one.
+            let is_shown = loaded.public().is_ok()
+                && !all.iter().any(|it| it.private().is_ok() && overlap::holds_rows(it, loaded));
+            let mut inspection = inspect::loaded(loaded, self.show_values || is_shown, &watch)?;
+            if loaded.private().is_ok()
+                && let Some(what) = first_unread(&loaded.definition.source, &workspace)
             {
                 inspection.note(what);
             }
@@ -266,7 +274,6 @@ impl Inspect {
                 suggested: false,
                 warnings: loaded.warnings.clone(),
             });
-            all.push(loaded);
         }
         let all: Vec<&Loaded> = all.iter().collect();
         let store = PreparedStore::default();
@@ -282,6 +289,43 @@ impl Inspect {
         }
         Ok(report)
     }
+}
+
+/// How many different values a column has, and how many rows without one.
+fn counts_of(column: &ColumnFacts) -> String {
+    let distinct = column.distinct.map(|distinct| format!("{distinct} different"));
+    let missing = (column.missing > 0).then(|| format!("{} missing", column.missing));
+    [distinct, missing].into_iter().flatten().collect::<Vec<_>>().join("  ")
+}
+
+/// A heading, and for each column its distribution in one line, if any column shows its values.
+fn profiles_of(columns: &[ColumnFacts]) -> Vec<String> {
+    const CELLS: usize = 24;
+    if columns.iter().all(|column| column.spread.is_none()) {
+        return Vec::new();
+    }
+    let headings = ["least", "middle", "greatest"];
+    let numbers = [0, 1, 2].map(|which| {
+        let value = |column: &ColumnFacts| match &column.spread {
+            Some(Spread::Numbers(it)) => Some([it.least, it.middle, it.greatest][which]),
+            _ => None,
+        };
+        values_below(&columns.iter().map(value).collect::<Vec<_>>(), headings[which])
+    });
+    let below = |at: usize| numbers.iter().map(|it| it[at].as_str()).collect::<Vec<_>>().join(" ");
+    let of_column = |(at, column): (usize, &ColumnFacts)| match &column.spread {
+        Some(Spread::Numbers(it)) => {
+            let axis = Axis::of(&[it], it.range(), CELLS);
+            format!("{:<CELLS$} {}", bars(&it.on(&axis), 1).concat(), below(at))
+        }
+        Some(Spread::Texts(texts)) => of_texts(texts, column.present, CELLS),
+        None => String::new(),
+    };
+    let widths = numbers.iter().map(|it| it.first().map_or(0, |it| it.chars().count()));
+    let heads = headings.iter().zip(widths).map(|(head, width)| format!("{head:<width$}"));
+    let heading = format!("{:<CELLS$} {}", "distribution", heads.collect::<Vec<_>>().join(" "));
+    let lines = columns.iter().enumerate().map(of_column);
+    std::iter::once(heading.trim_end().to_owned()).chain(lines).collect()
 }
 
 /// A private file may have unreadable records; the error gives the place of the first one.
@@ -448,16 +492,20 @@ impl Inspected {
         let remarks = remarks_on_columns(&self.definition);
         let names = columns.iter().map(|column| shortened(&column.name).chars().count());
         let width = names.max().unwrap_or(0);
-        for column in columns.iter().take(MOST_COLUMNS) {
-            let distinct = column.distinct.map(|distinct| format!("{distinct} different"));
-            let missing = (column.missing > 0).then(|| format!("{} missing", column.missing));
-            let remark = remarks.get(column.name.as_str()).cloned();
-            let facts = [distinct, missing, column.values.clone()];
-            let facts = exact(&facts.into_iter().flatten().collect::<Vec<_>>().join("  "));
-            let facts = [Some(facts).filter(|facts| !facts.is_empty()), remark];
-            let facts = facts.into_iter().flatten().collect::<Vec<_>>();
-            let name = shortened(&column.name);
-            let line = format!("  {name:width$}  {:8}  {}", column.kind, facts.join("  "));
+        let counts: Vec<String> = columns.iter().map(counts_of).collect();
+        let room = counts.iter().map(|it| it.chars().count()).max().unwrap_or(0);
+        let kinds = columns.iter().map(|column| column.kind.len()).max().unwrap_or(0).clamp(8, 24);
+        let profiles = profiles_of(columns);
+        if let Some(heading) = profiles.first().filter(|it| !it.is_empty()) {
+            let indent = 2 + width + 2 + kinds + 2 + room + 2;
+            print_line(&format!("{}{heading}", " ".repeat(indent)))?;
+        }
+        for (at, column) in columns.iter().enumerate().take(MOST_COLUMNS) {
+            let picture = profiles.get(at + 1).map_or("", String::as_str);
+            let facts = exact(format!("{:room$}  {picture}", counts[at]).trim_end());
+            let facts = [facts, remarks.get(column.name.as_str()).cloned().unwrap_or_default()];
+            let (name, kind) = (shortened(&column.name), &column.kind);
+            let line = format!("  {name:width$}  {kind:kinds$}  {}", facts.join("  "));
             print_line(line.trim_end())?;
         }
         if columns.len() > MOST_COLUMNS {

@@ -16,6 +16,7 @@ use super::identifiers::{self, Identifier};
 use super::numbers::Numbers;
 use super::persons::{names_persons, seems_to_name_persons};
 use super::preparation::MOST_VALUES;
+use super::profile::Spread;
 use super::read::in_turn;
 use super::table::Table;
 use super::vectors::Vectors;
@@ -82,6 +83,9 @@ pub struct ColumnFacts {
     pub most: String,
     /// Rows without a value.
     pub missing: usize,
+    /// Rows with a value.
+    #[serde(skip)]
+    pub present: usize,
     /// Texts that are read as missing in a column of text.
     #[serde(skip)]
     missing_as: Vec<&'static str>,
@@ -90,6 +94,9 @@ pub struct ColumnFacts {
     /// Lowest and highest number, or the most common texts; only on demand.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub values: Option<String>,
+    /// How the values are spread; only on demand.
+    #[serde(rename = "profile", skip_serializing_if = "Option::is_none")]
+    pub spread: Option<Spread>,
 }
 
 /// A column that could be predicted.
@@ -107,17 +114,21 @@ pub struct LabelCandidate {
 }
 
 impl LabelCandidate {
-    /// The guess that this column is the label, and its reason.
-    fn guess(&self, task: Task, candidates: &[Self]) -> String {
-        let Self { column, is_either, .. } = self;
-        let name = column.to_lowercase();
-        let why = if LABEL_NAMES.contains(&name.as_str()) {
+    /// The reason why this column is the best of all candidates.
+    pub fn reason(&self, candidates: &[Self]) -> &'static str {
+        if LABEL_NAMES.contains(&self.column.to_lowercase().as_str()) {
             "labels often have this name"
         } else if candidates.len() == 1 {
             "no other column can be one"
         } else {
             "the last column that can be one"
-        };
+        }
+    }
+
+    /// The guess that this column is the label, and its reason.
+    fn guess(&self, task: Task, candidates: &[Self]) -> String {
+        let Self { column, is_either, .. } = self;
+        let why = self.reason(candidates);
         let other = match task {
             _ if !is_either => String::new(),
             Task::Regression => format!(", or {} if its numbers are codes", Task::Classification),
@@ -193,22 +204,7 @@ impl AsFeature {
 impl Inspection {
     /// Examines all columns; private values are shown only if the user asks.
     pub fn of(table: &Table, show_values: bool) -> Self {
-        let mut found: Vec<_> = table.columns.iter().map(|_| None).collect();
-        let cells = (table.rows() * table.columns.len()) as u64;
-        parallel::share_out(
-            found.iter_mut().enumerate().collect(),
-            in_turn::threads(cells / WORTH_A_THREAD),
-            &|(at, found): (usize, &mut Option<_>)| {
-                *found = Some(findings(table, at, show_values));
-            },
-        );
-        let (mut columns, mut label_candidates, mut problems) =
-            (Vec::new(), Vec::new(), Vec::new());
-        for (at, (facts, problem, candidate)) in found.into_iter().flatten().enumerate() {
-            columns.push(facts);
-            problems.extend(problem);
-            label_candidates.extend(candidate.map(|label| (at, label)));
-        }
+        let (columns, mut problems, label_candidates) = columns_of(table, show_values);
         // A label alone repeats itself.
         let alone = table.columns.iter().map(Column::width).sum::<usize>() == 1;
         let duplicated_rows = table.duplicated_rows();
@@ -233,16 +229,6 @@ impl Inspection {
             );
         }
         problems.extend(table.remarks.iter().cloned().map(general));
-        label_candidates.sort_by_cached_key(|(at, candidate)| {
-            // Sorted by name, then the last column first, with parts of vectors after whole
-            // columns.
-            let name = candidate.column.to_lowercase();
-            let known = LABEL_NAMES.iter().position(|label| *label == name);
-            let part = matches!(table.columns[*at], Column::Vectors(_));
-            (known.unwrap_or(LABEL_NAMES.len()), part, std::cmp::Reverse(*at))
-        });
-        label_candidates.truncate(5);
-        let label_candidates = label_candidates.into_iter().map(|(_, label)| label).collect();
         Self {
             origin: table.origin.clone(),
             rows: table.rows(),
@@ -377,6 +363,38 @@ impl Inspection {
     }
 }
 
+/// The findings about all columns: their contents, their problems, and possible labels, the best
+/// first.
+pub(super) fn columns_of(
+    table: &Table,
+    show_values: bool,
+) -> (Vec<ColumnFacts>, Vec<DataProblem>, Vec<LabelCandidate>) {
+    let mut found: Vec<_> = table.columns.iter().map(|_| None).collect();
+    let cells = (table.rows() * table.columns.len()) as u64;
+    parallel::share_out(
+        found.iter_mut().enumerate().collect(),
+        in_turn::threads(cells / WORTH_A_THREAD),
+        &|(at, found): (usize, &mut Option<_>)| {
+            *found = Some(findings(table, at, show_values));
+        },
+    );
+    let (mut columns, mut problems, mut candidates) = (Vec::new(), Vec::new(), Vec::new());
+    for (at, (facts, problem, candidate)) in found.into_iter().flatten().enumerate() {
+        columns.push(facts);
+        problems.extend(problem);
+        candidates.extend(candidate.map(|label| (at, label)));
+    }
+    candidates.sort_by_cached_key(|(at, candidate)| {
+        // Sorted by name, then the last column first, with parts of vectors after whole columns.
+        let name = candidate.column.to_lowercase();
+        let known = LABEL_NAMES.iter().position(|label| *label == name);
+        let part = matches!(table.columns[*at], Column::Vectors(_));
+        (known.unwrap_or(LABEL_NAMES.len()), part, std::cmp::Reverse(*at))
+    });
+    candidates.truncate(5);
+    (columns, problems, candidates.into_iter().map(|(_, label)| label).collect())
+}
+
 /// The findings about one column.
 fn findings(
     table: &Table,
@@ -390,14 +408,17 @@ fn findings(
         values
     });
     let shown = values.as_deref().filter(|_| show_values);
+    let missing = column.cells().filter(lacks_value).count();
     let facts = ColumnFacts {
         name: name.clone(),
         kind: column.kind(),
         most: if column.is_mostly_numbers() { NUMBERS.to_owned() } else { column.kind() },
-        missing: column.cells().filter(lacks_value).count(),
+        missing,
+        present: table.rows() - missing,
         missing_as: missing_as(column),
         distinct: values.as_ref().map(Vec::len),
         values: shown.map(|values| summary(column, values)),
+        spread: shown.and_then(Spread::of),
     };
     let problem = facts.problem(table, column).map(|(what, as_feature)| {
         let column = Some(name.clone());

@@ -11,6 +11,7 @@
 //! | [`images`] | resizes images |
 //! | [`leaking`] | columns that give the label away |
 //! | [`inspect`] | a first look at a table, without a definition |
+//! | [`profile`] | how the values of columns are spread, for a picture of each in one line |
 //! | [`bounded`] | records that cannot exceed their bounds: the input of methods |
 //! | [`preparation`] | from columns to bounded features, with constants that are declared or public |
 //! | [`hospitals`] | synthetic hospital records, for the tutorial |
@@ -36,6 +37,7 @@ pub mod missing;
 pub mod overlap;
 pub mod persons;
 pub mod preparation;
+pub mod profile;
 mod public_records;
 pub mod selection;
 pub mod synthetic;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+use crate::data::profile::TableProfile;
 use crate::data::read::{self, Format, Overflow, Reading};
 use crate::data::{Role, Table};
 use crate::error::{Doing, Error, Result};
@@ -19,7 +20,7 @@ use crate::session::dataset::{ColumnKind, column_kinds};
 use crate::session::found_file::FoundFile;
 
 /// The most rows of a private dataset that are shown to the curator at once.
-pub const MOST_ROWS: usize = 500;
+const MOST_ROWS: usize = 500;
 /// Above this many runs a plan is so cheap that they are not counted.
 pub const MOST_RUNS: u64 = 1024;
 /// Rows shown of a file that is not a dataset yet.
@@ -92,6 +93,21 @@ impl Rows {
             rows: (0..table.rows().min(most)).map(row).collect(),
             total: table.rows(),
         }
+    }
+}
+
+/// What the curator sees of a private dataset.
+#[derive(Debug, Clone)]
+pub struct ExactRows {
+    /// The first rows.
+    pub rows: Rows,
+    /// `None` if the rows could not be read again.
+    pub profile: Option<TableProfile>,
+}
+
+impl ExactRows {
+    pub fn of(table: &Table) -> Self {
+        Self { rows: Rows::of(table, MOST_ROWS), profile: TableProfile::of(table) }
     }
 }
 

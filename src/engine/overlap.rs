@@ -130,7 +130,7 @@ fn between(private: &Loaded, public: &Loaded, watch: Option<&Watch>) -> Result<O
 
 /// Whether a public dataset contains a row of a private one, recognised by its place or its
 /// contents.
-pub(super) fn holds_rows(private: &Loaded, public: &Loaded) -> bool {
+pub fn holds_rows(private: &Loaded, public: &Loaded) -> bool {
     refuse_rows(private, &[public], None).is_err()
 }
 

@@ -3,11 +3,13 @@
 //! | module | holds |
 //! |---|---|
 //! | [`axis`] | the range of an axis and the positions of its labels |
+//! | [`bars`] | histograms in lines of text, numbers below each other |
 //! | [`number`] | numbers and durations in few characters |
 //! | [`chart`] | line, scatter and bar charts with error bars, side by side, as SVG |
 //! | [`svg`] | common parts of all our SVGs |
 
 pub mod axis;
+pub mod bars;
 pub mod chart;
 pub mod number;
 pub mod svg;

@@ -18,6 +18,12 @@ pub fn compact(x: f64) -> String {
     shortened(x, Rounding::Nearest)
 }
 
+/// A value of a column: a whole number of up to five digits as it is, such as a year, others like
+/// [`compact`].
+pub fn of_a_cell(x: f64) -> String {
+    if x.fract() == 0.0 && x.abs() < 1e5 { format!("{}", x + 0.0) } else { compact(x) }
+}
+
 /// Four significant digits, all of them written, for the cells of a table: `0.7086`, `652.3k`,
 /// `17.39M`.
 pub fn four_digits(x: f64) -> String {
@@ -194,6 +200,12 @@ mod tests {
             _ => (text, ""),
         };
         format!("{number}{unit}").parse().unwrap()
+    }
+
+    #[test]
+    fn years_stay_whole_and_other_values_are_short() {
+        let written = [2014.0, -0.0, 99_999.0, 123_456.0, 0.25, f64::NAN].map(of_a_cell);
+        assert_eq!(written, ["2014", "0", "99999", "123k", "0.25", "–"]);
     }
 
     #[test]

@@ -17,21 +17,21 @@ use super::popup::file_browser::FileBrowser;
 use super::popup::question::QuestionPopup;
 use super::popup::ranking_form::RankingForm;
 use super::screen::compare::Quantity;
-use super::screen::data::ROWS;
+use super::screen::data::{COLUMNS, ROWS};
 use super::screen::ledger::ENTRIES;
 use super::screen::plan::{QUEUE, presets};
 use super::screen::run::LOG;
 use super::tab::Tab;
 use super::theme::{Glyphs, Theme};
 use super::widgets::text_field::TextField;
-use crate::data::Guessed;
+use crate::data::{DatasetDefinition, Guessed, Role, Source};
 use crate::engine::PreparedStore;
 use crate::engine::assembly::propose;
 use crate::engine::choice::{ChoiceProgress, Chosen, Offer, PUBLIC_ALONE, Placed};
 use crate::engine::evaluator::Scores;
 use crate::engine::job::StepProgress;
 use crate::engine::lookup::{
-    Digest, DirectoryEntry, FirstCells, Listing, Rows, RunLife, Schema, Wanted,
+    Digest, DirectoryEntry, ExactRows, FirstCells, Listing, Rows, RunLife, Schema, Wanted,
 };
 use crate::engine::ranking::{Findings, RankingSummary};
 use crate::engine::rehearse;
@@ -717,13 +717,39 @@ pub fn listing() -> Listing {
 }
 
 /// The first rows of the file that has this schema.
-pub fn rows() -> Rows {
+pub fn rows() -> ExactRows {
     let row = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
-    Rows {
+    let rows = Rows {
         header: ["age", "ward", "stay"].map(str::to_owned).to_vec(),
         rows: vec![row(["61", "north", "3.5"]), row(["47", "south", "1"])],
         total: 2,
+    };
+    // Made-up: those of the public rows in spring.
+    ExactRows { rows, profile: datasets()[1].profile().cloned() }
+}
+
+/// Two sets of images, the first private.
+pub fn pictured() -> App {
+    let folder = tempfile::tempdir().unwrap();
+    let workspace = Workspace::fresh(folder.path());
+    let mut app = opened();
+    app.context.session = crate::session::Session::default();
+    for (name, role, slant) in
+        [("ours", Role::Private, 1), ("dark", Role::Public, 1), ("light", Role::Public, 4)]
+    {
+        let pixel = |at: u8| slant * (at % 64 / 8 + at % 8) + at / 64;
+        let header = [0, 0, 8, 3, 0, 0, 0, 4, 0, 0, 0, 8, 0, 0, 0, 8];
+        let bytes: Vec<u8> = header.into_iter().chain((0..=255).map(pixel)).collect();
+        let file = format!("{name}-images-idx3-ubyte");
+        std::fs::write(folder.path().join(&file), bytes).unwrap();
+        let definition = DatasetDefinition::new(name, role, Source::File(file));
+        let loaded = Arc::new(dataset::load(&definition, &workspace).unwrap());
+        app.context.session.datasets.push(definition);
+        app.context.compared.insert(name.to_owned(), None);
+        let status = DatasetStatus::Ready { loaded, account: None };
+        app.context.datasets.insert(name.to_owned(), status);
     }
+    app
 }
 
 pub fn schema() -> Schema {
@@ -750,6 +776,12 @@ pub fn peeking() -> App {
     app.context.peeked = Some(("winter".to_owned(), exact(rows())));
     app.focus_on(ROWS);
     app
+}
+
+/// Calls a function of the shown screen by its name.
+fn act_on(app: &mut App, name: &str) {
+    let command = keymap::of(app.context.tab).find(|(_, key)| key.name == name);
+    keymap::act(app, command.unwrap().0);
 }
 
 /// Every screen in each of its main states, with a name.
@@ -782,6 +814,23 @@ pub fn scenes() -> Vec<(&'static str, App)> {
         ),
         ("data_private_rows", peeking()),
         ("data_private_rows_sealed", seal(peeking())),
+        (
+            "data_private_columns",
+            with(peeking(), &|app| {
+                app.focus_on(COLUMNS);
+                app.screens.data.place = 10;
+            }),
+        ),
+        (
+            "data_columns",
+            with(loaded(), &|app| {
+                app.focus_on(COLUMNS);
+                app.screens.data.place = 9;
+            }),
+        ),
+        ("data_public_columns", with(loaded(), &|app| app.screens.data.selected = 1)),
+        ("data_images", pictured()),
+        ("data_label", with(loaded(), &|app| act_on(app, "label"))),
         (
             "data_guessed",
             with(loaded(), &|app| {

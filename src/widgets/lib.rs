@@ -27,7 +27,7 @@ pub mod track;
 pub mod viewport;
 pub mod whiskers;
 
-pub use crate::plot::number;
+pub use crate::plot::{bars, number};
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};

@@ -385,7 +385,8 @@ fn inspect_explains_files_shows_values_only_when_asked_and_writes_nothing() {
 
     let text =
         stdout(&halflight(directory.path(), &["data", "inspect", "people.csv", "--show-values"]));
-    assert!(text.contains("30 to 50") && text.contains("high (2)"), "{text}");
+    let lines = ["least middle greatest", "▇   ", "30    40     50", "high 67 %, low 33 %"];
+    assert!(lines.iter().all(|line| text.contains(line)), "{text}");
 
     let json = stdout(&halflight(
         directory.path(),
@@ -481,6 +482,20 @@ fn inspect_prints_exact_numbers_of_what_may_be_private_only_when_asked() {
     assert_eq!(public["tables"][1]["columns"][1]["missing"], 1);
     assert_eq!(public["tables"][1]["role"], "public");
     assert!(public["compatibility"].as_array().unwrap().is_empty());
+    // Named before, too: the other file is of nobody knows whom.
+    let both = inspect(&["garbled.csv", "people.csv", "--public", "people.csv"]);
+    let roles = [0, 1].map(|at| (&both["tables"][at]["origin"], &both["tables"][at]["role"]));
+    let [nobody, said] = ["garbled.csv", "people.csv"].map(|it| serde_json::json!(it));
+    assert_eq!(roles, [(&nobody, &().into()), (&said, &"public".into())]);
+    assert_eq!(both["tables"].as_array().unwrap().len(), 2);
+    assert_eq!(both["tables"][0]["columns"][1].get("profile"), None);
+    let ages = &both["tables"][1]["columns"][1]["profile"]["numbers"];
+    assert_eq!(
+        (&ages["least"], &ages["middle"], &ages["greatest"]),
+        (&30.0.into(), &40.0.into(), &50.0.into())
+    );
+    let incomes = &both["tables"][1]["columns"][2]["profile"]["texts"];
+    assert_eq!(*incomes, serde_json::json!([["high", 2], ["low", 1]]));
     let asked = inspect(&["garbled.csv", "--include-curator"]);
     let problems = asked["tables"][0]["problems"].to_string();
     assert!(problems.contains("garbled.csv:3 (this row has 6 cells"), "{problems}");
@@ -493,6 +508,31 @@ fn inspect_prints_exact_numbers_of_what_may_be_private_only_when_asked() {
     assert!(text.contains("1 missing") && !text.contains('◆'), "{text}");
     let refused = halflight(directory.path(), &["data", "inspect", "--public", "garbled.csv"]);
     assert!(!refused.status.success());
+}
+
+#[test]
+fn inspect_shows_no_distribution_of_a_public_dataset_that_holds_private_rows() {
+    let table = |rows: std::ops::Range<usize>| {
+        let row = |i: usize| format!("{},{}\n", (i as f64 * 0.37).sin(), i * i);
+        "x,y\n".to_owned() + &rows.map(row).collect::<String>()
+    };
+    let directory = directory(&[
+        ("ours.csv", &table(0..60)),
+        ("theirs.csv", &table(100..160)),
+        ("both.csv", &table(40..100)),
+        (
+            "s.ron",
+            r#"(version: 1, datasets: [
+              (name: "ours", role: private, source: file("ours.csv"), label: "y"),
+              (name: "theirs", role: public, source: file("theirs.csv"), label: "y"),
+              (name: "both", role: public, source: file("both.csv"), label: "y")])"#,
+        ),
+    ]);
+    let inspect = ["data", "inspect", "s.ron", "--json", "--include-curator"];
+    let json = stdout(&halflight(directory.path(), &inspect));
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let shown = |at: usize| json["tables"][at]["columns"][0].get("profile").is_some();
+    assert_eq!([0, 1, 2].map(shown), [false, true, false], "{json}");
 }
 
 #[test]

@@ -105,6 +105,8 @@ fn a_look_from_any_folder_is_noted_in_every_ledger_that_knows_the_rows() {
     let scored = ["predict", &run, "../data/ours.csv", "--score", "-o", "out.csv", "--force"];
     noted("one", &scored, false);
     noted("elsewhere", &["data", "inspect", &ours, "--show-values"], false);
+    // Whoever says that they are public sees their distributions.
+    noted("elsewhere", &["data", "inspect", "--public", &ours], false);
     // So are the records under another name, and a large part of them.
     let text = std::fs::read_to_string(&ours).unwrap();
     let part: String = text.split_inclusive('\n').take(200).collect();
@@ -121,7 +123,7 @@ fn a_look_from_any_folder_is_noted_in_every_ledger_that_knows_the_rows() {
         !place.path("elsewhere/.halflight").exists() && !place.path("data/.halflight").exists()
     );
     let last = place.run("one");
-    assert!(certified(&last).contains("knew of 6 such looks"), "{}", certified(&last));
+    assert!(certified(&last).contains("knew of 7 such looks"), "{}", certified(&last));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::control::Control;
 use crate::data::DatasetDefinition;
 use crate::error::{Error, Result};
 use crate::job::{RunProgress, Summary};
-use crate::lookup::{Digest, Listing, Rows, Schema, Wanted};
+use crate::lookup::{Digest, ExactRows, Listing, Schema, Wanted};
 use crate::preview::Preview;
 use crate::privacy::ledger::{AccountId, Book, Budget, RunId};
 use crate::privacy::{CuratorOnly, Target, Watch};
@@ -258,7 +258,7 @@ pub enum WorkerReport {
     },
     Peeked {
         dataset: String,
-        rows: Option<CuratorOnly<Rows>>,
+        rows: Option<CuratorOnly<ExactRows>>,
     },
     Archive(Vec<ArchivedRun>),
     /// The steps of another trainer so far.

@@ -25,7 +25,7 @@ use report_queue::ReportQueue;
 
 use super::control::Control;
 use super::job::Job;
-use super::lookup::{self, Digest, Rows, RunLife, Wanted};
+use super::lookup::{self, Digest, ExactRows, RunLife, Wanted};
 use super::prepared::PreparedStore;
 pub use super::preview::Preview;
 use super::preview::{NewestFirst, previewer};
@@ -51,7 +51,7 @@ use crate::session::{self, PlanDefinition, Session, Workspace, archive, changes,
 
 /// The ledger's notes for looks at private rows.
 const FIRST_ROWS_NOTE: &str = "unprotected look: the first rows of the file";
-const ROWS_NOTE: &str = "unprotected look: rows, on the Data screen";
+const ROWS_NOTE: &str = "unprotected look: profiles and rows, on the Data screen";
 const VALUES_NOTE: &str = "unprotected look: the values by which rows can be divided";
 
 /// The handle of an interface on the thread that serves it.
@@ -265,8 +265,7 @@ impl WorkerThread {
             Request::Peek { dataset, watch } => {
                 let loaded = Arc::clone(self.dataset(&dataset)?);
                 self.note_look(&dataset, &watch, ROWS_NOTE)?;
-                let rows =
-                    loaded.private()?.curator(&watch, |table| Rows::of(table, lookup::MOST_ROWS));
+                let rows = loaded.private()?.curator(&watch, ExactRows::of);
                 self.reports.put(WorkerReport::Peeked { dataset, rows });
             }
             Request::Dividers { dataset, watch } => {
@@ -499,8 +498,9 @@ impl WorkerThread {
             let crash = ("reading this dataset crashed", "please report the file");
             let read = || {
                 let loaded = dataset::load_watched(&definition, &workspace, &mut watch)?;
-                // The interface asks for it with every frame.
+                // The interface asks for these with every frame.
                 loaded.gap();
+                loaded.profile();
                 Ok(loaded)
             };
             let result = Box::new(catch_as(crash, read));

@@ -16,6 +16,7 @@ use crate::data::filter::Filter;
 use crate::data::fingerprint::InOrder;
 use crate::data::overlap::Sketch;
 use crate::data::persons;
+use crate::data::profile::TableProfile;
 use crate::data::read::{self, Overflow, Reading, ReadingProgress, Unwatched, parts};
 use crate::data::table::{FileEnding, seeded};
 use crate::data::{DatasetDefinition, Fingerprint, Role, Source, Table, Unit, csv, synthetic};
@@ -64,6 +65,8 @@ pub struct Loaded {
     sketch: OnceLock<Sketch>,
     /// A missing value that stops plans, once it was looked for.
     gap: OnceLock<Option<Error>>,
+    /// A profile of the columns of a public dataset, once somebody asked for it.
+    profile: OnceLock<Option<TableProfile>>,
 }
 
 /// The order of private rows in their file, after its filter.
@@ -157,6 +160,12 @@ impl Loaded {
         self.gap.get_or_init(look).as_ref()
     }
 
+    /// A profile of the columns of a public dataset; made once.
+    pub fn profile(&self) -> Option<&TableProfile> {
+        let table = self.public().ok()?;
+        self.profile.get_or_init(|| TableProfile::of(table)).as_ref()
+    }
+
     /// The account of a private dataset in the ledger, opened if there is none.
     pub fn register(&self, ledger: &mut Ledger) -> Result<AccountId> {
         self.parts.iter().try_for_each(|part| ledger.register(part).map(|_| ()))?;
@@ -197,6 +206,7 @@ impl Loaded {
             named: self.named.as_ref().map(|named| PersonColumn(named.0.share())),
             sketch: self.sketch.clone(),
             gap: OnceLock::new(),
+            profile: OnceLock::new(),
         })
     }
 
@@ -373,6 +383,7 @@ pub fn load_watched(
         order,
         sketch: sketch.map_or_else(OnceLock::new, OnceLock::from),
         gap: OnceLock::new(),
+        profile: OnceLock::new(),
     })
 }
 

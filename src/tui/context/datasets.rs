@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Change, Context, DatasetStatus, OpenPopup};
-use crate::data::{DatasetDefinition, Guessed, Role};
+use crate::data::{DatasetDefinition, Guessed, Role, Task};
 use crate::engine::Request;
 use crate::error::Error;
 use crate::notice::{ErrorTopic, one_line};
@@ -107,6 +107,18 @@ impl Context {
         self.ask_preview();
     }
 
+    /// Makes a column the label of a dataset, and of those that share its settings.
+    pub fn set_label(&mut self, name: &str, label: Option<(&str, Task)>) {
+        let Ok(definition) = self.session.dataset(name).cloned() else { return };
+        if label.map(|(label, _)| label) == definition.label.as_deref() {
+            return self.inform("the label stays as it is");
+        }
+        let known = self.columns(name).into_iter().map(|column| column.name).collect();
+        let mut form = DatasetForm::new(definition, known, false);
+        form.set_label(label);
+        self.describe(Box::new(form));
+    }
+
     /// Gives the settings of a dataset to those with the columns of `name` for which this holds, and
     /// reads them again. Returns their names.
     fn share_settings(
@@ -131,7 +143,7 @@ impl Context {
     }
 
     /// The other datasets whose files have the same columns.
-    fn relatives(&self, name: &str) -> Vec<String> {
+    pub fn relatives(&self, name: &str) -> Vec<String> {
         let names = |name: &str| {
             let columns = &self.loaded(name)?.columns;
             Some(columns.iter().map(|column| column.name.as_str()).collect::<Vec<_>>())

@@ -40,7 +40,7 @@ use super::popup::question::{Prompt, QuestionPopup};
 use super::popup::{self, Then};
 use super::tab::{Pane, Tab};
 use super::widgets::text_field::TextField;
-use crate::engine::lookup::{Digest, Rows, RunLife};
+use crate::engine::lookup::{Digest, ExactRows, RunLife};
 use crate::engine::timing::RunTime;
 use crate::engine::worker::{JobId, Preview};
 use crate::engine::{Request, look};
@@ -82,7 +82,7 @@ pub struct Context {
     /// The read data, by the names of the session's datasets.
     pub datasets: BTreeMap<String, DatasetStatus>,
     /// Requested private rows.
-    pub peeked: Option<(String, CuratorOnly<Rows>)>,
+    pub peeked: Option<(String, CuratorOnly<ExactRows>)>,
     pub plan: ShownPlan,
     pub queue: Queue,
     pub runs: Vec<LiveRun>,

@@ -140,6 +140,21 @@ impl DatasetForm {
         }
     }
 
+    /// Sets another label with its task. The classes were those of the old one, and a column that was
+    /// left out is none any more.
+    pub fn set_label(&mut self, label: Option<(&str, Task)>) {
+        let (label, task) = label.unwrap_or(("", Task::Regression));
+        let names = list(self.form.text(COLUMNS).trim_start_matches("except"));
+        if self.form.text(COLUMNS).starts_with("except ") && names.iter().any(|it| it == label) {
+            let others: Vec<String> = names.into_iter().filter(|it| it != label).collect();
+            let all = if others.is_empty() { "all" } else { "except " };
+            self.form.texts[COLUMNS].set(&format!("{all}{}", others.join(", ")));
+        }
+        self.form.texts[LABEL].set(label);
+        self.form.texts[TASK].set(&word(TASK, &TASKS, task));
+        self.form.texts[CLASSES].set("");
+    }
+
     /// Moves, types or switches; checks the content.
     pub fn handle(&mut self, key: KeyEvent) {
         self.form.handle(key);

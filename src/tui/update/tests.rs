@@ -11,7 +11,7 @@ use ratatui::backend::TestBackend;
 
 use super::*;
 use crate::context::{DatasetStatus, OpenPopup};
-use crate::data::Guessed;
+use crate::data::{Columns, DatasetDefinition, Guessed, Task};
 use crate::engine::choice::{ChoiceProgress, Offer};
 use crate::engine::lookup::{MOST_RUNS, Wanted};
 use crate::engine::ranking::{Manner, RankingProgress};
@@ -22,9 +22,11 @@ use crate::evaluation::Evaluation;
 use crate::fixtures::{self, archived};
 use crate::live_run::LiveRun;
 use crate::notice::Level;
+use crate::popup::dataset_form::DatasetForm;
 use crate::privacy::{Released, Watch};
 use crate::rank::RankingMechanism;
 use crate::rank::{Disclosed, RankStep};
+use crate::screen::data::DataScreen;
 use crate::screen::run::LOG;
 use crate::session::Session;
 use crate::session::archive::ArchivedChoice;
@@ -496,7 +498,12 @@ fn one_key_of_the_question_saves_and_quits_also_in_the_demo() {
 fn rows_of_a_public_dataset_that_may_be_private_stay_hidden() {
     let mut app = fixtures::loaded();
     app.screens.data.selected = 1;
-    let rows = |app: &App| app.screens.data.row_count(&app.context);
+    let rows = |app: &App| {
+        let shown = app.screens.data.row_count(&app.context);
+        let definition = &app.context.session.datasets[1];
+        assert_eq!(shown > 0, DataScreen::profile(definition, &app.context).is_some());
+        shown
+    };
     assert!(rows(&app) > 0);
     let compared = |private: Option<&str>| WorkerReport::Compared {
         dataset: "spring".to_owned(),
@@ -506,6 +513,57 @@ fn rows_of_a_public_dataset_that_may_be_private_stay_hidden() {
     assert_eq!(rows(&app), 0);
     press(&mut app, "r");
     assert_eq!(rows(&app), 0, "not until they are compared again");
+}
+
+#[test]
+fn the_label_is_chosen_from_a_list_with_a_suggestion_by_public_rows() {
+    let mut app = fixtures::loaded();
+    app.context.session.datasets[0].guessed =
+        [(Guessed::Label, "label 'bikers'".to_owned())].into();
+    press(&mut app, "Y");
+    let Some(OpenPopup::Pick(list)) = &app.context.popup else { panic!("no list") };
+    assert_eq!(list.title, "Label of 'winter' by the different values of 'spring'");
+    let [first, second] = [0, 1].map(|at| &list.items[at]);
+    assert_eq!(first.title, "bikers");
+    for part in ["490 numbers · now, guessed · suggested: the last column that", "; regression"] {
+        assert!(first.detail.contains(part), "{}", first.detail);
+    }
+    assert!(second.title == "registered" && second.detail.contains("possible: regression"));
+    assert_eq!(list.items.len(), 16);
+    // The label that is there stays a guess.
+    assert!(press(&mut app, "\n").is_empty());
+    assert!(app.context.session.datasets[0].guessed.contains_key(&Guessed::Label));
+    // Datasets with the same settings get the new one, too, and a text names classes.
+    let effects = press(&mut app, "Yweathersit\n");
+    assert!(asked(&effects, |it| matches!(it, Request::Load(_))));
+    for dataset in &app.context.session.datasets {
+        let label = (dataset.label.as_deref(), dataset.task, dataset.guessed.is_empty());
+        assert_eq!(label, (Some("weathersit"), Task::Classification, true), "{}", dataset.name);
+    }
+    // Nothing is known of values while no public dataset is shown.
+    let mut app = fixtures::loaded();
+    app.context.compared.clear();
+    press(&mut app, "Y");
+    let Some(OpenPopup::Pick(list)) = &app.context.popup else { panic!("no list") };
+    let kinds = ["number", "text", "number · now", "the dataset is unlabelled"];
+    assert!(list.items.iter().all(|it| kinds.contains(&&*it.detail)));
+    press(&mut app, "no label\n");
+    assert_eq!(app.context.session.datasets[0].label, None);
+}
+
+#[test]
+fn a_label_that_was_left_out_is_a_column_again() {
+    let mut definition = fixtures::loaded().context.session.datasets.remove(0);
+    definition.columns = Columns::Except(vec!["day".to_owned(), "temp".to_owned()]);
+    let label = |definition: &DatasetDefinition, label| {
+        let mut form = DatasetForm::new(definition.clone(), Vec::new(), false);
+        form.set_label(Some((label, Task::Regression)));
+        form.definition().unwrap()
+    };
+    let with = label(&definition, "temp");
+    assert_eq!(with.columns, Columns::Except(vec!["day".to_owned()]));
+    assert_eq!(label(&with, "day").columns, Columns::All);
+    assert_eq!(label(&with, "hum").columns, with.columns);
 }
 
 #[test]

@@ -12,6 +12,7 @@ use super::*;
 use crate::canvas::wrapped_lines;
 use crate::context::Tutorial;
 use crate::fixtures::{self, scenes};
+use crate::screen::data::COLUMNS;
 use crate::screen::ledger::{ACCOUNTS, ENTRIES};
 use crate::theme::{Glyphs, Theme};
 
@@ -150,6 +151,61 @@ fn sealed_no_scene_shows_an_exact_number() {
             assert!(!text.contains("private ◆"), "{name} has an exact column:\n{text}");
         }
     }
+}
+
+#[test]
+fn columns_of_private_rows_are_empty_frames_until_somebody_looks() {
+    let shown = |app: &App| {
+        let text = text_of(&buffer(app, 120, 40));
+        let line = text.lines().find(|line| line.contains("│temp ")).map(str::to_owned);
+        (line.unwrap_or_else(|| panic!("{text}")), text)
+    };
+    let (hidden, _) = shown(&fixtures::loaded());
+    let own = hidden.split_whitespace().nth(3).unwrap();
+    assert!(own.starts_with("[····") && hidden.contains('▇'), "{hidden}");
+    let mut app = fixtures::peeking();
+    app.focus_on(COLUMNS);
+    let (exact, text) = shown(&app);
+    assert!(text.contains("◆ winter · 15 columns") && text.contains("◆ winter "), "{text}");
+    assert!(!exact.contains("[··") && exact.contains('▇'), "{exact}");
+    app.context.watch.seal(true);
+    let (sealed, text) = shown(&app);
+    assert!(!text.contains("◆ winter"), "{text}");
+    assert_eq!(sealed, hidden);
+}
+
+#[test]
+fn a_public_dataset_that_may_hold_private_rows_shows_no_distribution() {
+    let mut app = fixtures::loaded();
+    app.context.session.datasets.truncate(2);
+    app.context.compared.insert("spring".to_owned(), Some("winter".to_owned()));
+    for selected in [0, 1] {
+        app.screens.data.selected = selected;
+        for (columns, rows) in SIZES {
+            let text = text_of(&buffer(&app, columns, rows));
+            assert!(text.contains("[····") && !text.contains(['▁', '▇']), "{text}");
+        }
+    }
+}
+
+#[test]
+fn images_are_pictures_in_colours_or_in_shades() {
+    let pixels = |app: &App| {
+        let buffer = buffer(app, 120, 40);
+        let cells = buffer.content.iter().filter(|cell| cell.symbol() == "▀");
+        cells.map(|cell| (cell.fg, cell.bg)).collect::<Vec<_>>()
+    };
+    let mut app = fixtures::pictured();
+    let found = pixels(&app);
+    // Of each of two public sets four images, each as large as two lines of eight pixels at least.
+    assert!(found.len() >= 2 * 4 * 2 * 8, "{found:?}");
+    assert!(found.contains(&(Color::Rgb(0, 0, 0), Color::Rgb(0, 0, 0))) || found.len() > 200);
+    let greys = |colour: &Color| matches!(colour, Color::Rgb(r, g, b) if r == g && g == b);
+    assert!(found.iter().all(|(upper, lower)| greys(upper) && greys(lower)), "{found:?}");
+    app.theme = Theme::monochrome();
+    let text = text_of(&buffer(&app, 120, 40));
+    assert!(pixels(&app).is_empty() && text.contains('█') && text.contains('▒'), "{text}");
+    assert!(text.contains("ours [····") && text.contains("images of 8 × 8 pixels"), "{text}");
 }
 
 #[test]

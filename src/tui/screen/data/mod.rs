@@ -1,21 +1,27 @@
 //! Data: the datasets of the session.
 
+mod columns;
+mod compare;
 mod update;
 mod view;
 
-use super::{DIED_RUN, Keys, LONGEST_TEXT, Screen, explained, moved};
+use super::{DIED_RUN, Keys, LONGEST_TEXT, Screen, explained, moved, moved_in};
 use crate::canvas::{Canvas, Rect};
 use crate::context::{Change, Context};
+use crate::data::profile::TableProfile;
 use crate::data::{DatasetDefinition, Role};
-use crate::engine::lookup::Rows;
+use crate::engine::lookup::ExactRows;
 use crate::fuzzy;
 use crate::glossary::Explained;
 use crate::privacy::Watch;
 use crate::session::Loaded;
+use crate::session::dataset::ColumnKind;
 use crate::tab::Pane;
 use crate::text_table::Sheet;
 
 pub const DATASETS: Pane = Pane { filters: true, enters: true, ..Pane::list("datasets") };
+/// The columns of the selected dataset, each with its profile.
+pub const COLUMNS: Pane = Pane::list("columns");
 /// Rows of the selected dataset.
 pub const ROWS: Pane = Pane::scrolled("rows");
 /// The facts about the selected dataset.
@@ -24,6 +30,8 @@ pub const DETAILS: Pane = Pane::scrolled("details");
 #[derive(Debug, Default)]
 pub struct DataScreen {
     pub selected: usize,
+    /// The place of the selected column, the label first.
+    pub place: usize,
     /// First row and first column of the preview.
     pub row: usize,
     pub column: usize,
@@ -35,7 +43,7 @@ pub struct DataScreen {
 #[derive(Debug, Clone, Copy)]
 pub enum RowsShown<'a> {
     Public(&'a Loaded),
-    Private(&'a Rows),
+    Private(&'a ExactRows),
 }
 
 impl DataScreen {
@@ -55,9 +63,8 @@ impl DataScreen {
         (0..context.session.datasets.len()).filter(passes).collect()
     }
 
-    /// The rows that may be shown of the selected dataset.
-    pub fn rows<'a>(&self, context: &'a Context) -> Option<RowsShown<'a>> {
-        let definition = self.definition(context)?;
+    /// The rows that may be shown of a dataset.
+    pub fn rows<'a>(definition: &DatasetDefinition, context: &'a Context) -> Option<RowsShown<'a>> {
         if definition.role == Role::Private {
             let (name, rows) = context.peeked.as_ref()?;
             let rows = rows.reveal(&context.watch).filter(|_| *name == definition.name);
@@ -66,6 +73,25 @@ impl DataScreen {
         let loaded = context.loaded(&definition.name)?;
         let seen = loaded.public().is_ok() && Self::hidden(definition, context).is_none();
         seen.then_some(RowsShown::Public(loaded))
+    }
+
+    /// The profile of a dataset whose rows may be shown.
+    pub fn profile<'a>(
+        definition: &DatasetDefinition,
+        context: &'a Context,
+    ) -> Option<&'a TableProfile> {
+        match Self::rows(definition, context)? {
+            RowsShown::Public(loaded) => loaded.profile(),
+            RowsShown::Private(exact) => exact.profile.as_ref(),
+        }
+    }
+
+    /// The columns of the selected dataset as they are listed: the label comes first.
+    pub fn columns(&self, context: &Context) -> Vec<ColumnKind> {
+        let Some(definition) = self.definition(context) else { return Vec::new() };
+        let mut columns = context.columns(&definition.name);
+        columns.sort_by_key(|column| Some(&column.name) != definition.label.as_ref());
+        columns
     }
 
     /// Why the rows of a public dataset are not shown: they may also be private ones.
@@ -85,9 +111,9 @@ impl DataScreen {
 
     /// The number of visible rows of the selected dataset.
     pub fn row_count(&self, context: &Context) -> usize {
-        match self.rows(context) {
+        match self.definition(context).and_then(|it| Self::rows(it, context)) {
             Some(RowsShown::Public(loaded)) => loaded.rows,
-            Some(RowsShown::Private(rows)) => rows.rows.len(),
+            Some(RowsShown::Private(exact)) => exact.rows.rows.len(),
             None => 0,
         }
     }
@@ -110,14 +136,14 @@ impl Screen for DataScreen {
     }
 
     fn panes(&self, _: &Context) -> Vec<Pane> {
-        vec![DATASETS, ROWS, DETAILS]
+        vec![DATASETS, COLUMNS, ROWS, DETAILS]
     }
 
     fn hindrance(&self, name: &str, context: &Context) -> Option<&'static str> {
         match name {
             "add" => None,
             _ if self.definition(context).is_none() => Some("there is no dataset yet: a adds one"),
-            "columns left" | "columns right" if self.rows(context).is_none() => {
+            "columns left" | "columns right" if self.row_count(context) == 0 => {
                 Some("no rows are shown")
             }
             _ => None,
@@ -130,13 +156,17 @@ impl Screen for DataScreen {
             self.row = self.row.saturating_add_signed(by).min(last);
             return;
         }
+        if pane == COLUMNS {
+            self.place = moved_in(self.columns(context).len(), self.place, by);
+            return;
+        }
         if pane == DETAILS {
             self.detail = self.detail.saturating_add_signed(by).min(LONGEST_TEXT);
             return;
         }
         let chosen = moved(&Self::visible(context), self.selected, by);
         if chosen != self.selected {
-            *self = Self { selected: chosen, ..Self::default() };
+            *self = Self { selected: chosen, place: self.place, ..Self::default() };
         }
     }
 
@@ -179,8 +209,8 @@ impl Screen for DataScreen {
             None => "dataset",
         };
         explained(&format!(
-            "{first}; role; label; task; classes; filter; sample; missing values; columns; \
-             categories; records; account; exact number; dataset"
+            "{first}; role; label; profile; task; classes; filter; sample; missing values; \
+             columns; categories; records; account; exact number; dataset"
         ))
     }
 

@@ -1,12 +1,13 @@
 //! The picture of the Data screen.
 
-use super::{DATASETS, DETAILS, DataScreen, ROWS, RowsShown, role_words};
-use crate::canvas::{
-    Canvas, Fill, Length, Line, ListHit, Rect, Span, in_columns, in_rows, longest, wrapped_lines,
-};
+use super::columns::columns;
+use super::compare::compare;
+use super::{COLUMNS, DATASETS, DETAILS, DataScreen, ROWS, RowsShown, role_words};
+use crate::canvas::{Canvas, Fill, Length, Line, ListHit, Rect, in_columns, in_rows, longest};
 use crate::context::{Context, DatasetStatus};
 use crate::data::table::FileEnding;
-use crate::data::{Columns, DatasetDefinition, Role, Source, Task};
+use crate::data::{DatasetDefinition, Role, Source, Task};
+use crate::engine::lookup::ExactRows;
 use crate::notice::one_line;
 use crate::session::Loaded;
 use crate::theme::Glyphs;
@@ -14,18 +15,27 @@ use crate::theme::Glyphs;
 /// The largest width of a column of the preview.
 const WIDEST: usize = 18;
 
+/// The least height of the part below the list in which the columns and one of them in all datasets
+/// stand below each other.
+const TALL: u16 = 20;
+/// The least height of a picture of one column.
+const LEAST_PICTURE: u16 = 5;
+/// The least width at which the facts stand beside the columns.
+const WIDE: u16 = 150;
+
 /// The selected dataset, and how it is shown.
 #[derive(Clone, Copy)]
-struct Shown<'a> {
-    screen: &'a DataScreen,
-    context: &'a Context,
-    definition: &'a DatasetDefinition,
+pub(super) struct Shown<'a> {
+    pub screen: &'a DataScreen,
+    pub context: &'a Context,
+    pub definition: &'a DatasetDefinition,
 }
 
 pub fn view(screen: &DataScreen, context: &Context, canvas: &mut Canvas, area: Rect) {
     let shown = screen.definition(context).map(|definition| Shown { screen, context, definition });
     match (canvas.alone, shown) {
         (Some(DATASETS), _) => return list(screen, context, canvas, area),
+        (Some(COLUMNS), Some(shown)) => return pictures(shown, canvas, area),
         (Some(ROWS), Some(shown)) => return preview(shown, canvas, area),
         (Some(DETAILS), Some(shown)) => return details(shown, canvas, area),
         _ => {}
@@ -33,6 +43,12 @@ pub fn view(screen: &DataScreen, context: &Context, canvas: &mut Canvas, area: R
     let count = context.session.datasets.len();
     let rows = (count as u16 + 3).clamp(5, (area.height / 2).max(5));
     let [above, below] = in_rows(area, [Length(rows), Fill(1)]);
+    let is_read = shown.is_some_and(|it| context.loaded(&it.definition.name).is_some());
+    let wanted = shown.map_or(0, |shown| lines_of_columns(shown, canvas));
+    let tall = below.height >= TALL || wanted + LEAST_PICTURE <= below.height;
+    if let Some(shown) = shown.filter(|_| is_read && !tall && canvas.has_focus(COLUMNS)) {
+        return pictures(shown, canvas, area);
+    }
     list(screen, context, canvas, above);
     let Some(shown) = shown else {
         let steps = [
@@ -42,17 +58,52 @@ pub fn view(screen: &DataScreen, context: &Context, canvas: &mut Canvas, area: R
         ];
         return canvas.empty_box(below, "What to do", &steps);
     };
-    let [first, second] = if below.width >= 110 {
-        in_columns(below, [Length(50), Fill(1)])
-    } else if below.height >= 22 {
-        in_rows(below, [Length(11), Fill(1)])
-    } else if canvas.has_focus(ROWS) {
-        return preview(shown, canvas, below);
+    let wide = details_are_beside(canvas);
+    let [main, side] = in_columns(below, [Fill(1), Length(if wide { 52 } else { 0 })]);
+    if wide {
+        details(shown, canvas, side);
+    }
+    if canvas.has_focus(ROWS) || (wide && !is_read) {
+        preview(shown, canvas, main);
+    } else if !wide && (!is_read || canvas.has_focus(DETAILS)) {
+        details(shown, canvas, main);
+    } else if tall {
+        pictures(shown, canvas, main);
     } else {
-        return details(shown, canvas, below);
-    };
-    details(shown, canvas, first);
-    preview(shown, canvas, second);
+        columns(shown, canvas, main);
+    }
+}
+
+/// Whether the facts about a dataset stand beside its columns.
+pub(super) fn details_are_beside(canvas: &Canvas) -> bool {
+    canvas.area().width >= WIDE && canvas.alone.is_none()
+}
+
+/// The lines that all columns need, with what is said above them.
+fn lines_of_columns(shown: Shown, canvas: &Canvas) -> u16 {
+    let columns = shown.context.columns(&shown.definition.name).len();
+    let above = if details_are_beside(canvas) { 1 } else { 2 + remarks(shown, canvas).len() };
+    u16::try_from(columns + above + 3).unwrap_or(u16::MAX)
+}
+
+/// All columns, and the selected one in every dataset; if there is room, rows.
+fn pictures(shown: Shown, canvas: &mut Canvas, area: Rect) {
+    let Shown { context, definition, .. } = shown;
+    let sets = context.session.datasets.len().clamp(1, 6) as u16;
+    let height = lines_of_columns(shown, canvas)
+        .min(area.height.saturating_sub(sets + 3))
+        .max(area.height / 3);
+    let left = area.height - height;
+    // Images are better seen above.
+    let has_rows = DataScreen::rows(definition, context).is_some()
+        && context.columns(&definition.name).iter().all(|column| column.width == 1);
+    let rows = if has_rows && left >= 2 * sets + 12 { left - (2 * sets + 4) } else { 0 };
+    let [first, second, third] = in_rows(area, [Length(height), Fill(1), Length(rows)]);
+    columns(shown, canvas, first);
+    compare(shown, canvas, second);
+    if !third.is_empty() {
+        preview(shown, canvas, third);
+    }
 }
 
 fn list(screen: &DataScreen, context: &Context, canvas: &mut Canvas, area: Rect) {
@@ -123,7 +174,8 @@ fn datasets(screen: &DataScreen, context: &Context, canvas: &mut Canvas, area: R
     canvas.list(area, shape, list, row);
 }
 
-fn details(Shown { screen, context, definition }: Shown, canvas: &mut Canvas, area: Rect) {
+fn details(shown: Shown, canvas: &mut Canvas, area: Rect) {
+    let Shown { screen, context, definition } = shown;
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let origin = match &definition.source {
         Source::Builtin(name) => format!("{name} (inside the program)"),
@@ -161,52 +213,24 @@ fn details(Shown { screen, context, definition }: Shown, canvas: &mut Canvas, ar
     facts.retain(|(_, value)| !value.is_empty());
     let mut lines = Vec::new();
     match context.datasets.get(&definition.name) {
-        Some(DatasetStatus::Ready { loaded, account }) => {
-            let columns = loaded.columns.iter().map(|column| {
-                let name = &column.name;
-                if column.numeric { name.clone() } else { format!("{name} ({})", column.holds()) }
-            });
-            let columns = columns.collect::<Vec<_>>().join(", ");
-            facts.push(("columns", columns));
-            match definition.role {
-                Role::Private => {
-                    let ledger = match account {
-                        Some(account) => format!("known as {}", account.0),
-                        None => "no account yet: the first run or budget opens one".to_owned(),
-                    };
-                    facts.push(("ledger", ledger));
-                    lines.push(Line::styled(
-                        "Its rows are hidden; o shows them (◆). What is released from them \
+        Some(DatasetStatus::Ready { loaded, account }) => match definition.role {
+            Role::Private => {
+                let ledger = match account {
+                    Some(account) => format!("known as {}", account.0),
+                    None => "no account yet: the first run or budget opens one".to_owned(),
+                };
+                facts.push(("ledger", ledger));
+                lines.push(Line::styled(
+                    "Its rows are hidden; o shows them (◆). What is released from them \
                                         carries noise and is entered in the ledger.",
-                        theme.muted,
-                    ));
-                    let unusable = loaded.exact_unusable(&context.watch).map(|(rows, line)| {
-                        let words = if rows == 1 { "row has" } else { "rows have" };
-                        format!(
-                            "{rows} {words} no usable cell, the first in line {line}. Such rows \
-                             count as empty records: `halflight data inspect` says why."
-                        )
-                    });
-                    let ending = ending_of(context, loaded).map(str::to_owned);
-                    let named = loaded.exact_named(&context.watch);
-                    for words in unusable.into_iter().chain(ending).chain(named) {
-                        let sign = glyphs.curator;
-                        lines.push(Line::styled(format!("{sign} {words}"), theme.curator));
-                    }
-                }
-                Role::Public => {
-                    let print = loaded.definition.fingerprint.clone().unwrap_or_default();
-                    facts.push(("fingerprint", print));
-                    if let Some(why) = DataScreen::hidden(definition, context) {
-                        lines.push(Line::styled(why, theme.warning));
-                    }
-                }
+                    theme.muted,
+                ));
             }
-            let errors = loaded.gap().into_iter().chain(context.misfits.get(&definition.name));
-            lines.extend(errors.map(|it| Line::styled(one_line(it), theme.error)));
-            let notes = loaded.warnings.iter();
-            lines.extend(notes.map(|it| Line::styled(format!("note: {it}"), theme.warning)));
-        }
+            Role::Public => {
+                let print = loaded.definition.fingerprint.clone().unwrap_or_default();
+                facts.push(("fingerprint", print));
+            }
+        },
         Some(DatasetStatus::Failed(error)) => {
             lines.push(Line::styled(one_line(error), theme.error));
         }
@@ -217,14 +241,40 @@ fn details(Shown { screen, context, definition }: Shown, canvas: &mut Canvas, ar
         }
         None => {}
     }
+    let lines = [remarks(shown, canvas), canvas.pairs(&facts, room), lines].concat();
+    canvas.text_pane(area, &definition.name, DETAILS, lines, screen.detail);
+}
+
+/// What to confirm, correct or know about the selected dataset.
+pub(super) fn remarks(shown: Shown, canvas: &Canvas) -> Vec<Line<'static>> {
+    let Shown { context, definition, .. } = shown;
+    let (theme, sign) = (canvas.theme, canvas.glyphs.curator);
     let guessed = definition.guessed.values();
     let guessed = guessed.map(|it| Line::styled(format!("guessed: {it}"), theme.warning));
-    let mut guessed: Vec<Line> = guessed.collect();
-    if !guessed.is_empty() {
-        guessed.push(Line::styled("= confirms this, Enter changes it.", theme.muted));
+    let mut lines: Vec<Line> = guessed.collect();
+    if !lines.is_empty() {
+        lines.push(Line::styled("= confirms this, Enter changes it, Y the label.", theme.muted));
     }
-    let lines = [guessed, canvas.pairs(&facts, room), lines].concat();
-    canvas.text_pane(area, &definition.name, DETAILS, lines, screen.detail);
+    let Some(loaded) = context.loaded(&definition.name) else { return lines };
+    let errors = loaded.gap().into_iter().chain(context.misfits.get(&definition.name));
+    lines.extend(errors.map(|it| Line::styled(one_line(it), theme.error)));
+    if definition.role == Role::Public {
+        let hidden = DataScreen::hidden(definition, context);
+        lines.extend(hidden.map(|why| Line::styled(why, theme.warning)));
+    }
+    let unusable = loaded.exact_unusable(&context.watch).map(|(rows, line)| {
+        let words = if rows == 1 { "row has" } else { "rows have" };
+        format!(
+            "{rows} {words} no usable cell, the first in line {line}. Such rows count as empty \
+             records: `halflight data inspect` says why."
+        )
+    });
+    let ending = ending_of(context, loaded).map(str::to_owned);
+    let exact = unusable.into_iter().chain(ending).chain(loaded.exact_named(&context.watch));
+    lines.extend(exact.map(|words| Line::styled(format!("{sign} {words}"), theme.curator)));
+    let notes = loaded.warnings.iter();
+    lines.extend(notes.map(|it| Line::styled(format!("note: {it}"), theme.warning)));
+    lines
 }
 
 /// Whether classes are used as numbers, which may be a mistake.
@@ -256,12 +306,12 @@ fn progress_bar(glyphs: &Glyphs, share: f64) -> String {
 }
 
 fn preview(Shown { screen, context, definition }: Shown, canvas: &mut Canvas, area: Rect) {
-    let shown = screen.rows(context);
+    let shown = DataScreen::rows(definition, context);
     let title = match shown {
         Some(RowsShown::Public(loaded)) => {
             format!("Rows · {} of {}", (screen.row + 1).min(loaded.rows), loaded.rows)
         }
-        Some(RowsShown::Private(rows)) => {
+        Some(RowsShown::Private(ExactRows { rows, .. })) => {
             format!("◆ Private rows · first {} of {}", rows.rows.len(), rows.total)
         }
         None => "Rows".to_owned(),
@@ -280,43 +330,9 @@ fn preview(Shown { screen, context, definition }: Shown, canvas: &mut Canvas, ar
         (_, Some(DatasetStatus::Failed(_))) => "It could not be read.",
         _ => "reading…",
     };
-    let Some(loaded) = context.loaded(&definition.name) else {
-        return canvas.empty(inner, &[line]);
-    };
-    let hidden = DataScreen::hidden(definition, context).filter(|_| loaded.public().is_ok());
-    columns(canvas, inner, (definition, loaded), hidden.as_deref().unwrap_or(line));
-}
-
-/// The visible part of a table whose rows stay hidden: its columns and their roles.
-fn columns(
-    canvas: &mut Canvas,
-    area: Rect,
-    (definition, loaded): (&DatasetDefinition, &Loaded),
-    why: &str,
-) {
-    let head = wrapped_lines(why, area.width).min(area.height);
-    let [words, list] = in_rows(area, [Length(head), Fill(1)]);
-    canvas.wrapped(why, canvas.theme.muted, words);
-    // In little room only a few of them fit, and the details name all of them.
-    if list.height < 4 {
-        return;
-    }
-    let theme = canvas.theme;
-    let use_of = |name: &String| match &definition.columns {
-        _ if definition.label.as_ref() == Some(name) => Span::styled("label", theme.accent),
-        Columns::Only(names) if !names.contains(name) => Span::styled("left out", theme.muted),
-        Columns::Except(names) if names.contains(name) => Span::styled("left out", theme.muted),
-        _ => Span::styled("feature", theme.text),
-    };
-    let row = |index: usize| {
-        let column = &loaded.columns[index];
-        let cells = [Span::raw(column.name.clone()), Span::styled(column.holds(), theme.muted)];
-        cells.into_iter().chain([use_of(&column.name)]).map(Line::from).collect()
-    };
-    let names = longest(loaded.columns.iter().map(|column| &column.name)).clamp(6, 40);
-    let widths = [names, 6, 8].map(Length).to_vec();
-    let header = ["column", "kind", "use"].map(Line::raw).to_vec();
-    let _ = canvas.table(list, (header, widths), (loaded.columns.len(), None), row);
+    let hidden = context.loaded(&definition.name).filter(|loaded| loaded.public().is_ok());
+    let hidden = hidden.and_then(|_| DataScreen::hidden(definition, context));
+    canvas.wrapped(hidden.as_deref().unwrap_or(line), canvas.theme.muted, inner);
 }
 
 /// Cells of the rows from the chosen row and column on, under a fixed header.
@@ -327,7 +343,7 @@ fn rows(screen: &DataScreen, canvas: &mut Canvas, area: Rect, shown: RowsShown) 
             let names = loaded.columns.iter().map(|column| column.name.as_str());
             (names.collect(), loaded.rows, theme.text)
         }
-        RowsShown::Private(rows) => {
+        RowsShown::Private(ExactRows { rows, .. }) => {
             (rows.header.iter().map(String::as_str).collect(), rows.rows.len(), theme.curator)
         }
     };
@@ -335,7 +351,9 @@ fn rows(screen: &DataScreen, canvas: &mut Canvas, area: Rect, shown: RowsShown) 
         RowsShown::Public(loaded) => loaded
             .public()
             .map_or_else(|_| String::new(), |table| table.columns[column].cell(row).to_string()),
-        RowsShown::Private(rows) => rows.rows[row].get(column).cloned().unwrap_or_default(),
+        RowsShown::Private(ExactRows { rows, .. }) => {
+            rows.rows[row].get(column).cloned().unwrap_or_default()
+        }
     };
     let height = usize::from(area.height.saturating_sub(1));
     let first = screen.row.min(count.saturating_sub(1));

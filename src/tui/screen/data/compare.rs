@@ -1,0 +1,397 @@
+//! One column in all datasets that have it: histograms on one axis, shares of each value, images.
+
+use ratatui::style::{Color, Style};
+
+use super::columns::{declared_range, declared_values, image_words, selected};
+use super::view::Shown;
+use super::{COLUMNS, DataScreen, RowsShown};
+use crate::canvas::{Canvas, Line, Rect, Span, longest};
+use crate::context::Context;
+use crate::data::images::{ImageShape, resized, square};
+use crate::data::inspect::ColumnFacts;
+use crate::data::profile::{Axis, NumberSpread, Spread};
+use crate::data::{Column, DatasetDefinition, Role, Vectors};
+use crate::theme::{Depth, Theme};
+use crate::widgets::bars::{bars, percent_of, values_below};
+use crate::widgets::{number, shortened};
+
+/// The widest name of a dataset.
+const WIDEST: u16 = 16;
+/// The most lines of a histogram.
+const MOST_LINES: usize = 4;
+/// The least and the most pixels of the side of a drawn image.
+const PIXELS: std::ops::RangeInclusive<usize> = 4..=28;
+/// So many images are beside each other at least, if their pixels can be told apart.
+const FEWEST_IMAGES: usize = 6;
+/// Shades of two pixels below each other, without colours.
+const SHADES: [char; 5] = [' ', '░', '▒', '▓', '█'];
+
+/// A column in one dataset that has it.
+pub(super) struct OfSet<'a> {
+    definition: &'a DatasetDefinition,
+    facts: Option<&'a ColumnFacts>,
+    vectors: Option<&'a Vectors>,
+    declared: Option<(f64, f64)>,
+    style: Style,
+    /// The name, with the mark of exact numbers.
+    title: String,
+}
+
+impl<'a> OfSet<'a> {
+    /// A column in a dataset that was read, if it has the column; `at` is the dataset's place in the
+    /// session, which says its colour.
+    fn of(
+        (at, definition): (usize, &'a DatasetDefinition),
+        column: &str,
+        (context, theme): (&'a Context, &Theme),
+    ) -> Option<Self> {
+        let kinds = &context.loaded(&definition.name)?.columns;
+        kinds.iter().find(|it| it.name == column)?;
+        let profile = DataScreen::profile(definition, context);
+        let facts = profile.and_then(|profile| profile.column(column));
+        let vectors = match DataScreen::rows(definition, context) {
+            Some(RowsShown::Public(loaded)) => match loaded.public().ok()?.column(column) {
+                Ok(Column::Vectors(vectors)) => Some(vectors),
+                _ => None,
+            },
+            _ => None,
+        };
+        let exact = definition.role == Role::Private && facts.is_some();
+        let style = match (exact, facts) {
+            (true, _) => theme.curator,
+            (_, None) => theme.muted,
+            _ => theme.series[at % theme.series.len()],
+        };
+        let sign = if exact { "◆ " } else { "" };
+        let title = format!("{sign}{}", definition.name);
+        let declared = declared_range(context, definition, column);
+        Some(Self { definition, facts, vectors, declared, style, title })
+    }
+
+    fn numbers(&self) -> Option<&'a NumberSpread> {
+        match self.facts?.spread.as_ref()? {
+            Spread::Numbers(spread) => Some(spread),
+            Spread::Texts(_) => None,
+        }
+    }
+
+    fn texts(&self) -> Option<&'a [(String, usize)]> {
+        match self.facts?.spread.as_ref()? {
+            Spread::Numbers(_) => None,
+            Spread::Texts(texts) => Some(texts),
+        }
+    }
+
+    /// The share of a text among the rows with a value.
+    fn share(&self, text: &str) -> Option<f64> {
+        let (_, count) = self.texts()?.iter().find(|(known, _)| known == text)?;
+        Some(*count as f64 / self.facts?.present.max(1) as f64)
+    }
+}
+
+/// The ends of the axis for all numbers that the sets show, and for those that they declare; with
+/// its cells.
+fn axis<'s>(sets: impl Iterator<Item = &'s OfSet<'s>>, room: usize) -> ((f64, f64), Axis) {
+    let sets: Vec<&OfSet> = sets.collect();
+    let spreads: Vec<_> = sets.iter().filter_map(|set| set.numbers()).collect();
+    let shown = spreads.iter().map(|it| it.range());
+    let ranges = shown.chain(sets.iter().filter_map(|set| set.declared));
+    let ends = ranges.reduce(|all, it| (all.0.min(it.0), all.1.max(it.1))).unwrap_or((0.0, 1.0));
+    (ends, Axis::of(&spreads, ends, room))
+}
+
+/// The texts of all sets, the most frequent first.
+fn all_texts<'s>(sets: impl Iterator<Item = &'s OfSet<'s>>) -> Vec<&'s str> {
+    let mut sums: Vec<(&str, f64)> = Vec::new();
+    for set in sets {
+        for (text, _) in set.texts().unwrap_or_default() {
+            let share = set.share(text).unwrap_or(0.0);
+            match sums.iter_mut().find(|(known, _)| known == text) {
+                Some((_, sum)) => *sum += share,
+                None => sums.push((text, share)),
+            }
+        }
+    }
+    sums.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    sums.into_iter().map(|(text, _)| text).collect()
+}
+
+/// The sets beside each other, in so many cells each: histograms on one axis, or a bar for each of
+/// the most frequent texts. Of a set whose rows are not shown, what it declares in a frame.
+pub(super) fn beside_each_other(
+    sets: &[(usize, &DatasetDefinition)],
+    column: &str,
+    (context, theme): (&Context, &Theme),
+    cells: usize,
+) -> Vec<Span<'static>> {
+    let of = |set: &_| OfSet::of(*set, column, (context, theme));
+    let all: Vec<Option<OfSet>> = sets.iter().map(of).collect();
+    let sets = || all.iter().flatten();
+    let ((_, axis), texts) = (axis(sets(), cells), all_texts(sets()));
+    let drawn = |set: &OfSet| {
+        if let Some(spread) = set.numbers() {
+            return bars(&spread.on(&axis), 1).concat();
+        }
+        if set.texts().is_some() {
+            let width = (cells / texts.len().max(1)).clamp(1, 3);
+            let shares = texts.iter().take(cells / width).map(|text| set.share(text));
+            let counts = shares.map(|share| (1e6 * share.unwrap_or(0.0)) as usize);
+            let drawn = bars(&counts.collect::<Vec<_>>(), 1).concat();
+            return drawn.chars().flat_map(|bar| std::iter::repeat_n(bar, width)).collect();
+        }
+        if set.facts.is_some() {
+            let images = set.vectors.and_then(|it| image_words(it.width())).unwrap_or_default();
+            return shortened(&images, cells as u16, "…");
+        }
+        let declared = match set.declared {
+            Some((low, high)) => [low, high].map(number::of_a_cell).join(" to "),
+            None => String::new(),
+        };
+        framed(&declared, cells)
+    };
+    let span = |set: &Option<OfSet>| match set {
+        Some(set) => Span::styled(drawn(set), set.style),
+        None => Span::raw(""),
+    };
+    all.iter().map(span).collect()
+}
+
+/// A frame for what is not shown, with a few words in it if they fit.
+pub(super) fn framed(words: &str, cells: usize) -> String {
+    let room = cells.saturating_sub(2);
+    let words = if words.chars().count() <= room { words } else { "" };
+    format!("[{words:·^room$}]")
+}
+
+/// The selected column in every dataset that was read and has it.
+pub(super) fn compare(shown: Shown, canvas: &mut Canvas, area: Rect) {
+    let Shown { screen, context, definition } = shown;
+    let Some(column) = selected(screen, context, canvas.has_focus(COLUMNS)).map(|it| it.name)
+    else {
+        return;
+    };
+    let all = context.session.datasets.iter().enumerate();
+    let sets = all.filter_map(|set| OfSet::of(set, &column, (context, canvas.theme)));
+    let sets: Vec<OfSet> = sets.collect();
+    let what = match sets.iter().find_map(|set| set.facts?.spread.as_ref()) {
+        Some(Spread::Numbers(_)) => "on one axis",
+        Some(Spread::Texts(_)) => "shares of values",
+        None => "",
+    };
+    let count = match sets.len() {
+        1 => "in this dataset".to_owned(),
+        count => format!("in {count} datasets"),
+    };
+    let title = [column.as_str(), &count, what].into_iter().filter(|it| !it.is_empty());
+    let inner = canvas.boxed(area, &title.collect::<Vec<_>>().join(" · "));
+    let lines = if sets.iter().any(|set| set.vectors.is_some()) {
+        images(&sets, canvas, inner)
+    } else if what == "on one axis" {
+        histograms(&sets, inner, canvas.theme.muted)
+    } else if what.is_empty() {
+        let is_private = definition.role == Role::Private;
+        let words = if is_private { "No public dataset shows this column." } else { "No values." };
+        return canvas.empty(inner, &[words]);
+    } else {
+        values(&sets, &column, canvas, inner)
+    };
+    canvas.lines(lines, inner);
+}
+
+/// A line that says how many sets do not fit.
+fn with_rest(mut lines: Vec<Line<'static>>, left: usize) -> Vec<Line<'static>> {
+    if left > 0 {
+        lines.push(Line::raw(format!("and {left} more: z gives the columns the whole screen")));
+    }
+    lines
+}
+
+/// One histogram for each set, all on the axis below.
+fn histograms(sets: &[OfSet], area: Rect, muted: Style) -> Vec<Line<'static>> {
+    let names = usize::from(longest(sets.iter().map(|set| &set.title)).min(WIDEST));
+    let middles = sets.iter().map(|set| Some(set.numbers()?.middle)).collect::<Vec<_>>();
+    let middles = values_below(&middles, "");
+    let beside = usize::from(longest(&middles)) + "median ".len();
+    let room = usize::from(area.width).saturating_sub(names + beside + 2);
+    let (ends, axis) = axis(sets.iter(), room);
+    let cells = axis.width();
+    let (height, count) = (usize::from(area.height).saturating_sub(1), sets.len());
+    let visible = if count > height { height.saturating_sub(1) } else { count };
+    let frames = sets.iter().filter(|set| set.numbers().is_none()).count();
+    let each = height.saturating_sub(frames) / (count - frames).max(1);
+    let each = each.clamp(1, MOST_LINES);
+    let mut lines = Vec::new();
+    for (at, set) in sets.iter().enumerate().take(visible) {
+        let drawn = match set.numbers() {
+            Some(spread) => bars(&spread.on(&axis), each),
+            None => vec![declared_frame(set.declared, &axis)],
+        };
+        let last = drawn.len() - 1;
+        for (line, drawn) in drawn.into_iter().enumerate() {
+            let is_last = line == last;
+            let name =
+                if is_last { shortened(&set.title, names as u16, "…") } else { String::new() };
+            let middle = match (is_last, set.numbers().is_some()) {
+                (true, true) => format!(" median {}", middles[at]),
+                (true, false) => " private".to_owned(),
+                (false, _) => String::new(),
+            };
+            lines.push(Line::from(vec![
+                Span::raw(format!("{name:<names$} ")),
+                Span::styled(drawn, set.style),
+                Span::styled(middle, set.style),
+            ]));
+        }
+    }
+    let [low, high] = [ends.0, ends.1].map(number::of_a_cell);
+    let rule = cells.saturating_sub(low.chars().count() + high.chars().count() + 2);
+    let axis = format!("{} {low} {} {high}", " ".repeat(names), "─".repeat(rule));
+    lines.push(Line::styled(axis, muted));
+    with_rest(lines, count - visible)
+}
+
+/// The declared range of a private column as an empty frame on the axis; without one, the whole
+/// axis.
+fn declared_frame(declared: Option<(f64, f64)>, axis: &Axis) -> String {
+    let cells = axis.width();
+    let ends = declared.map(|(low, high)| (axis.cells_before(low), axis.cells_before(high)));
+    let (first, last) = ends.filter(|(first, last)| first + 1 < *last).unwrap_or((0, cells));
+    format!("{}{:<rest$}", " ".repeat(first), framed("", last - first), rest = cells - first)
+}
+
+/// The share of each value in each set, as bars.
+fn values(sets: &[OfSet], column: &str, canvas: &Canvas, area: Rect) -> Vec<Line<'static>> {
+    let texts = all_texts(sets.iter());
+    let width = usize::from(area.width);
+    let names = usize::from(longest(&texts)).min(width / 4).max(5);
+    let visible = (width.saturating_sub(names + 1) / 14).clamp(1, sets.len());
+    let each = (width.saturating_sub(names + 1) / visible).clamp(8, 40);
+    let cut = |text: &str, room: usize| shortened(text, room as u16, "…");
+    let padded = |text: String, room: usize| {
+        let blank = room.saturating_sub(usize::from(longest([&text])));
+        text + &" ".repeat(blank)
+    };
+    let mut head = vec![Span::raw(" ".repeat(names + 1))];
+    for set in &sets[..visible] {
+        head.push(Span::styled(padded(cut(&set.title, each - 1), each), set.style));
+    }
+    let mut lines = vec![Line::from(head)];
+    let shares = texts.iter().flat_map(|text| sets.iter().filter_map(|set| set.share(text)));
+    let (most, bar) = (shares.fold(0.0, f64::max), each - 7);
+    for text in texts.iter().take(usize::from(area.height).saturating_sub(1)) {
+        let mut line = vec![Span::raw(padded(cut(text, names), names + 1))];
+        for set in &sets[..visible] {
+            let declared = declared_values(set.definition, column);
+            let is_declared = || declared.is_empty() || declared.iter().any(|it| it == text);
+            let drawn = match set.share(text) {
+                Some(share) => {
+                    let cells = (share / most * bar as f64).round() as usize;
+                    format!("{} {}", canvas.glyphs.bar_full.repeat(cells), percent_of(share))
+                }
+                None if set.facts.is_none() && is_declared() => framed("", bar),
+                None => String::new(),
+            };
+            line.push(Span::styled(padded(drawn, each), set.style));
+        }
+        lines.push(Line::from(line));
+    }
+    let left = sets.len() - visible;
+    if left > 0 && lines.len() >= usize::from(area.height) {
+        lines.pop();
+    }
+    with_rest(lines, left)
+}
+
+/// Some images of each set, beside each other.
+fn images(sets: &[OfSet], canvas: &Canvas, area: Rect) -> Vec<Line<'static>> {
+    let (width, height) = (usize::from(area.width), usize::from(area.height));
+    let shown = sets.iter().filter(|set| set.vectors.is_some()).count().max(1);
+    // A line for each name, and pairs of rows of pixels.
+    let lines = height.saturating_sub(sets.len()) / shown;
+    let most = (width / FEWEST_IMAGES).saturating_sub(1).clamp(*PIXELS.start(), *PIXELS.end());
+    let side = (2 * lines).clamp(*PIXELS.start(), most);
+    let (beside, below) = (width / (side + 1), (lines / side.div_ceil(2)).max(1));
+    let drawn = |set: &OfSet| {
+        let name = Line::styled(set.title.clone(), set.style);
+        let Some(vectors) = set.vectors else {
+            let words = format!("{} {} private", set.title, framed("", side));
+            return vec![Line::styled(words, set.style)];
+        };
+        let images = match square(vectors.width()) {
+            Some(shape) => mosaic(vectors, shape, canvas, (side, beside, below)),
+            None => vec![Line::raw("These vectors are no square images.")],
+        };
+        std::iter::once(name).chain(images).collect()
+    };
+    sets.iter().flat_map(drawn).collect()
+}
+
+/// So many images beside and below each other, evenly taken from all, each with a side of so many
+/// pixels: two rows of pixels in a line.
+fn mosaic(
+    vectors: &Vectors,
+    shape: ImageShape,
+    canvas: &Canvas,
+    (side, beside, below): (usize, usize, usize),
+) -> Vec<Line<'static>> {
+    let (count, all) = ((beside * below).min(vectors.len()), vectors.len());
+    let to = (shape.0, side, side);
+    let image = |at: usize| {
+        let row: Vec<f64> = vectors.row(at * all / count).numbers().collect();
+        resized(&row, shape, to)
+    };
+    let images: Vec<Vec<f64>> = (0..count).map(image).collect();
+    let finite = || images.iter().flatten().copied().filter(|it| it.is_finite());
+    let low = finite().fold(f64::INFINITY, f64::min);
+    let high = finite().fold(f64::NEG_INFINITY, f64::max);
+    // The colours of a pixel, from 0 to 1.
+    let pixel = |image: &[f64], y: usize, x: usize| {
+        [0, 1, 2].map(|channel| {
+            let channel = if shape.0 == 3 { channel } else { 0 };
+            let value = (image[(channel * side + y) * side + x] - low) / (high - low);
+            if value.is_finite() { value } else { 0.0 }
+        })
+    };
+    let depth = canvas.theme.depth;
+    let colour = |rgb: [f64; 3]| match depth {
+        Depth::True => {
+            let [red, green, blue] = rgb.map(|it| (255.0 * it).round() as u8);
+            Color::Rgb(red, green, blue)
+        }
+        // The grey scale of terminals with 256 colours begins at 232 and has 24 steps.
+        _ => Color::Indexed(232 + (23.0 * rgb.iter().sum::<f64>() / 3.0).round() as u8),
+    };
+    let has_colours = matches!(depth, Depth::True | Depth::Cube) && canvas.glyphs.unicode;
+    let line = |images: &[Vec<f64>], y: usize| {
+        let mut spans = Vec::new();
+        for image in images {
+            for x in 0..side {
+                let [upper, lower] = [y, (y + 1).min(side - 1)].map(|y| pixel(image, y, x));
+                spans.push(if has_colours {
+                    Span::styled("▀", Style::new().fg(colour(upper)).bg(colour(lower)))
+                } else {
+                    let grey = upper.iter().chain(&lower).sum::<f64>() / 6.0;
+                    Span::raw(SHADES[(4.0 * grey).round() as usize].to_string())
+                });
+            }
+            spans.push(Span::raw(" "));
+        }
+        Line::from(spans)
+    };
+    let rows = images.chunks(beside.max(1));
+    rows.flat_map(|images| (0..side).step_by(2).map(move |y| line(images, y))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_declared_range_is_a_frame_at_its_place_on_the_axis() {
+        let axis = Axis::of(&[], (0.0, 8.0), 8);
+        assert_eq!(declared_frame(None, &axis), "[······]");
+        assert_eq!(declared_frame(Some((2.0, 6.0)), &axis), "  [··]  ");
+        assert_eq!(declared_frame(Some((0.0, 8.0)), &axis), "[······]");
+        assert_eq!(declared_frame(Some((3.0, 3.0)), &axis), "[······]");
+    }
+}
