@@ -733,7 +733,7 @@ pub fn pictured() -> App {
     let folder = tempfile::tempdir().unwrap();
     let workspace = Workspace::fresh(folder.path());
     let mut app = opened();
-    app.context.session = crate::session::Session::default();
+    app.context.session = Session::default();
     for (name, role, slant) in
         [("ours", Role::Private, 1), ("dark", Role::Public, 1), ("light", Role::Public, 4)]
     {

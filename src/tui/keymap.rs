@@ -165,7 +165,7 @@ pub fn old_command(tab: Tab, key: KeyEvent) -> Option<(Command, String)> {
 
 /// What each letter means, on every screen that has it, and the commands that it stands for.
 #[cfg(test)]
-const LETTERS: [(&str, &str, &[&str]); 41] = [
+const LETTERS: [(&str, &str, &[&str]); 42] = [
     ("a", "add", &["add", "queue"]),
     ("A", "accept", &["accept"]),
     ("b", "budget", &["budget"]),
@@ -210,6 +210,7 @@ const LETTERS: [(&str, &str, &[&str]); 41] = [
     ("x", "back to the default", &["default"]),
     ("X", "export", &["export"]),
     ("y", "logarithmic axis", &["log"]),
+    ("Y", "choose the label, y", &["label"]),
     ("z", "maximise", &["maximise"]),
 ];
 
