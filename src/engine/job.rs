@@ -10,7 +10,7 @@ use super::assembly::{Assembly, Proposal, propose};
 use super::control::Control;
 use super::evaluator::Scores;
 use super::prepared::PreparedStore;
-use super::rehearse;
+use super::{rehearse, resemblance};
 use crate::error::{Error, Result};
 use crate::evaluation::Scored;
 use crate::methods::{SourceWeight, Step};
@@ -141,6 +141,12 @@ impl Job {
     pub fn is_rehearsed(&self) -> bool {
         let (player, epsilon) = (self.plan.player(), self.plan.target.epsilon);
         self.advice().is_some_and(|advice| advice.of_plan(&player, epsilon).is_some())
+    }
+
+    /// What the last exact ranking says against the public data of its plan, for the curator.
+    pub fn ranked_against(&self) -> Option<String> {
+        let private = self.private().ok()?;
+        resemblance::against(&self.plan, private, &self.workspace, &self.watch)
     }
 
     /// The advice from rehearsals of its plan.

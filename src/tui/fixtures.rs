@@ -345,7 +345,7 @@ fn measured(error: f64) -> Measured {
 }
 
 /// A released score with this mean error.
-fn told(error: f64) -> Scored {
+pub fn told(error: f64) -> Scored {
     let around = |value: f64, half: f64| Score { value, low: value - half, high: value + half };
     Scored {
         records: 414,
