@@ -413,15 +413,19 @@ fn as_text(summary: &Summary, watch: &Watch) -> String {
         }
         lines.push(measured_line(&model, &cell(score.error), &score.further, ""));
     }
-    lines.push(format!(
-        "  {}: ε = {}, δ = {} ({}, {}){}",
-        summary.outcome.words(),
-        round_up(summary.guarantee.epsilon, 4),
-        delta_words(summary.guarantee.delta),
-        summary.guarantee.adjacency.words(),
-        summary.guarantee.bound,
-        if summary.peeked { "; exact numbers were computed (◆)" } else { "; sealed" }
-    ));
+    let guarantee = &summary.guarantee;
+    let spent = match guarantee.epsilon {
+        0.0 => "nothing was spent, and any number of such runs spends nothing".to_owned(),
+        epsilon => format!(
+            "ε = {}, δ = {} ({}, {})",
+            round_up(epsilon, 4),
+            delta_words(guarantee.delta),
+            guarantee.adjacency.words(),
+            guarantee.bound
+        ),
+    };
+    let peeked = if summary.peeked { "exact numbers were computed (◆)" } else { "sealed" };
+    lines.push(format!("  {}: {spent}; {peeked}", summary.outcome.words()));
     if let Some(all) = &summary.with_start {
         lines.push(format!(
             "  with the runs that its model builds on: ε = {}, δ = {:e}; that is what the \

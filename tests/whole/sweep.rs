@@ -431,7 +431,7 @@ fn a_job_array_is_printed_and_submitted_and_a_cluster_that_refuses_is_told() {
     assert!(collected.status.success(), "{}", stderr(&collected));
     assert!(stdout(&collected).contains("4 of 4 tasks are done"));
     let results = stdout(&collected);
-    assert_eq!(results.matches("error on public records").count(), 4, "{results}");
+    assert_eq!(results.matches(", error on public records").count(), 4, "{results}");
 
     std::fs::remove_dir_all(here.join("array")).unwrap();
     write("#!/bin/sh\n[ \"$1\" = -V ] && exit 0\necho 'no such partition' >&2; exit 1\n");

@@ -15,7 +15,7 @@ use crate::methods::Series;
 use crate::privacy::Watch;
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::RunId;
-use crate::session::archive::{self, ArchivedRun, DIED, GrownRun, UNSEEN, last_further};
+use crate::session::archive::{self, ArchivedRun, DIED, GrownRun, UNSEEN};
 use crate::session::follow::{Follower, Place, unread_words, wrote_words};
 use crate::session::run_steps::Curves;
 use crate::session::tensorboard::Board;
@@ -348,12 +348,17 @@ fn score(run: &ArchivedRun) -> Option<String> {
         return Some(format!("score {}", told.brief()));
     }
     let watch = Watch::sealed();
-    let last = archive::last(run, Series::PublicError, &watch)?;
-    let best = archive::best(run, Series::PublicError, &watch)?;
+    let [series, _] = run.error_series();
+    let last = archive::last(run, series, &watch)?;
+    let best = archive::best(run, series, &watch)?;
     let [last, best] = [last, best].map(|error| error_cell(run.task(), error));
-    let further = last_further(run, Series::BESIDE_PUBLIC, &watch).words();
-    let beside = if further.is_empty() { further } else { format!("; {further}") };
-    Some(format!("error on public records {last} (least {best}{beside})"))
+    let others = std::iter::once(Series::PublicError).chain(Series::BESIDE_PUBLIC);
+    let others = others.filter(|other| *other != series).filter_map(|other| {
+        let value = archive::last(run, other, &watch)?;
+        Some(format!("; {} {}", other.words(), archive::cell(run.task(), other, value)))
+    });
+    let others: String = others.collect();
+    Some(format!("{} {last} (least {best}{others})", series.words()))
 }
 
 fn in_one_line(text: &str) -> String {

@@ -113,12 +113,12 @@ fn width_of(shown: Shown, column: RunColumn, names: u16) -> u16 {
         RunColumn::Epsilon | RunColumn::Delta => widest().max(3),
         RunColumn::Score | RunColumn::Outcome => widest().max(8),
         RunColumn::Steps => widest().max(9),
+        // Two blanks before a head of two words, so that it is not read with the one before it.
         RunColumn::PublicLast
         | RunColumn::PublicBest
         | RunColumn::PrivateLast
-        | RunColumn::PrivateBest
-        | RunColumn::NoPrivacy
-        | RunColumn::Further(_) => widest().max(longest([column.title()])),
+        | RunColumn::PrivateBest => widest().max(longest([column.title()]) + 1),
+        RunColumn::NoPrivacy | RunColumn::Further(_) => widest().max(longest([column.title()])),
         RunColumn::Tag => widest().clamp(4, 14),
         RunColumn::Run => 42,
     }

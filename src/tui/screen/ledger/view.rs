@@ -189,8 +189,9 @@ fn spending(shown: Shown, canvas: &mut Canvas, area: Rect) {
     }
 }
 
-/// The fewest rows in which the spending over time can be read.
-const LEAST_PICTURE: u16 = 6;
+/// The fewest rows in which the spending over time can be read, and with a title.
+const LEAST_PICTURE: u16 = 4;
+const LEAST_TITLED: u16 = 7;
 
 /// What the bar of a budget promises, and to whom.
 fn promise(account: &Account, digest: &Digest) -> String {
@@ -218,7 +219,7 @@ fn stairs(shown: Shown, canvas: &mut Canvas, area: Rect, selected: Option<&RunLi
     }
     points.extend(points.last().map(|(x, epsilon)| (x + 0.5, *epsilon)));
     let title = format!("ε of all runs together at δ {:e}, after each run (UTC)", digest.delta);
-    let mut chart = Chart::new(&title, theme, glyphs).legend(false).x_labels("", dates);
+    let mut chart = Chart::new(&title, theme, glyphs).legend(false).x_labels("ε, UTC", dates);
     if !own.is_empty() {
         chart = chart.curve(("selected", 0), false, own.as_slice());
     }
@@ -226,6 +227,7 @@ fn stairs(shown: Shown, canvas: &mut Canvas, area: Rect, selected: Option<&RunLi
     if let Some(budget) = account.budget {
         chart = chart.reference(budget.epsilon, "budget");
     }
+    let chart = if area.height < LEAST_TITLED { chart.headless() } else { chart };
     canvas.chart(area, &chart);
 }
 
