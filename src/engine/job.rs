@@ -55,6 +55,9 @@ pub struct StepProgress {
     pub epsilon: f64,
     /// Time at work, without pauses.
     pub worked: Duration,
+    /// How far the corrections of single columns move a typical answer, released; empty if the
+    /// method corrects none.
+    pub columns: Vec<(String, f64)>,
 }
 
 /// A finished, stopped or failed run.

@@ -193,6 +193,10 @@ fn a_correction_is_shown_as_bars_as_long_as_its_parts_are_large() {
         };
         let (level, scale, cells) = (bar("level"), bar("scale"), bar("regions"));
         assert!(level > 4 && 40 * cells <= level, "{text}");
+        if rows > 24 {
+            assert!(text.contains("most on temp 0.6 · hr 0.3"), "{text}");
+            assert!(text.contains("what is left is 3.0 times the noise"), "{text}");
+        }
         assert!((2 * scale).abs_diff(level) <= 1, "{level} {scale}\n{text}");
     }
 }

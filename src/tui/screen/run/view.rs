@@ -317,7 +317,7 @@ const ON_PRIVATE: &str = "on private records";
 fn three_charts(shown: Shown, canvas: &mut Canvas, area: Rect) {
     let run = shown.run;
     let corrected = run.curves.contains_key(&CORRECTIONS[0].0);
-    let bars = if corrected { CORRECTIONS.len() as u16 + 2 } else { 0 };
+    let bars = if corrected { CORRECTIONS.len() as u16 + 4 } else { 0 };
     let [loss, bars, gap, spend] = if area.width >= 120 {
         // The growth of ε is also visible on a narrow chart.
         let narrow = Length((area.width / 6).clamp(26, 36));
@@ -441,8 +441,33 @@ fn corrections(Shown { screen, context, run }: Shown, canvas: &mut Canvas, area:
         parts.push(Span::styled(format!(" {}", compact(*size)), theme.muted));
         Line::from(parts)
     };
-    canvas.lines(parts.iter().map(line).collect(), inner);
+    let mut lines: Vec<Line> = parts.iter().map(line).collect();
+    let names = run.columns.iter().map(|(name, size)| format!("{name} {}", compact(*size)));
+    let names = names.collect::<Vec<_>>().join(" · ");
+    if !names.is_empty() {
+        lines.push(Line::styled(format!(" most on {names}"), theme.text));
+    }
+    let gaps = [Series::StationarityGap, Series::NoiseGap]
+        .map(|it| rounds(&(it, "")).map(|(_, last, _)| last));
+    if let [Some(left), Some(noise)] = gaps {
+        lines.push(Line::styled(format!(" {}", how_sure(left, noise)), theme.muted));
+    }
+    canvas.lines(lines, inner);
 }
+
+/// Whether the private records ask for more correction than noise alone would show, from the length
+/// of the released slope and the length that noise alone gives it.
+fn how_sure(left: f64, noise: f64) -> String {
+    let times = left / noise.max(f64::MIN_POSITIVE);
+    if times < CLEARLY_MORE {
+        format!("what is left is no clearer than noise ({times:.1} times its size)")
+    } else {
+        format!("more could be corrected: what is left is {times:.1} times the noise")
+    }
+}
+
+/// A slope is clearly above the noise from so many times its size on.
+const CLEARLY_MORE: f64 = 1.5;
 
 /// One cell for each value: higher for larger ones, and blank for zero.
 fn heights(values: &[f64], full: f64, unicode: bool) -> String {
@@ -702,6 +727,12 @@ fn outcome(context: &Context, canvas: &mut Canvas, area: Rect, summary: &Summary
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_left_is_compared_with_the_noise() {
+        assert!(how_sure(0.0172, 0.0167).starts_with("what is left is no clearer than noise (1.0"));
+        assert!(how_sure(0.06, 0.02).ends_with("what is left is 3.0 times the noise"));
+    }
 
     #[test]
     fn a_cell_is_higher_for_a_larger_value_and_blank_for_none() {
