@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn words_are_found_under_all_their_names_and_near_ones_are_offered() {
         assert_eq!(find("Epsilon").unwrap().name, "ε");
-        assert_eq!(find("zero-shot").unwrap().name, "public model's error");
+        assert_eq!(find("zero-shot").unwrap().name, "error of its own model");
         assert_eq!(explain("pillar").unwrap().name, "private, on public directions");
         assert!(explain("clip_norm").or_else(|| explain("steps")).is_some());
         assert!(explain("nonsense").is_none() && near("nonsense").is_empty());

@@ -21,7 +21,7 @@ use crate::theory;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   halflight explain epsilon
-  halflight explain 'public error'
+  halflight explain 'error on public records'
   halflight explain
   halflight explain session.ron --plan 'winter from the other seasons'")]
 pub struct Explain {

@@ -159,10 +159,10 @@ impl RunCommand {
         // The run ends between two steps.
         let (control, interrupted) = signals::control()?;
         control.set_pace(self.pace);
-        let mut results = Vec::new();
+        let (mut results, mut cautioned) = (Vec::new(), Vec::new());
         let ran = jobs.into_iter().try_for_each(|job| {
             let job = Job { control: control.of_one(), ..job };
-            let outcome = self.run(&job, resume, &mut results)?;
+            let outcome = self.run(&job, resume, (&mut results, &mut cautioned))?;
             if outcome == RunOutcome::Stopped && interrupted.load(Ordering::Relaxed) {
                 let what = "stopped by a signal; what was drawn is in the ledger";
                 return Err(Error::interrupted(what));
@@ -181,7 +181,7 @@ impl RunCommand {
         &self,
         job: &Job,
         resume: Option<&RunId>,
-        results: &mut Vec<Value>,
+        (results, cautioned): (&mut Vec<Value>, &mut Vec<String>),
     ) -> Result<RunOutcome> {
         let Job { plan, watch, workspace, .. } = job;
         messages::tell(format_args!("plan '{}'", plan.name));
@@ -197,7 +197,10 @@ impl RunCommand {
                  expect",
             );
         }
-        let mut steps = StepPrinter::new(watch, self.progress.is_some());
+        if let Some(against) = job.ranked_against() {
+            messages::tell(format_args!("  ◆ note: {against}"));
+        }
+        let mut steps = StepPrinter::new(watch, self.progress.is_some(), cautioned);
         let mut tell = |event: RunProgress| steps.print(&event);
         let summary = match (resume, self.insecure_noise_seed) {
             (Some(run), _) => resume::resume(job, run, &mut tell),
@@ -283,6 +286,9 @@ impl RunCommand {
             match timed_preview(&job) {
                 Ok((preview, time)) => {
                     print_line(&forecast_words(&job.plan, &preview, (time, self.sealed)))?;
+                    if let Some(against) = job.ranked_against() {
+                        messages::tell(format_args!("  ◆ note: {against}"));
+                    }
                     refused = refused.or(preview.refusal.map(|error| within(&job.plan, error)));
                 }
                 // The other plans are still previewed.
@@ -407,15 +413,19 @@ fn as_text(summary: &Summary, watch: &Watch) -> String {
         }
         lines.push(measured_line(&model, &cell(score.error), &score.further, ""));
     }
-    lines.push(format!(
-        "  {}: ε = {}, δ = {} ({}, {}){}",
-        summary.outcome.words(),
-        round_up(summary.guarantee.epsilon, 4),
-        delta_words(summary.guarantee.delta),
-        summary.guarantee.adjacency.words(),
-        summary.guarantee.bound,
-        if summary.peeked { "; exact numbers were computed (◆)" } else { "; sealed" }
-    ));
+    let guarantee = &summary.guarantee;
+    let spent = match guarantee.epsilon {
+        0.0 => "nothing was spent, and any number of such runs spends nothing".to_owned(),
+        epsilon => format!(
+            "ε = {}, δ = {} ({}, {})",
+            round_up(epsilon, 4),
+            delta_words(guarantee.delta),
+            guarantee.adjacency.words(),
+            guarantee.bound
+        ),
+    };
+    let peeked = if summary.peeked { "exact numbers were computed (◆)" } else { "sealed" };
+    lines.push(format!("  {}: {spent}; {peeked}", summary.outcome.words()));
     if let Some(all) = &summary.with_start {
         lines.push(format!(
             "  with the runs that its model builds on: ε = {}, δ = {:e}; that is what the \

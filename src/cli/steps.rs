@@ -13,8 +13,10 @@ use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::RunId;
 
 /// Prints the reports of one run.
-pub struct StepPrinter {
+pub struct StepPrinter<'a> {
     watch: Watch,
+    /// The notes on private records that earlier runs have told in full.
+    cautioned: &'a mut Vec<String>,
     bar: Option<ProgressLine>,
     /// The tenths already printed.
     told: u64,
@@ -23,9 +25,9 @@ pub struct StepPrinter {
     run: Option<RunId>,
 }
 
-impl StepPrinter {
-    pub fn new(watch: &Watch, as_json: bool) -> Self {
-        Self { watch: watch.clone(), bar: None, told: 0, as_json, run: None }
+impl<'a> StepPrinter<'a> {
+    pub fn new(watch: &Watch, as_json: bool, cautioned: &'a mut Vec<String>) -> Self {
+        Self { watch: watch.clone(), cautioned, bar: None, told: 0, as_json, run: None }
     }
 
     pub fn print(&mut self, event: &RunProgress) {
@@ -38,10 +40,16 @@ impl StepPrinter {
                     messages::tell(format_args!("  granted as {}, {steps} steps", run.0));
                 }
                 let cautions = cautions.as_ref().and_then(|cautions| cautions.reveal(&self.watch));
-                let cautions = cautions.into_iter().flatten().map(|caution| format!("◆ {caution}"));
-                for note in warnings.iter().cloned().chain(cautions) {
+                let cautions = cautions.cloned().unwrap_or_default();
+                let (known, new): (Vec<_>, Vec<_>) =
+                    cautions.into_iter().partition(|caution| self.cautioned.contains(caution));
+                let again = (!known.is_empty()).then_some("as for the plan before");
+                let told = new.iter().map(String::as_str).chain(again);
+                let told = told.map(|caution| format!("◆ {caution}"));
+                for note in warnings.iter().cloned().chain(told) {
                     messages::tell(format_args!("  note: {note}"));
                 }
+                self.cautioned.extend(new);
                 if !self.as_json && stderr().is_terminal() && !messages::is_verbose() {
                     self.bar = Some(ProgressLine::new("  steps", *steps as usize));
                 }

@@ -19,9 +19,9 @@ use crate::error::{Error, Result};
 use crate::memory;
 use crate::methods::Series;
 use crate::numeric::parallel;
-use crate::privacy::Watch;
-use crate::privacy::accountant::round_up;
+use crate::privacy::accountant::{delta_words, round_up};
 use crate::privacy::ledger::RunOutcome;
+use crate::privacy::{Guarantee, Watch};
 use crate::session::sweep::{SweepDirectory, TaskDirectory, TaskState};
 use crate::session::{Loaded, PlanDefinition, Session, Workspace, archive, dataset, slurm};
 
@@ -133,8 +133,8 @@ impl Sweep {
         tell_planned(&planned);
         let into = self.into.clone().unwrap_or_else(|| default_directory(&base.workspace));
         if self.dry_run {
-            sweep::admit(&base, &planned)?;
-            return self.rehearse(&planned, &into);
+            let after = sweep::admit(&base, &planned)?;
+            return self.rehearse(&planned, &into, after.as_ref());
         }
         let sweep = sweep::reserve(&base, &planned, &into)?;
         messages::tell(format_args!(
@@ -163,20 +163,13 @@ impl Sweep {
         }
     }
 
-    fn rehearse(&self, planned: &[Planned], into: &Path) -> Result<()> {
+    fn rehearse(&self, planned: &[Planned], into: &Path, after: Option<&Guarantee>) -> Result<()> {
         let into = std::path::absolute(into)
             .map_err(|error| Error::io("find the directory", into, &error))?;
         match self.on {
             On::Slurm => print_line(self.job_array(&into, planned.len())?.script().trim_end()),
             On::List => self.print_list(&into, planned.len()),
-            On::Here => planned.iter().try_for_each(|it| {
-                print_line(&format!(
-                    "{}: {} steps, ε = {}",
-                    it.variant.plan.name,
-                    it.steps,
-                    round_up(it.calibrated.guarantee().epsilon, 4)
-                ))
-            }),
+            On::Here => dry_rows(planned, after).iter().try_for_each(|row| print_line(row)),
         }
     }
 
@@ -307,7 +300,7 @@ fn say_how_to_collect(sweep: &Path) {
     messages::tell(format_args!("when they are done: halflight sweep --collect {}", quoted(sweep)));
 }
 
-/// The result of a run: `ε 0.4998, score 31.2 (27–36), public error 118.2, private error 91.30 ◆`.
+/// The result of a run: `ε 0.4998, score 31.2 (27–36), error on public records 118.2`.
 fn result_of(directory: &Path, watch: &Watch) -> String {
     let run = archive::read_run(directory);
     let spent = run.guarantee.map(|spent| format!("ε {}", round_up(spent.epsilon, 4)));
@@ -321,6 +314,36 @@ fn result_of(directory: &Path, watch: &Watch) -> String {
         Some(format!("{} {told}{mark}", series.words()))
     });
     spent.into_iter().chain(score).chain(errors).collect::<Vec<_>>().join(", ")
+}
+
+/// A row for each task, and one for all of them: its numbers are the sums of those above, and what
+/// the ledger would count, which is no sum.
+fn dry_rows(planned: &[Planned], after: Option<&Guarantee>) -> Vec<String> {
+    let told = |it: &Planned| {
+        let guarantee = it.calibrated.guarantee();
+        (it.steps, round_up(guarantee.epsilon, 4), guarantee.delta)
+    };
+    let row = |it: &Planned| {
+        let (steps, epsilon, delta) = told(it);
+        let delta = delta_words(delta);
+        format!("{}: {steps} steps, ε = {epsilon} at δ = {delta}", it.variant.plan.name)
+    };
+    let mut rows: Vec<String> = planned.iter().map(row).collect();
+    let sums = planned.iter().map(told).fold((0, 0.0, 0.0), |sums, (steps, epsilon, delta)| {
+        (sums.0 + steps, sums.1 + epsilon.parse().unwrap_or(0.0), sums.2 + delta)
+    });
+    let short = |sum: f64, text: String| text.parse().unwrap_or(sum);
+    let epsilon: f64 = short(sums.1, format!("{:.4}", sums.1));
+    let (steps, delta) = (sums.0, delta_words(short(sums.2, format!("{:.6e}", sums.2))));
+    rows.push(format!("sum of the rows: {steps} steps, ε = {epsilon} at δ = {delta}"));
+    rows.extend(after.map(|after| {
+        let (epsilon, delta) = (round_up(after.epsilon, 4), delta_words(after.delta));
+        format!(
+            "the ledger composes the noise of all tasks and of everything before: ε = {epsilon} at \
+             δ = {delta} for these records"
+        )
+    }));
+    rows
 }
 
 fn tell_planned(planned: &[Planned]) {

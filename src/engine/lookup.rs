@@ -228,6 +228,8 @@ pub struct Digest {
     pub largest: Option<f64>,
     /// The reason why none is granted.
     pub closed: Option<String>,
+    /// ε of the first so many runs together, in their order; empty if there is no total.
+    pub after: Vec<(usize, f64)>,
     /// One for each run of the account.
     pub entries: Vec<EntryDigest>,
 }
@@ -284,12 +286,15 @@ impl Digest {
             planned: run.grant.events.iter().map(|event| event.count).sum(),
         };
         let closed = account.closed();
+        let total = account.total(delta).ok();
+        let is_told = total.as_ref().is_some_and(|it| it.standing != TotalStanding::Nothing);
         Self {
             delta,
-            total: account.total(delta).ok(),
+            total,
             totals: totals(account, delta),
             largest: account.largest_epsilon(delta).ok().flatten().filter(|_| closed.is_none()),
             closed: closed.map(|error| error.what().to_owned()),
+            after: if is_told { after(account, delta) } else { Vec::new() },
             entries: account.runs.iter().map(entry).collect(),
         }
     }
@@ -299,6 +304,18 @@ impl Digest {
         let total = self.total.as_ref().filter(|total| total.standing != TotalStanding::Nothing);
         total.map_or(f64::NAN, Total::epsilon)
     }
+}
+
+/// A picture of the spending has at most so many stairs: each is computed by itself.
+const MOST_STAIRS: usize = 24;
+
+/// ε of the first so many runs together; of long ledgers, for a part of them and all.
+fn after(account: &Account, delta: f64) -> Vec<(usize, f64)> {
+    let all = account.runs.len();
+    let each = all.div_ceil(MOST_STAIRS).max(1);
+    let of_first = |runs: usize| Some((runs, epsilon_of(account.spent_by_first(runs, delta))?));
+    let places = (1..=all).filter(|runs| runs % each == 0 || *runs == all);
+    places.map(of_first).collect::<Option<_>>().unwrap_or_default()
 }
 
 /// ε of all entries together under each adjacency. Replace-one needs every entry to hold for it.
@@ -446,6 +463,20 @@ mod tests {
     }
 
     #[test]
+    fn the_stairs_of_the_spending_rise_to_the_total() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut account = spent_from(directory.path(), NoiseSource::Secret);
+        let first = account.runs[0].clone();
+        for (runs, stairs) in [(1, 1), (5, 5), (60, 20)] {
+            account.runs = vec![first.clone(); runs];
+            let digest = Digest::of(&account, &|_| RunLife::Over);
+            assert_eq!(digest.after.len(), stairs);
+            assert!(digest.after.windows(2).all(|it| it[0].0 < it[1].0 && it[0].1 < it[1].1));
+            assert_eq!(digest.after.last(), Some(&(runs, digest.gauge())));
+        }
+    }
+
+    #[test]
     fn a_certificate_of_an_account_names_no_fingerprint_and_no_file() {
         let mut account = account(2.0);
         let folder = "/home/somebody/study/.halflight".into();
@@ -517,7 +548,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let mut account = spent_from(directory.path(), NoiseSource::Seeded(7));
         let digest = Digest::of(&account, &|_| RunLife::Over);
-        assert!(digest.gauge().is_nan() && digest.largest.is_none());
+        assert!(digest.gauge().is_nan() && digest.largest.is_none() && digest.after.is_empty());
         assert_eq!(digest.entries[0].spent, None);
         for accepted in [false, true] {
             let text = certificate(&account).unwrap();

@@ -5,8 +5,10 @@ use crate::error::{Error, Result};
 use crate::privacy::Watch;
 use crate::rank::candidate_line::Mean;
 use crate::rehearsal::Miss;
-use crate::session::ranking_record::{self, ArchivedFindings, ArchivedRanking, RecordedTable};
-use crate::session::{Loaded, Workspace};
+use crate::session::ranking_record::{
+    self, ArchivedFindings, ArchivedRanking, RecordedTable, WholeRanking,
+};
+use crate::session::{Loaded, PlanDefinition, Workspace};
 
 const ADVICE_NOTE: &str = "a rehearsal weighed by exact numbers: its advice";
 
@@ -62,6 +64,21 @@ pub fn rankings(private: &Loaded, workspace: &Workspace) -> Vec<ArchivedRanking>
         book.account(&ranking.header.account).is_some_and(|account| account.id == *own)
     };
     all.into_iter().filter(of_it).collect()
+}
+
+/// What the last exact ranking of a plan's private data says against its public data, if the watch
+/// allows it.
+pub fn against(
+    plan: &PlanDefinition,
+    private: &Loaded,
+    workspace: &Workspace,
+    watch: &Watch,
+) -> Option<String> {
+    let mut exact = rankings(private, workspace).into_iter().filter_map(|it| match it.whole {
+        Some(WholeRanking::Exact(comparison)) => Some(comparison),
+        _ => None,
+    });
+    exact.next()?.reveal(watch)?.against(&plan.public)
 }
 
 /// The error of each dataset, or the energy that it does not capture.

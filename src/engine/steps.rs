@@ -140,7 +140,9 @@ impl Companion for StepRecorder<'_> {
         let epsilon = epsilon_of(spender, self.calibrated)?;
         self.write(&step, epsilon).inspect_err(|_| self.resumable = true)?;
         self.taken = step.index;
-        (self.tell)(RunProgress::Stepped(StepProgress { step, epsilon, worked: self.worked }));
+        let columns = run.columns().map_or_else(Vec::new, |it| it.get().clone());
+        let worked = self.worked;
+        (self.tell)(RunProgress::Stepped(StepProgress { step, epsilon, worked, columns }));
         Ok(())
     }
 }

@@ -42,6 +42,13 @@ fn percent(share: &Score) -> String {
     score_text(&share.map(|it| 100.0 * it), " %")
 }
 
+/// How much less an error is than another one: `45 % less error`.
+pub fn less_error([own, other]: [f64; 2], is_number: bool) -> String {
+    let what = if is_number { "less error" } else { "fewer wrong answers" };
+    let share = 100.0 * (1.0 - own / other.max(f64::MIN_POSITIVE));
+    format!("{share:.0} % {what}").replace('-', "−")
+}
+
 impl Scored {
     /// The kind of error, as a heading, with its cap.
     pub fn error_name(&self) -> String {
@@ -138,19 +145,19 @@ impl Scored {
         rows
     }
 
-    /// How much less this error is than another one, and whether that may be chance. The errors
-    /// must be of the same kind and have the same cap.
-    pub fn less_than(&self, other: &Self) -> Result<String, String> {
+    /// How much less this error is than that of another model with a name, and whether that may be
+    /// chance. The errors must be of the same kind and have the same cap.
+    pub fn less_than(&self, (name, other): (&str, &Self)) -> Result<String, String> {
         let (own_name, other_name) = (self.error_name(), other.error_name());
         if own_name != other_name {
             return Err(format!("not comparable: {own_name} and {other_name}"));
         }
-        let what = if self.loss.is_some() { "less error" } else { "fewer wrong answers" };
         let (own, other) = (self.error, other.error);
-        let share = 100.0 * (1.0 - own.value / other.value.max(f64::MIN_POSITIVE));
+        let cap = self.cap().map_or_else(String::new, |cap| format!(" (capped at {cap})"));
+        let less = less_error([own.value, other.value], self.loss.is_some());
         let apart = own.high < other.low || other.high < own.low;
-        let sure = if apart { "the ranges do not overlap" } else { "the ranges overlap" };
-        Ok(format!("{share:.0} % {what}; {sure}").replace('-', "−"))
+        let sure = if apart { "do not overlap" } else { "overlap, so it may be chance" };
+        Ok(format!("{less}{cap} than {name}; their ranges {sure}"))
     }
 
     /// Whether private training was worth it, as far as the score shows.
@@ -295,18 +302,23 @@ mod tests {
     fn two_scores_are_compared_where_they_measure_the_same() {
         let good = classes();
         let bad = Scored { error: score(0.45, 0.39, 0.52), ..classes() };
-        let told = "50 % fewer wrong answers; the ranges do not overlap";
-        assert_eq!(good.less_than(&bad), Ok(told.to_owned()));
+        let told = "50 % fewer wrong answers than b; their ranges do not overlap";
+        assert_eq!(good.less_than(("b", &bad)), Ok(told.to_owned()));
         let near = Scored { error: score(0.25, 0.19, 0.31), ..classes() };
-        let told = "10 % fewer wrong answers; the ranges overlap";
-        assert_eq!(good.less_than(&near), Ok(told.to_owned()));
+        let told = "10 % fewer wrong answers than b; their ranges overlap, so it may be chance";
+        assert_eq!(good.less_than(("b", &near)), Ok(told.to_owned()));
         let number = |cap| Scored { loss: Some(Loss::Absolute), largest_error: cap, ..classes() };
-        let error = number(Some(61.2)).less_than(&number(Some(77.3))).unwrap_err();
+        let error = number(Some(61.2)).less_than(("b", &number(Some(77.3)))).unwrap_err();
         assert!(
             error.contains("capped at 61.2 and mean absolute error, capped at 77.3"),
             "{error}"
         );
-        assert!(number(None).less_than(&good).is_err());
+        let told = "50 % less error (capped at 77.3) than b; their ranges do not overlap";
+        let [capped, worse] = [(0.2, 0.1, 0.3), (0.4, 0.35, 0.5)].map(|(value, low, high)| {
+            Scored { error: score(value, low, high), ..number(Some(77.3)) }
+        });
+        assert_eq!(capped.less_than(("b", &worse)), Ok(told.to_owned()));
+        assert!(number(None).less_than(("b", &good)).is_err());
     }
 
     #[test]

@@ -113,6 +113,12 @@ pub trait Run: Send {
         None
     }
 
+    /// How far the corrections of single columns move the answer for a typical record so far, by
+    /// the name of the column, if the method corrects a model.
+    fn columns(&self) -> Option<Released<Vec<(String, f64)>>> {
+        None
+    }
+
     /// The final model.
     fn finish(self: Box<Self>) -> Result<Released<Model>> {
         self.model().ok_or_else(|| {

@@ -37,15 +37,15 @@ series! {
     /// The whole objective computed without noise.
     ExactObjective = "exact objective",
     /// Mean loss of the public training records.
-    PublicLoss = "public loss",
+    PublicLoss = "loss on public training records",
     /// The part of the objective that comes from public records and settings.
     PublicObjective = "public part of the objective",
     /// Mean loss of the private training records.
-    PrivateLoss = "private loss",
+    PrivateLoss = "loss on private training records",
     /// Root mean squared error on public records held out of training, in label units.
-    PublicError = "public error",
+    PublicError = "error on public records",
     /// Root mean squared error on private records held out of training, in label units.
-    PrivateError = "private error",
+    PrivateError = "error on private records",
     /// Distance from a stationary point, as the method estimates it.
     StationarityGap = "stationarity gap",
     /// The length that noise alone would give the estimate of a gap.
@@ -63,25 +63,25 @@ series! {
     /// Effective number of public records: (Σq)²/Σq².
     EffectiveSample = "effective sample",
     /// Share of the total weight on public records.
-    PublicWeight = "public weight",
+    PublicWeight = "weight on public records",
     /// Right answers on public records held out of training, in %.
-    PublicAccuracy = "public accuracy in %",
+    PublicAccuracy = "accuracy on public records in %",
     /// Right answers on private records held out of training, in %.
-    PrivateAccuracy = "private accuracy in %",
+    PrivateAccuracy = "accuracy on private records in %",
     /// Mean absolute error on public records held out of training, in label units.
-    PublicAbsoluteError = "public mean absolute error",
+    PublicAbsoluteError = "mean absolute error on public records",
     /// Mean absolute error on private records held out of training, in label units.
-    PrivateAbsoluteError = "private mean absolute error",
+    PrivateAbsoluteError = "mean absolute error on private records",
     /// Mean over the classes of the right answers on public records held out of training, in %.
-    PublicBalancedAccuracy = "public balanced accuracy in %",
+    PublicBalancedAccuracy = "balanced accuracy on public records in %",
     /// Mean over the classes of the right answers on private records held out of training, in %.
-    PrivateBalancedAccuracy = "private balanced accuracy in %",
+    PrivateBalancedAccuracy = "balanced accuracy on private records in %",
     /// How well scores order public records of two classes held out of training, from 0 to 1.
-    PublicAuc = "public AUC",
+    PublicAuc = "AUC on public records",
     /// How well scores order private records of two classes held out of training, from 0 to 1.
-    PrivateAuc = "private AUC",
+    PrivateAuc = "AUC on private records",
     /// Mean loss on public records held out of training.
-    HoldoutLoss = "public hold-out loss",
+    HoldoutLoss = "loss on held-out public records",
     /// Share of the private records whose gradient is longer than the clip norm.
     ClipFraction = "share of clipped gradients",
     /// Median norm of the private records' gradients.
@@ -89,7 +89,7 @@ series! {
     /// The length that nine of ten gradients of private records do not exceed.
     GradientTail = "90 % quantile of gradient norms",
     /// Share of the public gradients' energy inside the anchor subspace.
-    SubspaceEnergy = "public energy in the subspace",
+    SubspaceEnergy = "energy of public gradients in the subspace",
     /// Share of the private gradients' energy inside the anchor subspace.
     ExactSubspaceEnergy = "exact energy in the subspace",
     /// How far a correction of the level moves the answer for a typical record.
@@ -112,10 +112,10 @@ impl Series {
         matches!(self, Self::PublicError | Self::PrivateError)
     }
 
-    /// Further scores beside the public error: mean absolute error, balanced accuracy, AUC.
+    /// Further scores beside the error on public records: mean absolute error, balanced accuracy, AUC.
     pub const BESIDE_PUBLIC: [Self; 3] =
         [Self::PublicAbsoluteError, Self::PublicBalancedAccuracy, Self::PublicAuc];
-    /// Further exact scores next to the private error: mean absolute error, balanced accuracy, AUC.
+    /// Further exact scores next to the error on private records: mean absolute error, balanced accuracy, AUC.
     pub const BESIDE_PRIVATE: [Self; 3] =
         [Self::PrivateAbsoluteError, Self::PrivateBalancedAccuracy, Self::PrivateAuc];
 }

@@ -65,6 +65,8 @@ pub struct Tried {
     pub model: Model,
     /// The final weights of the public records, if the method weights them.
     pub weights: Option<Vec<f64>>,
+    /// The size of each column's correction, if the method corrects a model.
+    pub columns: Vec<(String, f64)>,
     /// The measures of every step.
     pub steps: Vec<BTreeMap<Series, f64>>,
     /// The noise scales and the guarantee that the accountant proves for them.
@@ -144,8 +146,9 @@ impl<'a> Trial<'a> {
             Ok(())
         })?;
         let weights = run.weights().map(|weights| weights.get().clone());
+        let columns = run.columns().map_or_else(Vec::new, |columns| columns.get().clone());
         let model = run.finish()?.into_inner();
-        Ok(Tried { model, weights, steps, calibrated })
+        Ok(Tried { model, weights, columns, steps, calibrated })
     }
 
     fn shape(&self) -> ProblemShape {
@@ -249,8 +252,8 @@ mod tests {
             let trial = Trial { settings, ..Trial::new(spec.id, public, private, noise, 1) };
             let other = Trial { public: on_disk.into(), ..trial.clone() };
             let told = |tried: Tried| {
-                let Tried { model, weights, steps, calibrated } = tried;
-                format!("{model:?} {weights:?} {steps:?} {calibrated:?}")
+                let Tried { model, weights, steps, columns, calibrated } = tried;
+                format!("{model:?} {weights:?} {steps:?} {columns:?} {calibrated:?}")
             };
             let tried = trial.run().unwrap();
             let known: Vec<_> = spec.gap.series.iter().map(|(series, _)| *series).collect();

@@ -270,6 +270,7 @@ pub fn progress(index: u64, total: u64) -> StepProgress {
         step,
         epsilon: (x / total as f64).sqrt(),
         worked: Duration::from_millis(index * 4),
+        columns: Vec::new(),
     }
 }
 
@@ -288,10 +289,15 @@ pub fn correcting() -> App {
         (Series::LevelCorrection, 0.8),
         (Series::ScaleCorrection, 0.4),
         (Series::CellsCorrection, 0.01),
+        (Series::StationarityGap, 0.06),
+        (Series::NoiseGap, 0.02),
     ];
     let measures = sizes.map(|(series, size)| made_up(series, size)).to_vec();
     let mut last = progress(41, 60);
     last.step.measures = measures;
+    last.columns = [("hr", 0.3), ("temp", 0.6), ("weathersit", 0.0)]
+        .map(|(name, size)| (name.to_owned(), size))
+        .to_vec();
     app.context.runs[0].hear(JobEvent::Progress(RunProgress::Stepped(last)));
     app
 }
@@ -345,7 +351,7 @@ fn measured(error: f64) -> Measured {
 }
 
 /// A released score with this mean error.
-fn told(error: f64) -> Scored {
+pub fn told(error: f64) -> Scored {
     let around = |value: f64, half: f64| Score { value, low: value - half, high: value + half };
     Scored {
         records: 414,

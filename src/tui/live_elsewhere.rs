@@ -267,6 +267,7 @@ mod tests {
                 step: made_up_step(index, 9, &[(error, y)]),
                 epsilon: (index as f64 / 9.0).sqrt(),
                 worked: Duration::from_millis(index),
+                columns: Vec::new(),
             }))
         };
         let points = |live: &LiveRun| {

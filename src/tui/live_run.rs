@@ -85,6 +85,8 @@ pub struct LiveRun {
     pub phase: Cow<'static, str>,
     pub curves: BTreeMap<Series, LiveCurve>,
     pub epsilon: Track,
+    /// The size of the released correction of each column, the largest first.
+    pub columns: Vec<(String, f64)>,
     /// Weight and logarithm of the smoothing, for later curves.
     pub(super) smoothing: (f64, bool),
     pub worked: Duration,
@@ -169,6 +171,7 @@ impl LiveRun {
             phase: Cow::Borrowed("preparing"),
             curves: BTreeMap::new(),
             epsilon: Track::default(),
+            columns: Vec::new(),
             smoothing: (0.0, false),
             worked: Duration::ZERO,
             log: vec![Logged::Said("preparing data and planning the noise".to_owned())],
@@ -304,6 +307,9 @@ impl LiveRun {
                     self.add(measure.series, x, measure.value);
                 }
                 self.epsilon.push((x, progress.epsilon));
+                self.columns = progress.columns;
+                self.columns.retain(|(_, size)| *size > 0.0);
+                self.columns.sort_by(|one, other| other.1.total_cmp(&one.1));
                 self.worked = progress.worked;
                 None
             }

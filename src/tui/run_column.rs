@@ -116,15 +116,15 @@ impl RunColumn {
             Self::Plan => ("plan", 0),
             Self::Epsilon => ("ε", 1),
             Self::Score => ("score", 2),
-            Self::PublicLast => ("public", 3),
-            Self::PrivateLast => ("private ◆", 4),
+            Self::PublicLast => ("on public", 3),
+            Self::PrivateLast => ("on private ◆", 4),
             Self::Outcome => ("outcome", 5),
             Self::Method => ("method", 6),
             Self::Time => ("time (UTC)", 7),
             Self::Steps => ("steps", 8),
             Self::Tag => ("tag", 9),
-            Self::PublicBest => ("best public", 10),
-            Self::PrivateBest => ("best private ◆", 11),
+            Self::PublicBest => ("best on public", 10),
+            Self::PrivateBest => ("best on private ◆", 11),
             Self::NoPrivacy => ("no privacy ◆", 12),
             Self::Delta => ("δ", 13),
             Self::Further(Series::PrivateError) => ("RMSE ◆", 14),
@@ -162,6 +162,18 @@ impl RunColumn {
     pub fn is_number(self) -> bool {
         use RunColumn::{Method, Outcome, Plan, Run, Tag, Time};
         !matches!(self, Plan | Method | Outcome | Time | Tag | Run)
+    }
+
+    /// Whether the best run, or the newest one, has the largest value.
+    pub fn is_best_when_large(self) -> bool {
+        use Series::{PrivateAuc, PrivateBalancedAccuracy, PublicAuc, PublicBalancedAccuracy};
+        matches!(
+            self,
+            Self::Time
+                | Self::Further(
+                    PublicBalancedAccuracy | PrivateBalancedAccuracy | PublicAuc | PrivateAuc
+                )
+        )
     }
 
     /// The value for sorting and exports.

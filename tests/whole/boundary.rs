@@ -710,6 +710,37 @@ fn every_crate_is_tested_with_the_features_of_all() {
 /// A doc comment that begins so needs the item above, which an editor's hover does not show.
 const OF_ANOTHER: [&str; 7] = ["The same", "Its", "Those", "Whether it", "Their", "It", "They"];
 
+/// A number says whose it is and on what records: "public error" has meant five of them.
+#[test]
+fn no_text_calls_a_number_public_without_saying_of_what() {
+    let numbers = ["error", "loss", "accuracy", "auc", "rmse", "mean absolute error"];
+    let of = |whose: &str| numbers.map(|number| format!("{whose} {number}"));
+    let bare = [&of("public")[..], &of("private"), &["best public".to_owned()]].concat();
+    let is_bare = |line: &str| {
+        let line = line.to_lowercase();
+        bare.iter().any(|words| {
+            let ends = line.match_indices(words).map(|(at, _)| at + words.len());
+            ends.into_iter().any(|end| !line[end..].starts_with(char::is_alphanumeric))
+        })
+    };
+    let all = files(Path::new("src"));
+    let tests = files_of_tests(&all);
+    let sources = all.iter().filter(|file| is_rust(file) && !tests.contains(*file));
+    let mut texts: Vec<(&PathBuf, String)> = sources.map(|file| (file, code(file))).collect();
+    let guide = files(Path::new("assets/guide"));
+    // These two list the names of earlier versions.
+    let pages = guide.iter().filter(|file| file.extension().is_some_and(|it| it == "md"));
+    let pages = pages.filter(|file| !file.ends_with("words.md") && !file.ends_with("changes.md"));
+    texts.extend(pages.map(|file| (file, std::fs::read_to_string(file).unwrap())));
+    assert!(texts.len() > 300 && is_bare("least public error 3") && !is_bare("private losses"));
+    let found = texts.iter().flat_map(|(file, text)| {
+        let lines = text.lines().filter(|line| is_bare(line));
+        lines.map(move |line| format!("{}: {line}", file.display()))
+    });
+    let found: Vec<String> = found.collect();
+    assert!(found.is_empty(), "{found:#?}");
+}
+
 #[test]
 fn every_doc_comment_names_its_subject() {
     let mut found = Vec::new();

@@ -74,6 +74,8 @@ fn public_data_alone_are_a_run_that_spends_nothing() {
         );
         assert!(certificate["mechanisms"].as_array().unwrap().is_empty());
         assert!(certificate["reading"].as_str().unwrap().contains("at most 5.0 of 100"));
+        let report = std::fs::read_to_string(directory.join("report.html")).unwrap();
+        assert!(report.contains("<i>δ</i> 0</b>") && !report.contains("0e0"));
         // The ledger knows the run, and that it spent nothing, without a budget.
         let (_, ledger, _) = halflight(here, &["ledger", "show"]);
         assert!(ledger.contains("no budget"), "{ledger}");
@@ -84,6 +86,7 @@ fn public_data_alone_are_a_run_that_spends_nothing() {
         let (done, said, err) = halflight(here, &["run", "session.ron"]);
         assert!(done, "{err}");
         assert!(said.contains("this model (ε 0)"), "{said}");
+        assert!(said.contains("nothing was spent, and any number of such runs"), "{said}");
         assert!(!said.contains("private model") && !said.contains("No better than"), "{said}");
         // Its model is free to use.
         let (done, _, err) =

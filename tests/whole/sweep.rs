@@ -230,6 +230,34 @@ fn a_sweep_on_this_machine_does_all_tasks_and_what_is_given_up_is_free() {
     assert_eq!(json(&carried_on)["done"], 3);
 }
 
+/// The sums of a dry run are those of its rows, and the ledger counts what it foretells.
+#[test]
+fn a_dry_run_adds_up_and_tells_what_the_ledger_will_count() {
+    let directory = workspace(20);
+    let here = directory.path();
+    let over = ["sweep", "session.ron", "--over", "epsilon=0.2,0.3", "--over", "seed=0..1"];
+    let dry = halflight(here, &[&over[..], &["--dry-run"]].concat());
+    assert!(dry.status.success(), "{}", stderr(&dry));
+    let text = stdout(&dry);
+    let number = |line: &str, before: &str, after: &str| -> f64 {
+        let found = line.split_once(before).and_then(|(_, rest)| rest.split_once(after));
+        found.and_then(|(number, _)| number.parse().ok()).unwrap_or_else(|| panic!("{line}"))
+    };
+    let is_row = |line: &&str| line.starts_with("first · ");
+    let (rows, sums): (Vec<&str>, Vec<&str>) = text.lines().partition(is_row);
+    assert_eq!((rows.len(), sums.len()), (4, 2), "{text}");
+    for (before, after) in [(": ", " steps"), ("ε = ", " at δ")] {
+        let sum: f64 = rows.iter().map(|row| number(row, before, after)).sum();
+        assert!((sum - number(sums[0], before, after)).abs() < 1e-9, "{text}");
+    }
+    assert!(rows[0].ends_with("at δ = 1e-6") && sums[0].ends_with("at δ = 4e-6"), "{text}");
+    let told = number(sums[1], "ε = ", " at δ = 1e-5");
+    let done = halflight(here, &over);
+    assert!(done.status.success(), "{}", stderr(&done));
+    let spent = spent(here);
+    assert!(spent <= told && told < spent + 2e-4, "{spent} {told}");
+}
+
 #[test]
 fn a_grant_is_not_used_twice_by_removing_a_claim_or_in_a_copy() {
     let directory = workspace(20);
@@ -403,7 +431,7 @@ fn a_job_array_is_printed_and_submitted_and_a_cluster_that_refuses_is_told() {
     assert!(collected.status.success(), "{}", stderr(&collected));
     assert!(stdout(&collected).contains("4 of 4 tasks are done"));
     let results = stdout(&collected);
-    assert_eq!(results.matches("public error").count(), 4, "{results}");
+    assert_eq!(results.matches(", error on public records").count(), 4, "{results}");
 
     std::fs::remove_dir_all(here.join("array")).unwrap();
     write("#!/bin/sh\n[ \"$1\" = -V ] && exit 0\necho 'no such partition' >&2; exit 1\n");

@@ -274,7 +274,10 @@ fn a_sweep_stands_on_a_board_of_one_line_a_task() {
     assert!(done.status.success(), "{}", text(&done.stderr));
     let plain = board("--plain");
     assert!(plain.contains("0001 ") && plain.contains("finished, step 60 of 60"), "{plain}");
-    assert!(plain.contains("3 tasks: 1 finished, 2 not begun; least public error"), "{plain}");
+    assert!(
+        plain.contains("3 tasks: 1 finished, 2 not begun; least error on public records"),
+        "{plain}"
+    );
     let json = board("--json");
     for line in json.lines() {
         assert_follows_schema(&serde_json::from_str(line).unwrap());
@@ -677,4 +680,19 @@ assert not any("private" in name or "exact" in name for name in names), names
         Ok(read) => assert!(read.status.success(), "{}", text(&read.stderr)),
         Err(error) => println!("SKIPPED: there is no Python here: {error}"),
     }
+}
+
+#[test]
+fn an_empty_watch_says_where_it_waits_and_for_what() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut child = command(directory.path(), &["watch", "--plain"])
+        .stderr(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut said = String::new();
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut said).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(said.contains("waiting for a run in ") && said.contains(".halflight"), "{said}");
 }

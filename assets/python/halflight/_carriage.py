@@ -8,10 +8,13 @@ directory that only the owner can enter; it is removed in the end, also after an
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from types import TracebackType
 from typing import BinaryIO, Callable, Optional, Type
+
+from .errors import HalflightError
 
 
 def has_memory_files() -> bool:
@@ -19,11 +22,15 @@ def has_memory_files() -> bool:
 
 
 class Carriage:
-    """`with Carriage() as carriage:` and `carriage.bring(name, write)` gives the path to name."""
+    """`with Carriage() as carriage:` and `carriage.bring(name, write, what)` gives the path to name.
+
+    An error that leaves the block names the argument that a file came from, and not its path.
+    """
 
     def __init__(self) -> None:
         self.descriptors: list[int] = []
         self._directory: Optional[str] = None
+        self._brought: dict[str, str] = {}
 
     def __enter__(self) -> Carriage:
         return self
@@ -39,9 +46,22 @@ class Carriage:
         if self._directory is not None:
             shutil.rmtree(self._directory)
             self._directory = None
+        if isinstance(error, HalflightError):
+            text = str(error)
+            for path, what in self._brought.items():
+                text = re.sub(re.escape(path) + r"(?!\d)", lambda _: what, text)
+            error.args = (text,)
 
-    def bring(self, name: str, write: Callable[[BinaryIO], None]) -> str:
-        """Lets `write` fill a new file, and returns the path under which the program finds it."""
+    def bring(self, name: str, write: Callable[[BinaryIO], None], what: str) -> str:
+        """Lets `write` fill a new file, and returns the path under which the program finds it.
+
+        `what` names it in an error, such as: the table passed as `data`.
+        """
+        path = self._bring(name, write)
+        self._brought[path] = what
+        return path
+
+    def _bring(self, name: str, write: Callable[[BinaryIO], None]) -> str:
         if has_memory_files():
             descriptor = os.memfd_create(name, os.MFD_CLOEXEC)
             self.descriptors.append(descriptor)

@@ -83,8 +83,12 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
                 of_persons["most_records"] = int(self.most_records)
         with Carriage() as carriage:
             session = Session(type(self).__name__)
-            ours = carriage.bring("private.npz", _arrays.writer(private))
-            theirs = carriage.bring("public.npz", _arrays.writer(public))
+            ours = carriage.bring(
+                "private.npz", _arrays.writer(private), "the private table passed as `X`"
+            )
+            theirs = carriage.bring(
+                "public.npz", _arrays.writer(public), "the table passed as `public`"
+            )
             session.add_private(
                 self.data_name, ours, budget=self.budget, **fields, **of_persons
             )
@@ -103,7 +107,9 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
                 preparation=self._preparation(),
             )
             text = session.to_ron()
-            file = carriage.bring("session.ron", lambda it: _write(it, text))
+            file = carriage.bring(
+                "session.ron", lambda it: _write(it, text), "the session of this fit"
+            )
             arguments = ["run", file, "--workspace", ledger.place]
             try:
                 [result] = _run(arguments, self.progress, False, carriage.descriptors)

@@ -92,12 +92,14 @@ class Model:
     def _columns(self, data: Any, missing: Optional[str]) -> Any:
         more = [] if missing is None else ["--missing", missing.replace("_", "-")]
         with Carriage() as carriage:
-            model = carriage.bring("model.ron", lambda file: _fill(file, self.text))
+            model = carriage.bring("model.ron", lambda file: _fill(file, self.text), "the model")
             if _is_path(data):
                 rows: Any = data
             else:
                 columns = self._arrays(data)
-                rows = carriage.bring("rows.npz", _arrays.writer(columns))
+                rows = carriage.bring(
+                    "rows.npz", _arrays.writer(columns), "the table passed as `data`"
+                )
             value = _program.call(
                 ["predict", model, rows, "--json", "--quiet", *more],
                 descriptors=carriage.descriptors,

@@ -70,7 +70,7 @@ class Carriages(Case):
             self.skipTest("this system has no files in memory")
         with mock.patch.dict(os.environ, {"TMPDIR": str(self.here)}), _fresh_tempdir():
             with _carriage.Carriage() as carriage:
-                path = carriage.bring("private.npz", lambda file: file.write(b"42"))
+                path = carriage.bring("private.npz", lambda file: file.write(b"42"), "X")
                 self.assertEqual(Path(path).read_bytes(), b"42")
                 self.assertEqual(list(self.here.iterdir()), [])
             self.assertFalse(os.path.exists(path))
@@ -81,7 +81,7 @@ class Carriages(Case):
             for error in (None, ValueError, KeyboardInterrupt):
                 try:
                     with _carriage.Carriage() as carriage:
-                        path = Path(carriage.bring("private.npz", lambda file: file.write(b"42")))
+                        path = Path(carriage.bring("private.npz", lambda file: file.write(b"42"), "X"))
                         self.assertEqual(path.parent.parent, self.here)
                         self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o600)
                         self.assertEqual(stat.S_IMODE(path.parent.stat().st_mode), 0o700)
@@ -90,6 +90,19 @@ class Carriages(Case):
                 except (ValueError, KeyboardInterrupt):
                     pass
                 self.assertEqual(list(self.here.iterdir()), [])
+
+    def test_errors_name_the_argument_and_not_the_file_that_it_travelled_in(self):
+        def fill(file):
+            file.write(b"42")
+
+        for in_memory in {_carriage.has_memory_files(), False}:
+            with mock.patch.object(_carriage, "has_memory_files", lambda: in_memory):
+                with self.assertRaises(halflight.UsageError) as caught:
+                    with _carriage.Carriage() as carriage:
+                        path = carriage.bring("private.npz", fill, "the table passed as `X`")
+                        raise halflight.UsageError(f"a row of {path} is empty, as {path}: 3 says")
+                said = "a row of the table passed as `X` is empty, as the table passed as `X`: 3 says"
+                self.assertEqual(str(caught.exception), said)
 
 
 def _fresh_tempdir():

@@ -303,7 +303,9 @@ impl PrivateRanking for PrivateErrors {
             }
             let (whole, parts) = (self.whole(), self.parts());
             let Some(measure) = &self.measure else {
-                return Err(Error::failed("the public errors are not known"));
+                return Err(Error::failed(
+                    "the errors of the public datasets' models are not known",
+                ));
             };
             self.held = self.held.try_map(|sum| sum.with(part, parts, &whole, measure))?;
             "adding up errors".to_owned()

@@ -15,7 +15,7 @@ use crate::methods::Series;
 use crate::privacy::Watch;
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::RunId;
-use crate::session::archive::{self, ArchivedRun, DIED, GrownRun, UNSEEN, last_further};
+use crate::session::archive::{self, ArchivedRun, DIED, GrownRun, UNSEEN};
 use crate::session::follow::{Follower, Place, unread_words, wrote_words};
 use crate::session::run_steps::Curves;
 use crate::session::tensorboard::Board;
@@ -76,6 +76,11 @@ pub fn follow(places: Vec<Place>, options: WatchOptions<'_>) -> Result<()> {
 
 fn print_all(places: Vec<Place>, options: WatchOptions<'_>) -> Printed {
     let once = options.once;
+    let folder = |place: &Place| match place {
+        Place::Workspace(workspace) => Some(workspace.folder().display().to_string()),
+        _ => None,
+    };
+    let waits_in = places.iter().filter_map(folder).collect::<Vec<_>>().join(", ");
     let has_end = places.iter().all(|place| !matches!(place, Place::Workspace(_)));
     let mut tasks = BTreeMap::new();
     for place in &places {
@@ -99,7 +104,9 @@ fn print_all(places: Vec<Place>, options: WatchOptions<'_>) -> Printed {
     let (runs_so_far, told, boards) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     let mut out = Lines { options, tasks, runs: runs_so_far, told, boards };
     if runs.is_empty() {
-        messages::tell("no run so far; the first one will be shown");
+        messages::tell(format_args!(
+            "waiting for a run in {waits_in}: there is none so far; the first one is shown at once"
+        ));
     }
     for run in runs {
         out.whole(&run)?;
@@ -210,7 +217,7 @@ impl Lines<'_> {
         }
     }
 
-    /// `23:07:33 RUN 'plan' running, step 12 of 60, ε 0.31, public error 118.2, last step just now`
+    /// `23:07:33 RUN 'plan' running, step 12 of 60, ε 0.31, error on public records 118.2, last step just now`
     fn plain(&self, run: &ArchivedRun) -> Printed {
         let mut parts = vec![archive::state_words(&run.outcome).to_owned()];
         if run.steps > 0 {
@@ -341,12 +348,17 @@ fn score(run: &ArchivedRun) -> Option<String> {
         return Some(format!("score {}", told.brief()));
     }
     let watch = Watch::sealed();
-    let last = archive::last(run, Series::PublicError, &watch)?;
-    let best = archive::best(run, Series::PublicError, &watch)?;
+    let [series, _] = run.error_series();
+    let last = archive::last(run, series, &watch)?;
+    let best = archive::best(run, series, &watch)?;
     let [last, best] = [last, best].map(|error| error_cell(run.task(), error));
-    let further = last_further(run, Series::BESIDE_PUBLIC, &watch).words();
-    let beside = if further.is_empty() { further } else { format!(", public {further}") };
-    Some(format!("public error {last} (least {best}){beside}"))
+    let others = std::iter::once(Series::PublicError).chain(Series::BESIDE_PUBLIC);
+    let others = others.filter(|other| *other != series).filter_map(|other| {
+        let value = archive::last(run, other, &watch)?;
+        Some(format!("; {} {}", other.words(), archive::cell(run.task(), other, value)))
+    });
+    let others: String = others.collect();
+    Some(format!("{} {last} (least {best}{others})", series.words()))
 }
 
 fn in_one_line(text: &str) -> String {

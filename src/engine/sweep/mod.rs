@@ -27,7 +27,7 @@ use super::{look, overlap};
 use crate::error::{Doing, Error, Result};
 use crate::numeric::parallel;
 use crate::privacy::ledger::{RunId, RunOutcome, RunState};
-use crate::privacy::{Calibrated, NoiseSource};
+use crate::privacy::{Calibrated, Guarantee, NoiseSource};
 use crate::session::sweep::{
     self, CarriedGrant, SweepDirectory, TaskDirectory, TaskEntry, TaskResult, TaskState,
 };
@@ -65,12 +65,16 @@ pub fn plan(base: &Job, variants: Vec<SweepVariant>) -> Result<Vec<Planned>> {
     planned.collect()
 }
 
-/// Would the ledger reserve all of it? Writes nothing.
-pub fn admit(base: &Job, planned: &[Planned]) -> Result<()> {
+/// Would the ledger reserve all of it? Returns what it would count then, with everything before, and
+/// writes nothing.
+pub fn admit(base: &Job, planned: &[Planned]) -> Result<Option<Guarantee>> {
     let private = base.private()?;
     overlap::check(private, &base.publics(), &base.workspace, &base.watch)?;
     let account = account_of(private, &base.session, &base.workspace)?;
-    Purpose::admit_all(&purposes(&entries(planned), planned), &account, private)
+    Purpose::admit_all(&purposes(&entries(planned), planned), &account, private)?;
+    let events: Vec<_> = planned.iter().map(|it| it.calibrated.events().to_vec()).collect();
+    let delta = account.budget.map_or(base.plan.target.delta, |budget| budget.delta);
+    account.spent_with_each(&events, delta)
 }
 
 /// Reserves every task in the ledger, or refuses all of them, and writes the tasks to `path`, each

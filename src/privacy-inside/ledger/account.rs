@@ -306,6 +306,22 @@ impl Account {
         self.spent_with(&[], delta)
     }
 
+    /// ε spent at `delta` by the first so many runs.
+    pub fn spent_by_first(&self, runs: usize, delta: f64) -> Result<Option<Guarantee>> {
+        let runs = self.runs.iter().take(runs).cloned().collect();
+        Self { runs, ..self.clone() }.spent(delta)
+    }
+
+    /// ε spent at `delta` with the further events of each of these runs, which are added up as they
+    /// will count.
+    pub fn spent_with_each(&self, runs: &[Vec<Event>], delta: f64) -> Result<Option<Guarantee>> {
+        let all = runs.concat();
+        match runs.iter().filter(|events| !events.is_empty()).count() {
+            0 | 1 => self.spent_with(&all, delta),
+            _ => Ok(self.with_events(&all, 1)?.gate(delta).map(Some)?),
+        }
+    }
+
     /// ε spent at `delta` with these further events, as one more run.
     pub fn spent_with(&self, events: &[Event], delta: f64) -> Result<Option<Guarantee>> {
         self.spent_with_runs(events, 1, delta)

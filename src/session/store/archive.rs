@@ -129,14 +129,14 @@ pub fn tally<'a>(runs: impl IntoIterator<Item = &'a ArchivedRun>) -> String {
 }
 
 /// The best of these runs by a number that may be published, and the kind of number: the released
-/// error if there is one, otherwise the least public error.
+/// error if there is one, otherwise the least error on public records.
 pub fn best_of_all<'a>(
     runs: impl IntoIterator<Item = &'a ArchivedRun>,
-) -> Option<(&'a ArchivedRun, &'static str, f64)> {
+) -> Option<(&'a ArchivedRun, String, f64)> {
     let error = |run: &'a ArchivedRun| match &run.score {
-        Some(score) => Some((run, "released error", score.error.value)),
+        Some(score) => Some((run, format!("released {}", score.error_name()), score.error.value)),
         None => best(run, run.error_series()[0], &Watch::sealed())
-            .map(|error| (run, "public error", error)),
+            .map(|error| (run, "error on public records".to_owned(), error)),
     };
     runs.into_iter().filter_map(error).min_by(|a, b| a.2.total_cmp(&b.2))
 }

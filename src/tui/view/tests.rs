@@ -56,6 +56,69 @@ fn every_screen_has_a_scene() {
     }
 }
 
+/// A number says of what records it is: "public" alone is a role, or the name of a dataset.
+#[test]
+fn no_column_of_numbers_is_called_public_or_private() {
+    let mut seen = BTreeSet::new();
+    for (name, app) in scenes() {
+        for (columns, rows) in SIZES {
+            let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
+            let mut hits = Hits::default();
+            terminal.draw(|frame| hits = view(&app, frame)).unwrap();
+            for head in hits.heads {
+                let bare = head.title.trim_end_matches(" ◆").trim_start_matches("best ");
+                assert!(!["public", "private"].contains(&bare), "{name}: {}", head.title);
+                seen.insert(head.title);
+            }
+        }
+    }
+    assert!(seen.contains("on public") && seen.len() > 20, "{seen:?}");
+}
+
+#[test]
+fn an_empty_watch_says_where_it_waits_and_for_what() {
+    let mut app = fixtures::loaded();
+    app.context.archive = Some(Vec::new());
+    app.context.watched = vec![".".into()];
+    app.go_to(Tab::Run);
+    let here = std::env::current_dir().unwrap().display().to_string();
+    let text = text_of(&buffer(&app, 160, 24));
+    for words in ["Waiting for a run to begin in", &here, "No run was made there yet"] {
+        assert!(text.contains(words), "{words}\n{text}");
+    }
+}
+
+/// The bar of a budget says whose spending it shows, of what, and the stairs rise to it.
+#[test]
+fn the_ledger_draws_the_spending_and_says_what_its_bar_promises() {
+    let app = fixtures::spending();
+    for (columns, rows) in [(80, 24), (120, 36), (160, 50)] {
+        let text = text_of(&buffer(&app, columns, rows));
+        assert!(text.contains("for one record, of the account's budget"), "{text}");
+        assert!(text.contains("budget ─") || text.contains(" budget "), "{text}");
+        let dates = text.lines().filter(|line| line.contains("01-01 ")).count();
+        assert!(dates > 0, "{columns}: {text}");
+    }
+}
+
+/// What does not fit into the last lines is left out as a whole, and help is always there.
+#[test]
+fn hints_are_whole_and_the_next_step_fits() {
+    for (name, app) in scenes() {
+        for columns in [60, 80, 100, 120] {
+            let mut terminal = Terminal::new(TestBackend::new(columns, 24)).unwrap();
+            let mut hits = Hits::default();
+            terminal.draw(|frame| hits = view(&app, frame)).unwrap();
+            let text = text_of(terminal.backend().buffer());
+            let last = text.lines().last().unwrap();
+            assert!(last.starts_with(" ? help  "), "{name}: {last}");
+            let right = hits.hints.iter().map(|(place, _)| place.right()).max().unwrap_or(0);
+            assert!(right <= columns && !last.contains('…'), "{name}: {last}");
+            assert!(columns < 80 || next_step(&app).width() <= 80, "{name}: {}", next_step(&app));
+        }
+    }
+}
+
 /// A key that a screen names works there, everywhere, or on a screen that is named beside it.
 #[test]
 fn every_key_of_a_next_step_exists() {
@@ -130,6 +193,10 @@ fn a_correction_is_shown_as_bars_as_long_as_its_parts_are_large() {
         };
         let (level, scale, cells) = (bar("level"), bar("scale"), bar("regions"));
         assert!(level > 4 && 40 * cells <= level, "{text}");
+        if rows > 24 {
+            assert!(text.contains("most on temp 0.6 · hr 0.3"), "{text}");
+            assert!(text.contains("what is left is 3.0 times the noise"), "{text}");
+        }
         assert!((2 * scale).abs_diff(level) <= 1, "{level} {scale}\n{text}");
     }
 }

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
-use super::{Chart, FittedCurves, Layout, Reference, SeriesView};
+use super::{Chart, FittedCurves, LEAST_WITH_AXIS, Layout, Reference, SeriesView};
 use crate::dots::{Dots, Ink, Owner};
 use crate::plot::axis::Axis;
 use crate::plot::number::{compact, percent};
@@ -156,17 +156,21 @@ impl Chart<'_> {
         let Some(figure) = figure else { return };
         // The first label may begin under the axis, but must not run into the name.
         let mut free = if layout.gutter > 0 { plot.x - 1 } else { plot.x };
-        let ticks = figure.x.ticks((plot.width / 8).max(2), self.steps);
-        for tick in ticks.iter().filter(|tick| figure.x.contains(tick.value)) {
-            let x = plot.x + self.column_of(figure, plot, tick.value);
-            let size = width(&tick.label);
+        let numbers = || {
+            let ticks = figure.x.ticks((plot.width / 8).max(2), self.steps);
+            ticks.into_iter().map(|tick| (tick.value, tick.label)).collect()
+        };
+        let labels = self.x_labels.clone().unwrap_or_else(numbers);
+        for (value, label) in labels.iter().filter(|(value, _)| figure.x.contains(*value)) {
+            let x = plot.x + self.column_of(figure, plot, *value);
+            let size = width(label);
             let start = x.saturating_sub(size / 2).max(free);
             let start = start.min(plot.right().saturating_sub(size));
             if size > plot.width || start < free || start > x {
                 continue;
             }
             put(buffer, layout.area, x, row, self.glyphs.tick_below, border);
-            free = write(buffer, layout.area, start, row + 1, &tick.label, self.theme.muted)
+            free = write(buffer, layout.area, start, row + 1, label, self.theme.muted)
                 .saturating_add(1);
         }
     }
@@ -190,7 +194,13 @@ impl Chart<'_> {
         }
         // Backwards, so that the first curve is on top.
         for (index, curve) in figure.curves.iter().enumerate().rev() {
-            trace(&mut dots, Owner::Series(index), curve, &figure.y);
+            let owner = Owner::Series(index);
+            let range = self.range_on_axis(&self.series[index]);
+            if let (Some((low, high)), Some(bin)) = (range, curve.last()) {
+                let [from, to] = [low, high].map(|y| dots.row(figure.y.fraction(y)));
+                dots.bar(bin.column, from, to, owner, Ink::Join);
+            }
+            trace(&mut dots, owner, curve, &figure.y);
         }
 
         for (y, row) in (plot.top()..plot.bottom()).enumerate() {
@@ -229,7 +239,7 @@ impl Chart<'_> {
         let label = self.glyphs.spell(reference.label);
         let label = format!(" {} ", shortened(&label, plot.width.saturating_sub(2), ""));
         let size = width(&label);
-        if label.trim().is_empty() || size > plot.width {
+        if label.trim().is_empty() || size > plot.width || plot.height < LEAST_WITH_AXIS {
             return;
         }
         let line = dots.cell_of(0, dots.row(figure.y.fraction(reference.value))).1;

@@ -13,6 +13,8 @@
 //!       0        100       200
 //! ```
 
+use std::collections::BTreeSet;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -31,6 +33,8 @@ mod draw;
 /// charts under one another stay aligned and nothing jumps while data stream in;
 /// only longer labels widen it.
 const GUTTER: u16 = 7;
+/// In fewer rows there is the curve alone, because labels would lie over each other.
+const LEAST_WITH_AXIS: u16 = 3;
 /// If the plot would be narrower than this, it replaces the gutter.
 const NARROWEST_PLOT: u16 = 12;
 
@@ -42,6 +46,8 @@ pub struct SeriesView<'a> {
     /// Computed from private data without noise: marked `◆` wherever it is shown.
     pub curator: bool,
     pub points: TrackView<'a>,
+    /// The interval of its last point, as an upright bar.
+    pub range: Option<(f64, f64)>,
     /// The index of its marker, the same in every chart.
     pub slot: usize,
 }
@@ -65,6 +71,7 @@ pub struct Chart<'a> {
     percent: bool,
     steps: bool,
     x_name: &'a str,
+    x_labels: Option<Vec<(f64, String)>>,
     window: Option<(f64, f64)>,
     cursor: Option<f64>,
     reference: Option<Reference<'a>>,
@@ -83,6 +90,7 @@ impl<'a> Chart<'a> {
             percent: false,
             steps: true,
             x_name: "step",
+            x_labels: None,
             window: None,
             cursor: None,
             reference: None,
@@ -105,7 +113,7 @@ impl<'a> Chart<'a> {
         points: impl Into<TrackView<'a>>,
     ) -> Self {
         let style = self.theme.series(slot);
-        self.series(SeriesView { name, style, curator, points: points.into(), slot })
+        self.series(SeriesView { name, style, curator, points: points.into(), range: None, slot })
     }
 
     /// A decimal logarithmic y axis; values that are not positive become gaps.
@@ -124,6 +132,13 @@ impl<'a> Chart<'a> {
     pub fn x_axis(mut self, name: &'a str, whole: bool) -> Self {
         self.x_name = name;
         self.steps = whole;
+        self
+    }
+
+    /// The name of x, and the words for some of its values in place of numbers. Those for which
+    /// there is no room are left out.
+    pub fn x_labels(mut self, name: &'a str, labels: Vec<(f64, String)>) -> Self {
+        (self.x_name, self.x_labels) = (name, Some(labels));
         self
     }
 
@@ -215,8 +230,10 @@ impl<'a> Chart<'a> {
         let window = self.visible()?;
         let columns = Dots::new(plot.width, 0, self.glyphs.unicode).columns();
         let binned = |series: &SeriesView| bins(series.points, window, columns, self.log);
-        let curves: Vec<Vec<Bin>> = self.series.iter().map(binned).collect();
-        let extremes = curves.iter().flatten().map(|bin| (bin.min, bin.max));
+        let mut curves: Vec<Vec<Bin>> = self.series.iter().map(binned).collect();
+        self.set_ranges_apart(&mut curves, columns);
+        let ranges = self.series.iter().filter_map(|series| self.range_on_axis(series));
+        let extremes = curves.iter().flatten().map(|bin| (bin.min, bin.max)).chain(ranges);
         let (lo, hi) = extremes.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
         let (lo, hi) = self
             .reference_on_axis()
@@ -230,6 +247,26 @@ impl<'a> Chart<'a> {
             curves,
             y_labels: ticks.into_iter().map(|tick| (tick.value, tick.label)).collect(),
         })
+    }
+
+    /// The interval of the last point, as far as the axis can show it.
+    fn range_on_axis(&self, series: &SeriesView) -> Option<(f64, f64)> {
+        let (low, high) = series.range.filter(|(low, high)| low.is_finite() && high.is_finite())?;
+        let value = series.points.last()?.1;
+        Some((if self.log && low <= 0.0 { value } else { low }, high))
+    }
+
+    /// Moves points with an interval to free columns beside each other, so that none hides another.
+    fn set_ranges_apart(&self, curves: &mut [Vec<Bin>], columns: usize) {
+        let per_cell = if self.glyphs.unicode { 2 } else { 1 };
+        let mut taken = BTreeSet::new();
+        let ranged = self.series.iter().zip(curves).filter(|(series, _)| series.range.is_some());
+        for bin in ranged.filter_map(|(_, curve)| curve.last_mut()) {
+            let around = (0..columns).flat_map(|it| [bin.column + it, bin.column.wrapping_sub(it)]);
+            let mut free = around.filter(|it| *it < columns && !taken.contains(&(it / per_cell)));
+            bin.column = free.next().unwrap_or(bin.column);
+            taken.insert(bin.column / per_cell);
+        }
     }
 
     /// Why there is no curve to see.
@@ -306,7 +343,8 @@ impl Layout {
             plot.height -= 2;
             plot.bottom()
         });
-        let gutter = if plot.width >= gutter + NARROWEST_PLOT { gutter } else { 0 };
+        let has_axis = plot.height >= LEAST_WITH_AXIS && plot.width >= gutter + NARROWEST_PLOT;
+        let gutter = if has_axis { gutter } else { 0 };
         (plot.x, plot.width) = (plot.x + gutter, plot.width - gutter);
         Self { area, title, legend, plot, x_axis, gutter, figure: None }
     }

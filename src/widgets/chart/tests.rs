@@ -12,7 +12,14 @@ fn steps(count: usize, f: impl Fn(f64) -> f64) -> Vec<PlotPoint> {
 }
 
 fn view<'a>(name: &'a str, points: &'a [PlotPoint]) -> SeriesView<'a> {
-    SeriesView { name, style: Style::new(), curator: false, points: points.into(), slot: 0 }
+    SeriesView {
+        name,
+        style: Style::new(),
+        curator: false,
+        points: points.into(),
+        range: None,
+        slot: 0,
+    }
 }
 
 fn second<'a>(name: &'a str, points: &'a [PlotPoint]) -> SeriesView<'a> {
@@ -57,6 +64,56 @@ fn two_curves_end_in_their_markers_and_private_numbers_carry_theirs() {
     insta::assert_snapshot!("two_curves_zoomed", picture(&window, 60, 12));
     let cursor = chart.cursor(Some(50.3));
     insta::assert_snapshot!("two_curves_with_cursor", picture(&cursor, 60, 12));
+}
+
+#[test]
+fn words_stand_in_place_of_numbers_on_the_axis_as_far_as_there_is_room() {
+    let (theme, glyphs) = (Theme::truecolor(), Glyphs::unicode());
+    let points = steps(6, |x| x);
+    let labels = (0..6).map(|day| (f64::from(day), format!("11-0{day} 09:00"))).collect();
+    let chart = Chart::new("", &theme, &glyphs).series(view("a", &points)).x_labels("", labels);
+    let shown = picture(&chart, 60, 10);
+    assert!(shown.contains("11-00 09:00 ") && !shown.contains("step"), "{shown}");
+    let told = shown.matches("09:00").count();
+    assert!((3..6).contains(&told), "{shown}");
+}
+
+#[test]
+fn in_one_or_two_rows_there_is_the_curve_alone() {
+    let (theme, glyphs) = (Theme::truecolor(), Glyphs::unicode());
+    let spent = steps(60, |x| x * x / 3600.0);
+    let chart = Chart::new("", &theme, &glyphs).series(view("spent", &spent));
+    let chart = chart.reference(1.0, "granted").x_axis("step", true);
+    for rows in 1..=2 {
+        let shown = picture(&chart, 40, rows);
+        let is_of_curve = |c: char| ('\u{2800}'..='\u{28FF}').contains(&c) || "| \n─●".contains(c);
+        assert!(shown.chars().all(is_of_curve), "{shown}");
+    }
+    let shown = picture(&chart, 40, 4);
+    assert!(shown.contains("granted") && shown.contains('┤'), "{shown}");
+}
+
+#[test]
+fn points_of_one_x_stand_beside_each_other_with_their_ranges() {
+    let theme = Theme::truecolor();
+    let points = [[(1.0, 12.0)], [(1.0, 20.0)], [(2.0, 9.0)]];
+    let ranges = [(10.0, 14.0), (15.0, 26.0), (-1.0, 11.0)];
+    for (glyphs, name) in [(Glyphs::unicode(), "ranges"), (Glyphs::ascii(), "ranges_ascii")] {
+        let mut chart = Chart::new("", &theme, &glyphs).legend(false).x_axis("ε", false);
+        for (slot, (point, range)) in points.iter().zip(ranges).enumerate() {
+            chart = chart.series(SeriesView { range: Some(range), slot, ..view("", point) });
+        }
+        let figure = chart.arrange(Rect::new(0, 0, 40, 12)).figure.unwrap();
+        let (low, high) = figure.y.ends();
+        assert!(low <= -1.0 && high >= 26.0, "{low} to {high}");
+        let per_cell = if glyphs.unicode { 2 } else { 1 };
+        let cell = |curve: usize| figure.curves[curve][0].column / per_cell;
+        assert_eq!((cell(0), cell(1)), (0, 1));
+        insta::assert_snapshot!(name, picture(&chart, 40, 12));
+        // A logarithmic axis has no place for what is not positive.
+        let (low, _) = chart.log(true).arrange(Rect::new(0, 0, 40, 12)).figure.unwrap().y.ends();
+        assert!(low > 0.0);
+    }
 }
 
 #[test]

@@ -50,6 +50,17 @@ pub struct Ground {
     pub rest: f64,
     /// Which public records these are.
     pub compared: Vec<u32>,
+    pub columns: TableColumns,
+}
+
+/// The columns of the table that the inputs come from.
+#[derive(Debug, Clone)]
+pub struct TableColumns {
+    pub names: Vec<String>,
+    /// The column of each input.
+    pub of: Vec<u32>,
+    /// The deviation of each input among the public records.
+    pub spread: Vec<f64>,
 }
 
 /// The series of a tier, and its expected part in the correction.
@@ -71,7 +82,7 @@ const CELLS: Terms = (Series::CellsCorrection, 0.001);
 /// The number of features for such columns, from names and values alone.
 pub fn count(dimension: usize, names: &[String], outputs: usize) -> usize {
     let cells: usize = (1..=DEPTH).map(|depth| 1 << depth).sum();
-    let effects = if outputs == 1 { groups(dimension, names).1 } else { 0 };
+    let effects = if outputs == 1 { groups(dimension, names).1.len() } else { 0 };
     1 + 2 * outputs + effects + column_count(dimension) + cells
 }
 
@@ -80,8 +91,8 @@ fn column_count(dimension: usize) -> usize {
 }
 
 /// The group of each column, which is the column of the raw table that it comes from, and their
-/// number. Groups beyond the limit go into the last one.
-fn groups(dimension: usize, names: &[String]) -> (Vec<u32>, usize) {
+/// names. Groups beyond the limit go into the last one.
+fn groups(dimension: usize, names: &[String]) -> (Vec<u32>, Vec<String>) {
     let stem = |at: usize| {
         let name = names.get(at).map_or("", String::as_str);
         name.split_once('=').map_or(name, |(stem, _)| stem)
@@ -96,7 +107,7 @@ fn groups(dimension: usize, names: &[String]) -> (Vec<u32>, usize) {
         });
         of.push(group.min(MOST_EFFECTS - 1) as u32);
     }
-    (of, known.len().min(MOST_EFFECTS))
+    (of, known.into_iter().take(MOST_EFFECTS).map(str::to_owned).collect())
 }
 
 /// Builds the blocks on the trained predictors.
@@ -124,8 +135,8 @@ pub fn ground(features: &Matrix, names: &[String], labels: &Labels, taught: Taug
         (SCORE, BlockSource::Scores(base.clone()), outputs),
         (OTHER, BlockSource::Scores(difference), outputs),
     ];
+    let (groups, stems) = groups(features.nrows(), names);
     if outputs == 1 {
-        let (groups, count) = groups(features.nrows(), names);
         // The trees with the largest weight in the base.
         let predictor = if base[2] >= base[1] && base[2] >= base[3] {
             2
@@ -134,7 +145,11 @@ pub fn ground(features: &Matrix, names: &[String], labels: &Labels, taught: Taug
         } else {
             3
         };
-        plan.push((EFFECTS, BlockSource::Effects { predictor, groups }, count));
+        plan.push((
+            EFFECTS,
+            BlockSource::Effects { predictor, groups: groups.clone() },
+            stems.len(),
+        ));
     }
     for rows in principal_groups(&some, column_count(features.nrows())) {
         let count = rows.nrows();
@@ -170,7 +185,9 @@ pub fn ground(features: &Matrix, names: &[String], labels: &Labels, taught: Taug
         correction: vec![0.0; first * outputs],
     };
     let seen = shape.see_blocks(&some, &unseen);
-    Ground { shape, tiers, seen, labels, rest, compared }
+    let spread = some.row_iter().map(|row| row.variance().sqrt()).collect();
+    let columns = TableColumns { names: stems, of: groups, spread };
+    Ground { shape, tiers, seen, labels, rest, compared, columns }
 }
 
 impl Ground {

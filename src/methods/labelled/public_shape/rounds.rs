@@ -5,7 +5,7 @@ use super::features::{Ground, Tier};
 use super::query::Question;
 use super::solve::{Evidence, Round, curvature, raised};
 use crate::Series;
-use crate::model::shape::{ScoreMeaning, Shape};
+use crate::model::shape::{BlockSource, ScoreMeaning, Shape};
 use crate::model::trees::boosting::softmax;
 use crate::numeric::projection::shrink_factor;
 use crate::numeric::{Matrix, Vector};
@@ -181,6 +181,35 @@ impl Rounds {
             }
         }
         sizes
+    }
+
+    /// How far the correction of each column of the table moves the answer for a typical public
+    /// record: by its effect in the trees, and by the linear function of the columns.
+    pub fn by_column(&self) -> Vec<(String, f64)> {
+        let Ground { tiers, shape, seen, columns, .. } = &self.ground;
+        let mut squares = vec![0.0; columns.names.len()];
+        let mut linear = Matrix::zeros(self.correction.ncols(), columns.of.len());
+        let records = seen.features.ncols().max(1) as f64;
+        for (tier, block) in tiers.iter().zip(&shape.blocks) {
+            for at in 0..tier.count {
+                let own = self.correction.row(tier.first + at);
+                match &block.source {
+                    BlockSource::Effects { .. } => {
+                        let square = seen.features.row(tier.first + at).norm_squared() / records;
+                        squares[at] += own.norm_squared() * square;
+                    }
+                    BlockSource::Columns(Some(axes)) if block.width[at] > 0.0 => {
+                        linear += own.transpose() * axes.row(at) * (block.scale / block.width[at]);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let spreads = linear.column_iter().zip(&columns.spread).zip(&columns.of);
+        for ((weights, spread), column) in spreads {
+            squares[*column as usize] += weights.norm_squared() * spread.powi(2);
+        }
+        columns.names.iter().cloned().zip(squares.into_iter().map(f64::sqrt)).collect()
     }
 
     /// The step from the last correction to the next, shortened if it is long. For classes the

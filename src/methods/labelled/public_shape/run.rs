@@ -24,6 +24,8 @@ pub(super) struct State {
     private: Private<Asked>,
     rounds: Rounds,
     model: Option<Released<Model>>,
+    /// The size of each column's correction.
+    columns: Option<Released<Vec<(String, f64)>>>,
 }
 
 impl Adaptation {
@@ -43,7 +45,7 @@ impl Adaptation {
             if query.sharp { persons_among(&ground.compared, problem) } else { Vec::new() };
         let records = problem.shape.private_records;
         let rounds = Rounds::new(ground, query, sigma, records, persons);
-        self.state = Some(State { private, rounds, model: None });
+        self.state = Some(State { private, rounds, model: None, columns: None });
         self.index = 1;
         let measures = vec![Measure::public(Series::PublicLoss, loss)];
         Ok(Step { index: 1, total: self.rounds + 1, phase: "learn", measures, done: false })
@@ -76,6 +78,7 @@ impl Adaptation {
             measures.push(Measure::curator(Series::PrivateLoss, exact));
         }
         state.model = Some(released.and(Model::Shape(shape)));
+        state.columns = Some(released.and(state.rounds.by_column()));
         self.index += 1;
         let (index, total) = (self.index, self.rounds + 1);
         Ok(Step { index, total, phase: "correct", measures, done: index == total })
@@ -103,6 +106,10 @@ impl Run for Adaptation {
 
     fn model(&self) -> Option<Released<Model>> {
         self.state.as_ref()?.model.clone()
+    }
+
+    fn columns(&self) -> Option<Released<Vec<(String, f64)>>> {
+        self.state.as_ref()?.columns.clone()
     }
 }
 
@@ -155,6 +162,32 @@ mod tests {
             let public = labels.mean_loss(&plain.answers(&private.features));
             assert!(loss(&exact) < 0.9 * public, "{} {public}", loss(&exact));
         }
+    }
+
+    #[test]
+    fn a_column_whose_effect_differs_has_the_largest_correction_and_noise_alone_has_none() {
+        let (_, public, _) = example::shifted(6, 1500, 3000, 2);
+        let mut private = public.clone();
+        for (label, x) in
+            private.target.as_mut().unwrap().iter_mut().zip(public.features.column_iter())
+        {
+            *label = (*label + 0.5 * x[2]).clamp(-1.0, 1.0);
+        }
+        let columns = |epsilon: f64| {
+            let noise = RehearsalNoise::For(Target { epsilon, delta: 1e-6 });
+            let columns = rehearse(&public, &private, noise, "replace_one").columns;
+            let names: Vec<&String> = columns.iter().map(|(name, _)| name).collect();
+            assert_eq!(names, public.feature_names.iter().collect::<Vec<_>>());
+            columns.into_iter().map(|(_, size)| size).collect::<Vec<f64>>()
+        };
+        let found = columns(10.0);
+        let others = found.iter().enumerate().filter(|(at, _)| *at != 2).map(|(_, size)| *size);
+        assert!(found[2] > 3.0 * others.fold(0.0, f64::max), "{found:?}");
+        // The label moves by half of the column.
+        let spread = public.features.row(2).variance().sqrt();
+        assert!((found[2] / (0.5 * spread) - 1.0).abs() < 0.2, "{found:?} {spread}");
+        let drowned = columns(0.02);
+        assert!(drowned.iter().all(|size| *size < 0.1 * found[2]), "{drowned:?}");
     }
 
     #[test]

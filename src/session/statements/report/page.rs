@@ -14,7 +14,7 @@ use crate::methods::{self, Series};
 use crate::plot::Figure;
 use crate::plot::number::{compact, percent};
 use crate::privacy::Event;
-use crate::privacy::accountant::{QueryKind, Rule, round_up};
+use crate::privacy::accountant::{QueryKind, Rule, delta_words, round_up};
 use crate::statements::Certificate;
 use crate::store::archive::{cell, epsilon, last, last_further, state_words};
 use crate::store::file::plan_field::{differences, fields};
@@ -214,7 +214,7 @@ fn tiles(report: &Report, only: &Reported) -> Markup {
             (tile(html! { i { "ε" } " " (shown_epsilon(only)) }, "privacy loss, rounded up", "main"))
             @if let Some(certificate) = &only.certificate {
                 @if let Some(guarantee) = &certificate.guarantee {
-                    @let delta = html! { i { "δ" } (format!(" {:e}", guarantee.delta)) };
+                    @let delta = html! { i { "δ" } (format!(" {}", delta_words(guarantee.delta))) };
                     (tile(delta, "chance that the promise of ε does not hold", "main"))
                     (tile(word(guarantee.adjacency.words()), "neighbouring data", "word"))
                 }
@@ -410,9 +410,7 @@ fn runs_table(report: &Report) -> Markup {
         column("plan", &|it| Some(it.plan()?.name.clone())),
         column("method", &|it| Some(methods::name_of(&it.plan()?.method).to_owned())),
         column("ε", &|it| Some(shown_epsilon(it))),
-        column("δ", &|it| {
-            Some(format!("{:e}", it.certificate.as_ref()?.guarantee.as_ref()?.delta))
-        }),
+        column("δ", &|it| Some(delta_words(it.certificate.as_ref()?.guarantee.as_ref()?.delta))),
         column("private records", &|it| Some(grouped(it.certificate.as_ref()?.records as u64))),
         of_series(Series::PublicError, ""),
         column("outcome", &|it| Some(state_words(&it.run.outcome).to_owned())),
@@ -439,7 +437,7 @@ fn sums(together: &[Together]) -> Markup {
                  them "
                 b {
                     "ε = " (round_up(guarantee.epsilon, 4))
-                    ", δ = " (format!("{:e}", guarantee.delta))
+                    ", δ = " (delta_words(guarantee.delta))
                 }
                 " (" (guarantee.adjacency.words()) "), also if later ones were chosen after \
                  seeing earlier ones. Other runs on these data add to that; the ledger has the \

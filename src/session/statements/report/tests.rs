@@ -109,8 +109,8 @@ fn a_report_holds_released_numbers_and_nothing_of_the_curators() {
         "◆",
         "/home/someone",
         "winter <1>",
-        "private error",
-        "private mean absolute error",
+        "error on private records",
+        "mean absolute error on private records",
     ] {
         assert!(!page.contains(secret), "{secret} is there");
     }
@@ -124,7 +124,10 @@ fn further_scores_stand_in_reports_of_one_run_and_of_several() {
     assert!(one.contains("mean absolute error on public records held out"), "{one}");
     assert!(one.contains("<b>mean absolute error</b>") && !one.contains("<b>AUC</b>"));
     let several = html(&runs, Watch::sealed());
-    assert!(several.contains("<th scope=\"col\">public mean absolute error</th>"), "{several}");
+    assert!(
+        several.contains("<th scope=\"col\">mean absolute error on public records</th>"),
+        "{several}"
+    );
     assert!(
         !several.contains("5432") && !several.contains("5.43") && !several.contains("balanced")
     );
@@ -135,7 +138,7 @@ fn further_scores_stand_in_reports_of_one_run_and_of_several() {
         assert!(one.contains(wanted), "{wanted} is missing");
     }
     let several = html(&runs, Watch::open());
-    assert!(several.contains("<th scope=\"col\">private mean absolute error ◆</th>"));
+    assert!(several.contains("<th scope=\"col\">mean absolute error on private records ◆</th>"));
     assert!(several.contains("5.43"));
 }
 
@@ -174,7 +177,7 @@ fn a_report_with_the_curators_numbers_is_stamped() {
     for wanted in ["7.654k ◆", REMARK, "Curator only · do not pass on", "◆ CURATOR ONLY"] {
         assert!(page.contains(wanted), "{wanted} is missing");
     }
-    assert!(!page.contains("Released numbers only") && page.contains("private error ◆"));
+    assert!(!page.contains("Released numbers only") && page.contains("error on private records ◆"));
 }
 
 /// Checks that all elements are closed, and that nothing in the page refers to anything outside.
@@ -271,10 +274,10 @@ fn a_run_has_one_colour_in_all_plots() {
         .collect();
     let titles: Vec<&str> = over_steps.iter().map(|(title, _)| *title).collect();
     let wanted = [
-        "Public error",
-        "Private error ◆",
-        "Public mean absolute error",
-        "Private mean absolute error ◆",
+        "Error on public records",
+        "Error on private records ◆",
+        "Mean absolute error on public records",
+        "Mean absolute error on private records ◆",
         "Privacy spent",
     ];
     assert_eq!(titles, wanted);

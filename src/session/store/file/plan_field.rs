@@ -116,6 +116,21 @@ impl PlanField {
         }
     }
 
+    /// Whether some methods do not have it.
+    fn is_of_some_methods(self) -> bool {
+        matches!(self, Self::Setting(_) | Self::PublicPredictor)
+    }
+
+    fn is_default(self, plan: &PlanDefinition) -> bool {
+        match self {
+            Self::Setting(field) => {
+                self.value(plan) == field.kind.words(&field.kind.default_value())
+            }
+            Self::PublicPredictor => plan.public_predictor.is_none(),
+            _ => false,
+        }
+    }
+
     /// Value of the field with its unit, for tables.
     pub fn shown(self, plan: &PlanDefinition) -> String {
         let value = self.value(plan);
@@ -159,24 +174,77 @@ pub fn data_differences(runs: &[&[DatasetDefinition]]) -> Vec<(String, Vec<Strin
     rows
 }
 
-/// What differs between plans: a name, and a value for each of them. A plan that could
-/// not be read, or that lacks the field, has a dash.
+/// What differs between plans: a name, and a value for each of them. What only some of the methods
+/// have stands beside the method, unless it has its default. A plan that could not be read, or that
+/// lacks the field, has a dash.
 pub fn differences(plans: &[Option<&PlanDefinition>]) -> Vec<(String, Vec<String>)> {
-    let named = |plan: &PlanDefinition| {
-        let fields = fields(plan).into_iter();
-        fields.map(|field| (field.name(), field.shown(plan))).collect::<Vec<_>>()
+    let all: Vec<Vec<PlanField>> =
+        plans.iter().map(|plan| plan.map_or_else(Vec::new, fields)).collect();
+    let has = |place: usize, name: &str| all[place].iter().find(|it| it.name() == name).copied();
+    let is_shared =
+        |name: &str| (0..plans.len()).all(|it| plans[it].is_none() || has(it, name).is_some());
+    let cell = |place: usize, name: &str| {
+        let told = plans[place].zip(has(place, name)).map(|(plan, field)| field.shown(plan));
+        told.unwrap_or_else(|| "–".to_owned())
     };
-    let shown: Vec<_> = plans.iter().map(|plan| plan.map_or(Vec::new(), named)).collect();
+    let method = |place: usize| {
+        let of_method = |plan: &PlanDefinition, field: &PlanField| {
+            let own = field.is_of_some_methods() && !is_shared(field.name());
+            (own && !field.is_default(plan))
+                .then(|| format!("{} {}", field.name(), field.shown(plan)))
+        };
+        let own = plans[place].map(|plan| all[place].iter().filter_map(|it| of_method(plan, it)));
+        let own = own.into_iter().flatten().collect::<Vec<_>>().join(", ");
+        let name = cell(place, PlanField::Method.name());
+        if own.is_empty() { name } else { format!("{name} ({own})") }
+    };
     let mut rows: Vec<(String, Vec<String>)> = Vec::new();
-    for (name, _) in shown.iter().flatten() {
-        if rows.iter().all(|(known, _)| known != name) {
-            let value = |of_plan: &Vec<(&str, String)>| {
-                let found = of_plan.iter().find(|(other, _)| other == name);
-                found.map_or_else(|| "–".to_owned(), |(_, value)| value.clone())
-            };
-            rows.push(((*name).to_owned(), shown.iter().map(value).collect()));
+    for field in all.iter().flatten() {
+        let name = field.name();
+        let is_beside = field.is_of_some_methods() && !is_shared(name);
+        if is_beside || rows.iter().any(|(known, _)| known == name) {
+            continue;
         }
+        let value = |place| match field {
+            PlanField::Method => method(place),
+            _ => cell(place, name),
+        };
+        rows.push((name.to_owned(), (0..plans.len()).map(value).collect()));
     }
     rows.retain(|(_, values)| values.windows(2).any(|it| it[0] != it[1]));
     rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::demo;
+    use crate::methods::Value;
+
+    #[test]
+    fn a_setting_of_one_method_stands_beside_it_and_has_no_row() {
+        let mut one = demo::session("bikeshare").unwrap().plans.remove(0);
+        let mut other = one.clone();
+        one.take_method("public_shape");
+        other.take_method("target_only");
+        let names = |rows: &[(String, Vec<String>)]| -> Vec<String> {
+            rows.iter().map(|(name, _)| name.clone()).collect()
+        };
+        let found = differences(&[Some(&one), Some(&other)]);
+        assert_eq!(names(&found), ["method"], "{found:?}");
+        assert_eq!(found[0].1, ["public_shape", "target_only"]);
+        other.settings.insert("clip".to_owned(), Value::Number(0.5));
+        one.target.epsilon = 0.25;
+        let found = differences(&[Some(&one), Some(&other)]);
+        assert_eq!(names(&found), ["method", "ε of this run"], "{found:?}");
+        assert_eq!(found[0].1[0], "public_shape");
+        assert!(found[0].1[1].starts_with("target_only (") && found[0].1[1].contains("0.5"));
+        // Plans of one method have a row for it.
+        let same = other.clone();
+        other.settings.clear();
+        let found = differences(&[Some(&same), Some(&other)]);
+        assert_eq!((found.len(), found[0].1[0].starts_with("0.5")), (1, true), "{found:?}");
+        let unread = differences(&[Some(&one), None]);
+        assert!(!unread.is_empty() && unread.iter().all(|(_, values)| values[1] == "–"));
+    }
 }

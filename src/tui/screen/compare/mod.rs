@@ -1,5 +1,6 @@
 //! Compare: runs side by side.
 
+mod answer;
 mod update;
 mod view;
 
@@ -112,7 +113,7 @@ impl Quantity {
 
     pub fn title(self) -> String {
         match self {
-            Self::Series(Series::PublicError) => "public error; may rise as it adapts".to_owned(),
+            Self::Series(series @ Series::PublicError) => format!("{}; may rise", series.words()),
             Self::Series(series) => series.words().to_owned(),
             Self::Epsilon => "ε spent".to_owned(),
             Self::Score => "released error against ε".to_owned(),
@@ -172,6 +173,11 @@ impl CompareScreen {
         order.into_iter().map(|(index, _)| index).collect()
     }
 
+    /// Sorts by a column: the best or the newest run comes first, and names are in their order.
+    pub fn sort_best_first(&mut self, column: RunColumn) {
+        (self.sort, self.reverse) = (column, column.is_best_when_large());
+    }
+
     pub fn slot(&self, run: &RunId) -> Option<usize> {
         self.pins.iter().position(|pin| pin.as_ref() == Some(run))
     }
@@ -202,9 +208,9 @@ impl CompareScreen {
         }
     }
 
-    /// The quantity in the chart. Until another one is chosen, it is the private error by which the
-    /// runs are judged; if that cannot be seen, what was released of it, and the public error only if
-    /// nothing was released.
+    /// The quantity in the chart. Until another one is chosen, it is the error on private
+    /// records by which the runs are judged; if that cannot be seen, what was released of it, and
+    /// the error on public records only if nothing was released.
     pub fn shown_quantity(&self, runs: &[ArchivedRun], watch: &Watch) -> Quantity {
         if let Some(wanted) = self.quantity {
             return wanted;
@@ -311,11 +317,12 @@ impl Screen for CompareScreen {
     }
 
     fn sort_by(&mut self, head: &str) {
-        let Some(column) = RunColumn::ALL.into_iter().find(|column| column.title() == head) else {
-            return;
-        };
-        self.reverse = self.sort == column && !self.reverse;
-        self.sort = column;
+        let column = RunColumn::ALL.into_iter().find(|column| column.title() == head);
+        match column {
+            Some(column) if column == self.sort => self.reverse = !self.reverse,
+            Some(column) => self.sort_best_first(column),
+            None => {}
+        }
     }
 
     fn words(&self, context: &Context) -> Vec<Explained> {
@@ -326,9 +333,9 @@ impl Screen for CompareScreen {
         };
         let sort = self.sort.title();
         explained(&format!(
-            "{first}; {sort}; private error; public error; mean absolute error; \
+            "{first}; {sort}; error on private records; error on public records; mean absolute error; \
              balanced accuracy; AUC; verdict; ε; δ; outcome; steps; exact number; public data \
-             only; private data, no privacy; tag; run"
+             alone; private data, no privacy; tag; run"
         ))
     }
 
@@ -394,8 +401,9 @@ impl Screen for CompareScreen {
 mod tests {
     use super::*;
     use crate::data::Columns;
-    use crate::fixtures::archived;
+    use crate::fixtures::{archived, told};
     use crate::session::demo;
+    use crate::theme::Glyphs;
     use halflight_privacy_inside::openings::OpenWatch;
 
     fn runs() -> Vec<ArchivedRun> {
@@ -413,6 +421,62 @@ mod tests {
         screen.reverse = true;
         assert_eq!(screen.order(&runs, "", &watch), [1, 0, 2]);
         assert_eq!(screen.order(&runs, "nothing has this", &watch), [0; 0]);
+    }
+
+    #[test]
+    fn sorting_by_a_column_begins_with_the_best_and_a_second_time_turns_it_around() {
+        let (mut screen, runs, watch) = (CompareScreen::default(), runs(), Watch::open());
+        for column in RunColumn::ALL.into_iter().filter(|it| *it != RunColumn::Time) {
+            screen.sort_by(column.title());
+            let first = screen.order(&runs, "", &watch)[0];
+            let value = |index: usize| column.value(&runs[index], &watch);
+            let best = (0..runs.len()).filter(|it| value(*it) != SortValue::Missing);
+            let best = best.min_by(|one, other| {
+                let order = value(*one).compare(&value(*other));
+                if column.is_best_when_large() { order.reverse() } else { order }
+            });
+            assert!(best.is_none_or(|best| value(best) == value(first)), "{}", column.title());
+            screen.sort_by(column.title());
+            assert_eq!(screen.reverse, !column.is_best_when_large());
+        }
+        screen.sort_by(RunColumn::Time.title());
+        assert_eq!(screen.order(&runs, "", &watch), [2, 1, 0], "the newest first");
+        let more_is_better = [Series::PublicAuc, Series::PrivateBalancedAccuracy];
+        assert!(more_is_better.iter().all(|it| RunColumn::Further(*it).is_best_when_large()));
+    }
+
+    #[test]
+    fn the_answer_compares_the_two_best_by_their_scores_or_else_by_exact_errors() {
+        let (mut screen, mut runs, open) = (CompareScreen::default(), runs(), Watch::open());
+        let glyphs = Glyphs::unicode();
+        for (run, name) in runs.iter_mut().zip(["a", "b", "c"]) {
+            run.plan.as_mut().unwrap().name = name.to_owned();
+        }
+        runs[2].score = Some(told(58.0));
+        let answer = |screen: &CompareScreen, runs: &[ArchivedRun], watch: &Watch| {
+            screen.answer(runs, watch, &glyphs).map(|it| (it.text, it.is_exact))
+        };
+        let scored =
+            "'a' has 50 % less error (capped at 140) than 'c'; their ranges do not overlap.";
+        assert_eq!(answer(&screen, &runs, &Watch::sealed()), Some((scored.to_owned(), false)));
+        // The pinned ones decide, and carry their marks.
+        screen.toggle_pin(&runs[2].id);
+        screen.toggle_pin(&runs[0].id);
+        let (text, _) = answer(&screen, &runs, &open).unwrap();
+        assert!(text.starts_with("▲ 'a' has 50 % less error (capped at 140) than ● 'c'"), "{text}");
+        screen.pins = Default::default();
+        // Without two scores exact errors do, which a sealed view does not show.
+        runs[2].score = None;
+        let (text, is_exact) = answer(&screen, &runs, &open).unwrap();
+        assert!(is_exact && text.ends_with("(753.0 against 756.8, exact)."), "{text}");
+        assert_eq!(answer(&screen, &runs, &Watch::sealed()), None);
+        // Runs on other private data are not compared unless they were pinned.
+        runs[1].plan.as_mut().unwrap().private = "autumn".to_owned();
+        assert_eq!(answer(&screen, &runs, &open), None);
+        screen.toggle_pin(&runs[0].id);
+        screen.toggle_pin(&runs[1].id);
+        let (text, _) = answer(&screen, &runs, &open).unwrap();
+        assert!(text.ends_with("not comparable: they are of different private data."), "{text}");
     }
 
     #[test]

@@ -59,9 +59,8 @@ fn sort(screen: &mut CompareScreen, context: &mut Context) {
     let columns = RunColumn::shown(!context.watch.is_sealed()).into_iter();
     let columns: Vec<_> = columns.filter(|column| context.is_drawn(column.title())).collect();
     let next = columns.iter().skip_while(|column| **column != screen.sort).nth(1);
-    screen.sort = next.or(columns.first()).copied().unwrap_or(screen.sort);
-    // Errors and ε: the smallest first; time: the newest first.
-    screen.reverse = screen.sort == RunColumn::Time;
+    let next = next.or(columns.first()).copied().unwrap_or(screen.sort);
+    screen.sort_best_first(next);
     say_order(screen, context);
 }
 

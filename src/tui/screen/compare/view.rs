@@ -1,12 +1,12 @@
 //! The picture of the Compare screen.
 
+use super::answer::Answer;
 use super::{ARCHIVE, CompareScreen, DETAILS, Quantity, USUAL_WIDTH};
 use crate::canvas::{
-    Canvas, Fill, Length, Line, Rect, Span, fitting, in_columns, in_rows, longest, sort_mark,
+    Canvas, Fill, Length, Line, Rect, Span, bold, fitting, in_columns, in_rows, longest, sort_mark,
     wrapped_lines,
 };
 use crate::context::Context;
-use crate::evaluation::Scored;
 use crate::methods::{Series, source_words};
 use crate::privacy::Watch;
 use crate::run_column::RunColumn;
@@ -44,6 +44,10 @@ pub fn view(screen: &CompareScreen, context: &Context, canvas: &mut Canvas, area
     }
     let order = screen.order(runs, context.filter(), &context.watch);
     let shown = Shown { screen, context, runs, order: &order };
+    let answer = answer(shown, canvas);
+    let rows = wrapped_lines(&answer.to_string(), area.width).min((area.height / 7).max(2));
+    let [above, area] = in_rows(area, [Length(rows), Fill(1)]);
+    canvas.paragraph(answer, true, above);
     match canvas.alone {
         Some(ARCHIVE) => return archive(shown, canvas, area),
         Some(DETAILS) => return differences(shown, canvas, area),
@@ -60,12 +64,28 @@ pub fn view(screen: &CompareScreen, context: &Context, canvas: &mut Canvas, area
     differences(shown, canvas, right);
 }
 
+/// Which run is better, or why this is not said; empty if there is nothing to compare.
+fn answer<'a>(Shown { screen, context, runs, .. }: Shown, canvas: &Canvas) -> Line<'a> {
+    let (theme, glyphs) = (canvas.theme, canvas.glyphs);
+    match screen.answer(runs, &context.watch, glyphs) {
+        Some(Answer { text, is_exact: true }) => {
+            Line::styled(format!(" {} {text}", glyphs.curator), theme.curator)
+        }
+        Some(Answer { text, .. }) => Line::styled(format!(" {text}"), bold(theme.text)),
+        None if screen.pinned(runs).len() > 1 => {
+            let text = " Which is better is said of runs with a released score.";
+            Line::styled(text, theme.muted)
+        }
+        None => Line::default(),
+    }
+}
+
 fn archive(shown: Shown, canvas: &mut Canvas, area: Rect) {
     let Shown { screen, context, runs, order } = shown;
     let title = if screen.is_board {
         let best = best_of_all(runs).map(|(run, what, error)| {
             let plan = run.plan.as_ref().map_or("", |plan| &plan.name);
-            format!(" · least {what} {} ({plan})", error_cell(run.task(), error))
+            format!(" · least {what}: {} ({plan})", error_cell(run.task(), error))
         });
         format!("{} tasks: {}{}", runs.len(), tally(runs), best.unwrap_or_default())
     } else {
@@ -91,10 +111,13 @@ fn width_of(shown: Shown, column: RunColumn, names: u16) -> u16 {
         RunColumn::Method => widest().max(6).min(if names == LONGEST_NAME { names } else { 18 }),
         RunColumn::Time => 16,
         RunColumn::Epsilon | RunColumn::Delta => widest().max(3),
-        RunColumn::Score | RunColumn::PublicLast | RunColumn::Outcome => widest().max(8),
-        RunColumn::PublicBest => widest().max(11),
-        RunColumn::PrivateBest => widest().max(14),
-        RunColumn::PrivateLast | RunColumn::Steps => widest().max(9),
+        RunColumn::Score | RunColumn::Outcome => widest().max(8),
+        RunColumn::Steps => widest().max(9),
+        // Two blanks before a head of two words, so that it is not read with the one before it.
+        RunColumn::PublicLast
+        | RunColumn::PublicBest
+        | RunColumn::PrivateLast
+        | RunColumn::PrivateBest => widest().max(longest([column.title()]) + 1),
         RunColumn::NoPrivacy | RunColumn::Further(_) => widest().max(longest([column.title()])),
         RunColumn::Tag => widest().clamp(4, 14),
         RunColumn::Run => 42,
@@ -178,22 +201,39 @@ fn runs_table(shown: Shown, canvas: &mut Canvas, area: Rect) {
         }
     }
     let mut widths = vec![Length(1)];
-    widths.extend(cells.into_iter().map(Length));
+    widths.extend(cells.iter().copied().map(Length));
     let row = |place: usize| {
         let run = &runs[order[place]];
         let marked = |slot| Span::styled(glyphs.series(slot), theme.series(slot));
         let mark = screen.slot(&run.id).map_or(Span::raw(" "), marked);
-        let mut cells = vec![Line::from(mark)];
-        cells.extend(columns.iter().map(|column| cell(theme, run, *column, &context.watch)));
-        cells
+        let mut row = vec![Line::from(mark)];
+        let cell =
+            |(column, room): (&RunColumn, &u16)| cell(theme, run, (*column, *room), &context.watch);
+        row.extend(columns.iter().zip(&cells).map(cell));
+        row
     };
     let selected = order.iter().position(|index| *index == screen.selected);
     let list = (ARCHIVE, order.len(), selected);
     canvas.list(area, (header, widths), list, row);
 }
 
-fn cell<'a>(theme: &Theme, run: &ArchivedRun, column: RunColumn, watch: &Watch) -> Line<'a> {
+/// A name in little room. The values of a sweep's task, at its end, are not cut.
+fn shortened(name: String, room: u16) -> String {
+    let cut = name.chars().count() > usize::from(room);
+    let Some((plan, values)) = name.rsplit_once(" · ").filter(|_| cut) else { return name };
+    let left = usize::from(room).saturating_sub(values.chars().count() + 4);
+    let plan: String = plan.chars().take(left).collect();
+    if plan.is_empty() { values.to_owned() } else { format!("{plan}… · {values}") }
+}
+
+fn cell<'a>(
+    theme: &Theme,
+    run: &ArchivedRun,
+    (column, room): (RunColumn, u16),
+    watch: &Watch,
+) -> Line<'a> {
     let text = column.text(run, watch);
+    let text = if column == RunColumn::Plan { shortened(text, room) } else { text };
     let style = match column {
         _ if column.is_exact() => theme.curator,
         RunColumn::Outcome => of_state(theme, &run.outcome),
@@ -203,15 +243,30 @@ fn cell<'a>(theme: &Theme, run: &ArchivedRun, column: RunColumn, watch: &Watch) 
     if column.is_number() { line.right_aligned() } else { line }
 }
 
+/// Up to so many runs, each has its range in the chart.
+const MOST_RANGES: usize = 12;
+
 fn chart(Shown { screen, context, runs, order }: Shown, canvas: &mut Canvas, area: Rect) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let viewport = &screen.viewport;
     let quantity = screen.shown_quantity(runs, &context.watch);
     let log = viewport.log || quantity.always_log();
-    let title = format!("{} (]: next)", quantity.title());
+    let mut kinds = runs.iter().filter_map(|run| Some(run.score.as_ref()?.error_name()));
+    let kind = kinds.next().filter(|kind| kinds.all(|other| other == *kind));
+    let title = match kind.filter(|_| quantity == Quantity::Score) {
+        Some(kind) => format!("released {kind}, against ε (]: next)"),
+        None => format!("{} (]: next)", quantity.title()),
+    };
     let chart = Chart::new(&title, theme, glyphs).log(log);
     if quantity.is_of_runs() {
-        // Every run of the table is a point; unpinned ones are all alike.
+        // Every run of the table is a point; unpinned ones are all alike. Ranges of many would hide
+        // each other, so only pinned ones have theirs then.
+        let are_few = order.len() <= MOST_RANGES;
+        let range = |run: &ArchivedRun| {
+            let is_shown = are_few || screen.slot(&run.id).is_some();
+            let score = run.score.as_ref().filter(|_| is_shown && quantity == Quantity::Score)?;
+            Some((score.error.low, score.error.high))
+        };
         let point = |run: &ArchivedRun| {
             let (value, exact) = match quantity {
                 Quantity::Utility(series) => {
@@ -220,13 +275,13 @@ fn chart(Shown { screen, context, runs, order }: Shown, canvas: &mut Canvas, are
                 }
                 _ => (run.score.as_ref()?.error.value, false),
             };
-            Some((screen.slot(&run.id), [(epsilon(run)?, value)], exact))
+            Some((screen.slot(&run.id), [(epsilon(run)?, value)], exact, range(run)))
         };
         let in_order = order.iter().map(|index| &runs[*index]);
         let (with_both, mut points): (Vec<&ArchivedRun>, Vec<_>) =
             in_order.filter_map(|run| Some((run, point(run)?))).unzip();
-        if let Some(one) = one_epsilon(points.iter().map(|(_, point, _)| point[0].0)) {
-            for (_, point, _) in &mut points {
+        if let Some(one) = one_epsilon(points.iter().map(|(_, point, ..)| point[0].0)) {
+            for (_, point, ..) in &mut points {
                 point[0].0 = one;
             }
         }
@@ -237,12 +292,13 @@ fn chart(Shown { screen, context, runs, order }: Shown, canvas: &mut Canvas, are
             .empty("no run has both numbers");
         // Pinned runs are on top, so they come first.
         points.sort_by_key(|(slot, ..)| slot.is_none());
-        for (slot, point, curator) in &points {
+        for (slot, point, curator, range) in &points {
             chart = chart.series(SeriesView {
                 name: "",
                 style: slot.map_or(theme.muted, |slot| theme.series(slot)),
                 curator: *curator,
                 points: point.as_slice().into(),
+                range: *range,
                 slot: slot.unwrap_or(4),
             });
         }
@@ -267,35 +323,6 @@ fn chart(Shown { screen, context, runs, order }: Shown, canvas: &mut Canvas, are
     canvas.pointed_chart(area, CHARTS, chart, viewport);
 }
 
-/// How the pinned run with the least released error compares with the others.
-fn answer<'a>(pinned: &[(usize, &ArchivedRun)], canvas: &Canvas) -> Vec<Line<'a>> {
-    let (theme, glyphs) = (canvas.theme, canvas.glyphs);
-    let private = |run: &ArchivedRun| run.plan.as_ref().map(|plan| plan.private.clone());
-    let known =
-        |(slot, run): &(usize, &ArchivedRun)| Some((*slot, run.score.clone()?, private(run)));
-    let mut scores: Vec<_> = pinned.iter().filter_map(known).collect();
-    scores.sort_by(|(_, one, _), (_, other, _)| one.error.value.total_cmp(&other.error.value));
-    let Some(((best, least, of), others)) = scores.split_first().filter(|it| !it.1.is_empty())
-    else {
-        let text = "Which is better is said of runs with a released score.";
-        return vec![Line::styled(text, theme.muted)];
-    };
-    let line = |(slot, other, of_other): &(usize, Scored, Option<String>)| {
-        let compared = if of == of_other {
-            least.less_than(other)
-        } else {
-            Err("not comparable: they are of different private data".to_owned())
-        };
-        let (text, style) = match compared {
-            Ok(text) => (format!(" against {}: {text}", glyphs.series(*slot)), theme.text),
-            Err(text) => (format!(" and {}: {text}", glyphs.series(*slot)), theme.muted),
-        };
-        let mark = Span::styled(glyphs.series(*best), theme.series(*best));
-        Line::from(vec![mark, Span::styled(text, style)])
-    };
-    others.iter().map(line).collect()
-}
-
 /// Only the differences between the pinned runs.
 fn differences(shown: Shown, canvas: &mut Canvas, area: Rect) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
@@ -311,10 +338,6 @@ fn differences(shown: Shown, canvas: &mut Canvas, area: Rect) {
     if pinned.len() < 2 {
         return canvas.empty(inner, &["Mark a second run (m) to see what differs."]);
     }
-    let answer: Vec<Line> = answer(&pinned, canvas);
-    let rows: u16 = answer.iter().map(|it| wrapped_lines(&it.to_string(), inner.width)).sum();
-    let [above, inner] = in_rows(inner, [Length(rows.min(inner.height / 2)), Fill(1)]);
-    canvas.paragraph(answer, true, above);
     let differences = screen.differences(runs);
     if differences.is_empty() {
         return canvas.empty(inner, &["All marked runs have the same settings and data."]);
@@ -358,7 +381,7 @@ fn selected<'a>(shown: Shown, canvas: &Canvas, room: u16) -> Vec<Line<'a>> {
     }
     let further = last_further(run, Series::BESIDE_PUBLIC, watch).words();
     if !further.is_empty() {
-        facts.push(("public score", further));
+        facts.push(("on public records", further));
     }
     let seen = match (run.peeked || run.exact.is_some(), run.is_settled()) {
         _ if run.choice.is_some() => "none: a choice computes only released ones",
@@ -398,4 +421,18 @@ fn selected<'a>(shown: Shown, canvas: &Canvas, room: u16) -> Vec<Line<'a>> {
     lines.extend(canvas.pairs(&facts, room));
     lines.push(Line::styled("Mark runs (m) to overlay and compare them.", theme.muted));
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_values_of_a_sweep_stay_where_a_name_is_cut() {
+        let of = |room| shortened("winter from autumn · epsilon=0.5 seed=3".to_owned(), room);
+        assert_eq!(of(40), "winter from autumn · epsilon=0.5 seed=3");
+        assert_eq!(of(30), "winter f… · epsilon=0.5 seed=3");
+        assert_eq!(of(20), "epsilon=0.5 seed=3");
+        assert_eq!(shortened("winter from autumn".to_owned(), 6), "winter from autumn");
+    }
 }

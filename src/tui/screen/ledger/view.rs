@@ -1,7 +1,9 @@
 //! The picture of the Ledger screen.
 
-use super::{ACCOUNTS, ENTRIES, ENTRY_HEADER, LedgerScreen, state_words};
-use crate::canvas::{Canvas, Fill, Length, Line, Rect, Span, in_rows, longest, wrapped_lines};
+use super::{ACCOUNTS, ENTRIES, ENTRY_HEADER, LedgerScreen, RunLine, state_words};
+use crate::canvas::{
+    Canvas, Fill, Length, Line, Rect, Span, in_columns, in_rows, longest, wrapped_lines,
+};
 use crate::context::Context;
 use crate::engine::lookup::{Digest, EntryDigest, MOST_RUNS};
 use crate::glossary;
@@ -12,6 +14,7 @@ use crate::run_column::RunColumn;
 use crate::screen::of_state;
 use crate::session::archive::last_further;
 use crate::theme::Theme;
+use crate::widgets::chart::Chart;
 use crate::widgets::gauge::{BudgetGauge, GaugeOf};
 use crate::widgets::number::compact;
 
@@ -110,17 +113,27 @@ fn spending(shown: Shown, canvas: &mut Canvas, area: Rect) {
     let title = context.filtered_title(&format!("What {} has spent", name_of(account)));
     let inner = canvas.pane(area, &title, ENTRIES);
     let bought = if inner.height >= 16 { 7 } else { 0 };
-    let said = totals(shown, canvas);
+    let mut said = totals(shown, canvas);
+    if inner.height >= 20 {
+        said.extend(own_deltas(shown, canvas));
+    }
     let visible = screen.visible_entries(context);
     // A third of the pane and the room left by the entries; `halflight ledger` has the rest.
     let free = inner.height.saturating_sub(bought + 3 + visible.len() as u16);
     let rows = said.iter().map(|line| wrapped_lines(&line.to_string(), inner.width).max(1));
     let rows = rows.sum::<u16>().clamp(3, (inner.height / 3).max(free).max(3));
-    let [gauge, words, entries, detail] =
-        in_rows(inner, [Length(1), Length(rows), Fill(1), Length(bought)]);
+    // The picture takes what the entries leave, and a part of the pane if there are many of them.
+    let left = inner.height.saturating_sub(1 + rows + bought);
+    let drawn = left.saturating_sub(visible.len() as u16 + 1).max(left.saturating_sub(12) / 2);
+    let drawn = if drawn < LEAST_PICTURE || digest.after.is_empty() { 0 } else { drawn };
+    let [gauge, words, entries, picture, detail] =
+        in_rows(inner, [Length(1), Length(rows), Fill(1), Length(drawn), Length(bought)]);
     let spent = digest.gauge();
     let budget = account.budget.map_or(f64::INFINITY, |budget| budget.epsilon);
+    let promise = promise(account, digest);
+    let [gauge, whose] = in_columns(gauge, [Fill(1), Length(longest([&promise]))]);
     canvas.render(BudgetGauge::new(GaugeOf::Account, (spent, budget), theme, glyphs), gauge);
+    canvas.line(Line::styled(promise, theme.muted), whose);
     canvas.paragraph(said, true, words);
     if account.runs.is_empty() {
         return canvas.empty(entries, &["No run yet."]);
@@ -167,10 +180,55 @@ fn spending(shown: Shown, canvas: &mut Canvas, area: Rect) {
     let list = (ENTRIES, visible.len(), on_entries.then_some(selected));
     let shape = (header, widths);
     canvas.list(entries, shape, list, row);
+    if drawn > 0 {
+        stairs(shown, canvas, picture, visible.get(selected).filter(|_| on_entries));
+    }
     let run = visible.get(selected).map(|entry| &account.runs[entry.runs.start]);
     if let Some(run) = run.filter(|_| bought > 0) {
         bought_by(context, canvas, detail, run);
     }
+}
+
+/// The fewest rows in which the spending over time can be read, and with a title.
+const LEAST_PICTURE: u16 = 4;
+const LEAST_TITLED: u16 = 7;
+
+/// What the bar of a budget promises, and to whom.
+fn promise(account: &Account, digest: &Digest) -> String {
+    let whom = if account.protects().is_some() { "person" } else { "record" };
+    let of = if account.budget.is_some() { ", of the account's budget" } else { "" };
+    format!(" at δ {:e} for one {whom}{of}", digest.delta)
+}
+
+/// ε of all runs together after each run, as stairs; the stair of the selected line stands out.
+fn stairs(shown: Shown, canvas: &mut Canvas, area: Rect, selected: Option<&RunLine>) {
+    let Shown { account, digest, .. } = shown;
+    let (theme, glyphs) = (canvas.theme, canvas.glyphs);
+    let mut points = vec![(0.0, 0.0)];
+    let (mut own, mut dates) = (Vec::new(), Vec::new());
+    for (runs, epsilon) in &digest.after {
+        let (x, before) = (*runs as f64, points.last().map_or(0.0, |point| point.1));
+        let stair = [(x, before), (x, *epsilon)];
+        points.extend(stair);
+        let is_own = |line: &RunLine| line.runs.contains(&(runs - 1));
+        if selected.is_some_and(is_own) {
+            own.extend(stair);
+        }
+        let time = account.runs[runs - 1].time.replace('T', " ");
+        dates.push((x, time.chars().take(16).skip(5).collect()));
+    }
+    points.extend(points.last().map(|(x, epsilon)| (x + 0.5, *epsilon)));
+    let title = format!("ε of all runs together at δ {:e}, after each run (UTC)", digest.delta);
+    let mut chart = Chart::new(&title, theme, glyphs).legend(false).x_labels("ε, UTC", dates);
+    if !own.is_empty() {
+        chart = chart.curve(("selected", 0), false, own.as_slice());
+    }
+    chart = chart.curve(("all runs", 1), false, points.as_slice());
+    if let Some(budget) = account.budget {
+        chart = chart.reference(budget.epsilon, "budget");
+    }
+    let chart = if area.height < LEAST_TITLED { chart.headless() } else { chart };
+    canvas.chart(area, &chart);
 }
 
 fn totals<'a>(Shown { context, account, digest, .. }: Shown, canvas: &Canvas) -> Vec<Line<'a>> {
@@ -234,15 +292,21 @@ fn totals<'a>(Shown { context, account, digest, .. }: Shown, canvas: &Canvas) ->
     let mut lines = vec![Line::styled(total, theme.text)];
     lines.extend(doubts.chain(beside).map(|words| Line::styled(words, theme.warning)));
     lines.push(Line::styled(format!("{fits}{what_if}{open}"), theme.muted));
-    let mut targets = account.runs.iter().map(|run| run.grant.target);
-    if account.budget.is_some_and(|budget| targets.any(|target| target.delta != budget.delta)) {
+    lines
+}
+
+/// Why the ε of all runs is not the sum of theirs, if they ask for another δ; `asked ε` in the words
+/// of the screen says it, too.
+fn own_deltas<'a>(Shown { account, digest, .. }: Shown, canvas: &Canvas) -> Option<Line<'a>> {
+    let (delta, mut runs) = (account.budget?.delta, account.runs.iter());
+    runs.any(|run| run.grant.target.delta != delta).then(|| {
         let words = format!(
             "Each run asks for an ε at a δ of its own. Here all runs are counted at the budget's δ \
-             {delta:e}, where the same noise amounts to another ε."
+             {:e}, where the same noise amounts to another ε.",
+            digest.delta
         );
-        lines.push(Line::styled(words, theme.muted));
-    }
-    lines
+        Line::styled(words, canvas.theme.muted)
+    })
 }
 
 /// The draws of a run, and its model.
@@ -291,9 +355,9 @@ fn bought_by(context: &Context, canvas: &mut Canvas, area: Rect, run: &RunRecord
     };
     let mut parts = vec![Span::styled("a model with ", theme.text)];
     for (column, name, style) in [
-        (RunColumn::PublicLast, "public error", theme.text),
-        (RunColumn::PublicBest, "best", theme.text),
-        (RunColumn::PrivateLast, "private error ◆", theme.curator),
+        (RunColumn::PublicLast, "error on public records", theme.text),
+        (RunColumn::PublicBest, "least", theme.text),
+        (RunColumn::PrivateLast, "error on private records ◆", theme.curator),
     ] {
         if RunColumn::shown(!context.watch.is_sealed()).contains(&column) {
             let text = format!("{name} {}  ", column.text(archived, &context.watch));
@@ -302,8 +366,8 @@ fn bought_by(context: &Context, canvas: &mut Canvas, area: Rect, run: &RunRecord
     }
     lines.push(Line::from(parts));
     for (side, series, style) in [
-        ("public", Series::BESIDE_PUBLIC, theme.text),
-        ("◆ private", Series::BESIDE_PRIVATE, theme.curator),
+        ("on public records:", Series::BESIDE_PUBLIC, theme.text),
+        ("◆ on private records:", Series::BESIDE_PRIVATE, theme.curator),
     ] {
         let words = last_further(archived, series, &context.watch).words();
         if !words.is_empty() {

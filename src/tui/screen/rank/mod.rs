@@ -283,7 +283,7 @@ impl Screen for RankScreen {
 
     fn words(&self, _: &Context) -> Vec<Explained> {
         explained(
-            "GSD; public model's error; ranking; energy; discrepancy; labelled discrepancy; error \
+            "GSD; error of its own model; ranking; energy; discrepancy; labelled discrepancy; error \
              elsewhere; principal angles; exact number; released",
         )
     }

@@ -13,6 +13,7 @@ use crate::context::{Change, Context};
 use crate::engine::Request;
 use crate::glossary::Explained;
 use crate::live_run::LiveRun;
+use crate::methods::Series;
 use crate::privacy::Watch;
 use crate::session::archive::DIED;
 use crate::tab::{CHARTS, Pane};
@@ -84,6 +85,8 @@ impl Screen for RunScreen {
         let Some(run) = self.run(context) else {
             return Some(if context.has_died_run() {
                 DIED_RUN.to_owned()
+            } else if !context.watched.is_empty() {
+                "5 shows earlier runs; q ends the watch and stops no run".to_owned()
             } else {
                 "3 shows the plan, l launches it there; 5 shows earlier runs".to_owned()
             });
@@ -129,7 +132,7 @@ impl Screen for RunScreen {
         let mut words =
             curves.filter_map(|series| glossary::explain(series.words())).collect::<Vec<_>>();
         // The most important word first.
-        words.sort_by_key(|word| word.name != "private error");
+        words.sort_by_key(|word| word.name != Series::PrivateError.words());
         let result = self.run(context).and_then(|run| result_in_words(run, &context.watch));
         let result = result.map(|text| Explained {
             name: "this result".to_owned(),

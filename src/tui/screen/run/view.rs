@@ -1,5 +1,7 @@
 //! The picture of the Run screen: loss, stationarity gap and spend, live.
 
+use std::path::PathBuf;
+
 use ratatui::layout::Constraint::Max;
 use ratatui::layout::Margin;
 use ratatui::style::Style;
@@ -40,15 +42,12 @@ pub(super) struct Shown<'a> {
 
 pub fn view(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Rect) {
     let Some(run) = screen.run(context) else {
-        let words = if context.watched.is_empty() {
-            "No run since this program was opened, and none of another process is under way. Press \
-             3 for the plan, then l to launch it; 5 shows earlier runs."
-        } else {
-            "No run is under way here. The first one that begins is shown at once; 5 shows earlier \
-             runs."
-        };
-        canvas.empty_box(area, "Run", &[words]);
-        return;
+        if context.watched.is_empty() {
+            let words = "No run since this program was opened, and none of another process is under \
+                         way. Press 3 for the plan, then l to launch it; 5 shows earlier runs.";
+            return canvas.empty_box(area, "Run", &[words]);
+        }
+        return waiting(context, canvas, area);
     };
     let shown = Shown { screen, context, run };
     match canvas.alone {
@@ -130,6 +129,29 @@ pub fn view(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Re
     event_log(shown, canvas, log);
 }
 
+/// What is watched, and what it waits for.
+fn waiting(context: &Context, canvas: &mut Canvas, area: Rect) {
+    let place = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
+    let places = context.watched.iter().map(|path| format!("  {}", place(path).display()));
+    let earlier = match context.archived().len() {
+        0 => "No run was made there yet.".to_owned(),
+        1 => "One earlier run is there: 5 shows it.".to_owned(),
+        many => format!("{many} earlier runs are there: 5 shows them."),
+    };
+    let mut lines = vec!["Waiting for a run to begin in".to_owned()];
+    lines.extend(places);
+    lines.extend([
+        String::new(),
+        "The first one that another program begins there is shown here at once, for example"
+            .to_owned(),
+        "  halflight run SESSION.ron".to_owned(),
+        String::new(),
+        earlier,
+    ]);
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    canvas.empty_box(area, "Watching", &lines);
+}
+
 /// The rows that the charts keep when there is a lot of text.
 const LEAST_CHARTS: u16 = 7;
 /// With fewer rows the charts are side by side.
@@ -183,7 +205,14 @@ fn head_lines(context: &Context, canvas: &Canvas, run: &LiveRun) -> Vec<Line<'st
         lines.push(Line::styled(choice::verdict(chosen), bold(theme.text)));
     }
     if let Some(caution) = run.caution(&context.watch) {
-        lines.push(Line::styled(format!("{sign} {caution}"), theme.warning));
+        let earlier = context.runs.iter().take_while(|other| other.id != run.id);
+        let is_known = earlier.filter_map(|it| it.caution(&context.watch)).any(|it| it == caution);
+        lines.push(if is_known {
+            let words = format!("{sign} notes on the private records as for the run before: i");
+            Line::styled(words, theme.muted)
+        } else {
+            Line::styled(format!("{sign} {caution}"), theme.warning)
+        });
     }
     lines
 }
@@ -281,10 +310,14 @@ fn curves(shown: Shown, canvas: &mut Canvas, area: Rect) {
     }
 }
 
+/// The records on which a model was measured.
+const ON_PUBLIC: &str = "on public records";
+const ON_PRIVATE: &str = "on private records";
+
 fn three_charts(shown: Shown, canvas: &mut Canvas, area: Rect) {
     let run = shown.run;
     let corrected = run.curves.contains_key(&CORRECTIONS[0].0);
-    let bars = if corrected { CORRECTIONS.len() as u16 + 2 } else { 0 };
+    let bars = if corrected { CORRECTIONS.len() as u16 + 4 } else { 0 };
     let [loss, bars, gap, spend] = if area.width >= 120 {
         // The growth of ε is also visible on a narrow chart.
         let narrow = Length((area.width / 6).clamp(26, 36));
@@ -314,9 +347,9 @@ fn three_charts(shown: Shown, canvas: &mut Canvas, area: Rect) {
             _ => "RMSE on held-out records",
         },
         series: if absolute {
-            &[(Series::PublicAbsoluteError, "public"), (Series::PrivateAbsoluteError, "private")]
+            &[(Series::PublicAbsoluteError, ON_PUBLIC), (Series::PrivateAbsoluteError, ON_PRIVATE)]
         } else {
-            &[(Series::PublicError, "public"), (Series::PrivateError, "private")]
+            &[(Series::PublicError, ON_PUBLIC), (Series::PrivateError, ON_PRIVATE)]
         },
         share,
         large: true,
@@ -337,9 +370,9 @@ fn three_charts(shown: Shown, canvas: &mut Canvas, area: Rect) {
     let losses = ChartContent::new(
         "loss on training records",
         &[
-            (Series::PublicLoss, "public"),
-            (Series::PrivateLoss, "private"),
-            (Series::HoldoutLoss, "held out"),
+            (Series::PublicLoss, ON_PUBLIC),
+            (Series::PrivateLoss, ON_PRIVATE),
+            (Series::HoldoutLoss, "on held-out public records"),
         ],
     );
     let has = |figure: &ChartContent| {
@@ -381,29 +414,69 @@ const CORRECTIONS: [(Series, &str); 6] = [
     (Series::CellsCorrection, "regions"),
 ];
 
-/// The contribution of each part of the correction after the last round, as bars.
+/// The contribution of each part of the correction: in each round, and after the last one as a bar.
 fn corrections(Shown { screen, context, run }: Shown, canvas: &mut Canvas, area: Rect) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
-    let inner = canvas.boxed(area, "size of each correction");
-    let last = |series: Series| {
+    let inner = canvas.boxed(area, "size of each correction: by round, and now");
+    let rounds = |(series, name): &(Series, &'static str)| {
         let points =
-            until(run.curves.get(&series)?.points(&context.watch)?.shown(), screen.viewport.frozen);
-        points.iter().last().map(|(_, size)| *size)
+            until(run.curves.get(series)?.points(&context.watch)?.shown(), screen.viewport.frozen);
+        let sizes: Vec<f64> = points.iter().map(|(_, size)| *size).collect();
+        Some((*name, *sizes.last()?, sizes))
     };
-    let sizes: Vec<(&str, f64)> =
-        CORRECTIONS.iter().filter_map(|(series, name)| Some((*name, last(*series)?))).collect();
-    let full = sizes.iter().fold(0.0, |most: f64, (_, size)| most.max(*size));
-    let width = inner.width.saturating_sub(25);
+    let parts: Vec<(&str, f64, Vec<f64>)> = CORRECTIONS.iter().filter_map(rounds).collect();
+    let full =
+        parts.iter().flat_map(|(.., sizes)| sizes).fold(1e-300, |most: f64, it| most.max(*it));
+    let most = parts.iter().map(|(.., sizes)| sizes.len()).max().unwrap_or(0);
+    let shown = most.min(usize::from(inner.width / 3));
+    let width = inner.width.saturating_sub(26 + shown as u16);
     let styles = [theme.series(0), theme.muted, theme.muted];
-    let line = |(name, size): &(&'static str, f64)| {
-        let bar =
-            Whiskers { mean: *size, deviation: 0.0, full: full.max(1e-300), marks: [None; 2] };
+    let line = |(name, size, sizes): &(&'static str, f64, Vec<f64>)| {
+        let bar = Whiskers { mean: *size, deviation: 0.0, full, marks: [None; 2] };
+        let sizes = &sizes[sizes.len().saturating_sub(shown)..];
+        let by_round = format!("{:<shown$} ", heights(sizes, full, glyphs.unicode));
         let mut parts = vec![Span::styled(format!(" {name:<13}"), theme.text)];
+        parts.push(Span::styled(by_round, theme.series(0)));
         parts.extend(bar.spans(width, glyphs, styles));
         parts.push(Span::styled(format!(" {}", compact(*size)), theme.muted));
         Line::from(parts)
     };
-    canvas.lines(sizes.iter().map(line).collect(), inner);
+    let mut lines: Vec<Line> = parts.iter().map(line).collect();
+    let names = run.columns.iter().map(|(name, size)| format!("{name} {}", compact(*size)));
+    let names = names.collect::<Vec<_>>().join(" · ");
+    if !names.is_empty() {
+        lines.push(Line::styled(format!(" most on {names}"), theme.text));
+    }
+    let gaps = [Series::StationarityGap, Series::NoiseGap]
+        .map(|it| rounds(&(it, "")).map(|(_, last, _)| last));
+    if let [Some(left), Some(noise)] = gaps {
+        lines.push(Line::styled(format!(" {}", how_sure(left, noise)), theme.muted));
+    }
+    canvas.lines(lines, inner);
+}
+
+/// Whether the private records ask for more correction than noise alone would show, from the length
+/// of the released slope and the length that noise alone gives it.
+fn how_sure(left: f64, noise: f64) -> String {
+    let times = left / noise.max(f64::MIN_POSITIVE);
+    if times < CLEARLY_MORE {
+        format!("what is left is no clearer than noise ({times:.1} times its size)")
+    } else {
+        format!("more could be corrected: what is left is {times:.1} times the noise")
+    }
+}
+
+/// A slope is clearly above the noise from so many times its size on.
+const CLEARLY_MORE: f64 = 1.5;
+
+/// One cell for each value: higher for larger ones, and blank for zero.
+fn heights(values: &[f64], full: f64, unicode: bool) -> String {
+    let levels = if unicode { "▁▂▃▄▅▆▇" } else { ".:-=+*%" };
+    let cell = |value: &f64| {
+        let level = (value / full * 7.0).ceil().clamp(0.0, 7.0) as usize;
+        level.checked_sub(1).and_then(|level| levels.chars().nth(level)).unwrap_or(' ')
+    };
+    values.iter().map(cell).collect()
 }
 
 /// The content of one chart.
@@ -448,7 +521,7 @@ fn chart(shown: Shown, canvas: &mut Canvas, area: Rect, figure: &ChartContent) {
     };
     let chart = Chart::new(&title, theme, glyphs).log(log).percent(share).empty(nothing);
     let chart = chart.window(viewport.window).cursor(viewport.cursor);
-    // The private error matters most; if it cannot be seen, the public one is shown.
+    // The error on private records matters most; if it cannot be seen, that on public ones is shown.
     let value = |points: &TrackView| points.iter().last().map(|(_, value)| *value);
     let mut latest_first = views.iter().rev();
     let now = latest_first.find_map(|((name, _), exact, it)| Some((*name, *exact, value(it)?)));
@@ -597,7 +670,7 @@ fn outcome(context: &Context, canvas: &mut Canvas, area: Rect, summary: &Summary
         cells: [title.to_owned(), own, public, private],
     };
     let mut columns = vec![
-        column(22, theme.curator, "on private records", exact.map(private)),
+        column(22, theme.curator, ON_PRIVATE, exact.map(private)),
         column(27, theme.text, "on public records, may rise", open.map(public)),
     ];
     // Further scores get columns if they fit.
@@ -649,4 +722,21 @@ fn outcome(context: &Context, canvas: &mut Canvas, area: Rect, summary: &Summary
     };
     lines.push(Line::styled(format!(" {promise}{peeked}"), theme.good));
     canvas.lines(lines, area);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_is_compared_with_the_noise() {
+        assert!(how_sure(0.0172, 0.0167).starts_with("what is left is no clearer than noise (1.0"));
+        assert!(how_sure(0.06, 0.02).ends_with("what is left is 3.0 times the noise"));
+    }
+
+    #[test]
+    fn a_cell_is_higher_for_a_larger_value_and_blank_for_none() {
+        assert_eq!(heights(&[0.0, 0.1, 4.0, 6.9, 7.0], 7.0, true), " ▁▄▇▇");
+        assert_eq!(heights(&[0.0, 8.0, f64::NAN], 8.0, false), " % ");
+    }
 }
