@@ -33,7 +33,7 @@ use crate::privacy::openings::OpenPrivate;
 use crate::privacy::{Calibrated, Private, Target};
 use crate::session::certificate::TakenAsPublic;
 use crate::session::{Lineage, Loaded, PlanDefinition, SavedModel, Session};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -608,25 +608,25 @@ fn left_out(private: &Loaded, used: &[String]) -> Option<String> {
     ))
 }
 
-/// Remarks about guesses that nobody has confirmed.
-fn unconfirmed<'a>(
-    private: &'a Loaded,
-    publics: &'a [&Loaded],
-) -> impl Iterator<Item = String> + 'a {
-    std::iter::once(private).chain(publics.iter().copied()).filter_map(|loaded| {
+/// A remark about guesses that nobody has confirmed.
+fn unconfirmed(private: &Loaded, publics: &[&Loaded]) -> Option<String> {
+    let (mut names, mut about) = (Vec::new(), BTreeSet::new());
+    for loaded in std::iter::once(private).chain(publics.iter().copied()) {
         let DatasetDefinition { name, guessed, .. } = &loaded.definition;
-        let about: Vec<String> = guessed
-            .keys()
-            .filter(|about| **about != Guessed::Rows)
-            .map(ToString::to_string)
-            .collect();
-        (!about.is_empty()).then(|| {
-            format!(
-                "what was guessed about '{name}' is not confirmed ({}): press = on Data, or remove \
-                 `guessed` from the session",
-                about.join(", ")
-            )
-        })
+        let found = guessed.keys().filter(|about| **about != Guessed::Rows);
+        let found: Vec<String> = found.map(ToString::to_string).collect();
+        if !found.is_empty() {
+            names.push(format!("'{name}'"));
+            about.extend(found);
+        }
+    }
+    (!names.is_empty()).then(|| {
+        format!(
+            "what was guessed about {} is not confirmed ({}): press = on Data, or remove `guessed` \
+             from the session",
+            names.join(", "),
+            about.into_iter().collect::<Vec<_>>().join(", ")
+        )
     })
 }
 
