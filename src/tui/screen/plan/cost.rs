@@ -144,7 +144,7 @@ fn energy(canvas: &mut Canvas, area: Rect, explained: &ExplainedEnergy) {
     canvas.chart(area, &chart);
 }
 
-/// Whether it can be launched, and what a person decides with.
+/// The lines that a person decides with: the state of the ledger first, then result, score and cost.
 fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16) -> Vec<Line<'a>> {
     let theme = canvas.theme;
     let guarantee = &preview.calibrated.guarantee();
