@@ -191,8 +191,8 @@ impl Rounds {
         let mut linear = Matrix::zeros(self.correction.ncols(), columns.of.len());
         let records = seen.features.ncols().max(1) as f64;
         for (tier, block) in tiers.iter().zip(&shape.blocks) {
-            for at in 0..tier.count {
-                let own = self.correction.row(tier.first + at);
+            let rows = self.correction.rows(tier.first, tier.count);
+            for (at, own) in rows.row_iter().enumerate() {
                 match &block.source {
                     BlockSource::Effects { .. } => {
                         let square = seen.features.row(tier.first + at).norm_squared() / records;

@@ -214,8 +214,8 @@ fn stairs(shown: Shown, canvas: &mut Canvas, area: Rect, selected: Option<&RunLi
         if selected.is_some_and(is_own) {
             own.extend(stair);
         }
-        let time = account.runs[runs - 1].time.replace('T', " ");
-        dates.push((x, time.chars().take(16).skip(5).collect()));
+        let time = account.runs.get(runs - 1).map(|run| run.time.replace('T', " "));
+        dates.extend(time.map(|time| (x, time.chars().take(16).skip(5).collect())));
     }
     points.extend(points.last().map(|(x, epsilon)| (x + 0.5, *epsilon)));
     let title = format!("ε of all runs together at δ {:e}, after each run (UTC)", digest.delta);

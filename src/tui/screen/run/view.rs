@@ -25,6 +25,7 @@ use crate::privacy::{Target, Watch};
 use crate::screen::{SPENDS_NOTHING, toned};
 use crate::tab::CHARTS;
 use crate::verdict::{Standing, Tone};
+use crate::widgets::bars::bars;
 use crate::widgets::chart::Chart;
 use crate::widgets::gauge::{BudgetGauge, GaugeOf};
 use crate::widgets::large;
@@ -428,13 +429,17 @@ fn corrections(Shown { screen, context, run }: Shown, canvas: &mut Canvas, area:
     let full =
         parts.iter().flat_map(|(.., sizes)| sizes).fold(1e-300, |most: f64, it| most.max(*it));
     let most = parts.iter().map(|(.., sizes)| sizes.len()).max().unwrap_or(0);
-    let shown = most.min(usize::from(inner.width / 3));
+    let shown = if glyphs.unicode { most.min(usize::from(inner.width / 3)) } else { 0 };
     let width = inner.width.saturating_sub(26 + shown as u16);
     let styles = [theme.series(0), theme.muted, theme.muted];
     let line = |(name, size, sizes): &(&'static str, f64, Vec<f64>)| {
         let bar = Whiskers { mean: *size, deviation: 0.0, full, marks: [None; 2] };
         let sizes = &sizes[sizes.len().saturating_sub(shown)..];
-        let by_round = format!("{:<shown$} ", heights(sizes, full, glyphs.unicode));
+        // The last bar has the full height, so that all parts have one scale.
+        let heights = sizes.iter().chain([&full]).map(|size| (1e6 * size / full) as usize);
+        let mut by_round = bars(&heights.collect::<Vec<_>>(), 1).concat();
+        by_round.pop();
+        let by_round = format!("{by_round:<shown$} ");
         let mut parts = vec![Span::styled(format!(" {name:<13}"), theme.text)];
         parts.push(Span::styled(by_round, theme.series(0)));
         parts.extend(bar.spans(width, glyphs, styles));
@@ -468,16 +473,6 @@ fn how_sure(left: f64, noise: f64) -> String {
 
 /// A slope is clearly above the noise from so many times its size on.
 const CLEARLY_MORE: f64 = 1.5;
-
-/// One cell for each value: higher for larger ones, and blank for zero.
-fn heights(values: &[f64], full: f64, unicode: bool) -> String {
-    let levels = if unicode { "▁▂▃▄▅▆▇" } else { ".:-=+*%" };
-    let cell = |value: &f64| {
-        let level = (value / full * 7.0).ceil().clamp(0.0, 7.0) as usize;
-        level.checked_sub(1).and_then(|level| levels.chars().nth(level)).unwrap_or(' ')
-    };
-    values.iter().map(cell).collect()
-}
 
 /// The content of one chart.
 struct ChartContent<'a> {
@@ -732,11 +727,5 @@ mod tests {
     fn what_is_left_is_compared_with_the_noise() {
         assert!(how_sure(0.0172, 0.0167).starts_with("what is left is no clearer than noise (1.0"));
         assert!(how_sure(0.06, 0.02).ends_with("what is left is 3.0 times the noise"));
-    }
-
-    #[test]
-    fn a_cell_is_higher_for_a_larger_value_and_blank_for_none() {
-        assert_eq!(heights(&[0.0, 0.1, 4.0, 6.9, 7.0], 7.0, true), " ▁▄▇▇");
-        assert_eq!(heights(&[0.0, 8.0, f64::NAN], 8.0, false), " % ");
     }
 }
