@@ -187,7 +187,7 @@ fn polynomial(coefficients: &[f64], x: f64) -> f64 {
 
 /// The first of the doubles from `low` to `high` at which `above` no longer holds, by halving until
 /// doubles end; it holds from `low` on, and not at `high`.
-pub fn crossing(mut low: f64, mut high: f64, above: impl Fn(f64) -> bool) -> f64 {
+pub fn crossing(mut low: f64, mut high: f64, mut above: impl FnMut(f64) -> bool) -> f64 {
     loop {
         let middle = f64::midpoint(low, high);
         if middle <= low || middle >= high {

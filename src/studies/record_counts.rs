@@ -229,7 +229,7 @@ impl<'a> RecordCountStudy<'a> {
     /// How this differs from the paper.
     pub fn header() -> String {
         "Errors over the number of records are its figures 1 to 3, up to its 10 000 private records: \
-         with --quick on gas and german alone; its image sets are not at hand; and our profiled \
+         with --quick on gas and german alone, by one split; its image sets are not at hand; and our profiled \
          method stands beside. Private records beyond those at hand are drawn with replacement, as \
          there. Its noisy SGD is 'private data only, noisy'; its private DM is our moment release, \
          which sees no private labels."

@@ -12,12 +12,12 @@ use crate::error::{Error, Result};
 use crate::evaluation::Measured;
 use crate::methods::Value;
 use crate::methods::baselines::reference::{DEFAULT_RIDGE, source_only};
-use crate::methods::labelled::cnvx_adap;
 use crate::methods::labelled::labelled_discrepancy::{Risk, discrepancy};
 use crate::methods::labelled::records::{LabelledRecords, signs};
 use crate::methods::labelled::weighted::learner::Learner;
 use crate::methods::labelled::weighted::minimum::{Minimum, TOLERANCE, WeightedObjective};
 use crate::methods::labelled::weighted::objective::{Caps, Pulls};
+use crate::methods::labelled::{cnvx_adap, ncnvx_adap};
 use crate::model::{Model, logistic};
 use crate::numeric::doubles::Doubles;
 use crate::numeric::{Matrix, Vector};
@@ -25,9 +25,8 @@ use halflight_advice::rehearsal::Split;
 
 /// How close a minimum is that is only compared with others.
 const ROUGH: f64 = 1e-3;
-/// The ridge of the public logistic solution that a search starts from, and the ball of the models.
+/// The ridge of the public logistic solution that a search starts from.
 const LOGISTIC_RIDGE: f64 = 1e-4;
-const LOGISTIC_RADIUS: f64 = 10.0;
 /// μ of J
 const SHARPNESS: f64 = 10.0;
 
@@ -71,6 +70,8 @@ pub(super) struct Tuned {
     pub strengths: Strengths,
     /// d̂ at these settings, without noise.
     pub penalty: f64,
+    /// The model and the end of the search at these settings.
+    pub minimum: (Model, Minimum),
     /// γ of the kernel and the number of records that are weighted.
     pub kernel: (f64, usize),
     /// How close DM comes, relative to the private moment, and its number of records.
@@ -101,7 +102,8 @@ impl<'a> Minimiser<'a> {
                 let signs = signs(&public)?;
                 let centre = logistic::ridge_solution(&public.features, &signs, LOGISTIC_RIDGE)
                     .ok_or_else(|| Error::failed("the public records have no logistic model"))?;
-                (Learner::Logistic, centre, LOGISTIC_RADIUS)
+                let radius = ncnvx_adap::radius(&centre, None);
+                (Learner::Logistic, centre, radius)
             }
         };
         let risks = Risk::of(&private).zip(Risk::of(&public));
@@ -219,7 +221,7 @@ fn least<T: Copy>(
 
 impl Tuned {
     pub fn of(task: Task, split: &Split, validation: &Dataset) -> Result<Self> {
-        let (strengths, penalty) = Minimiser::of(task, split)?.choose(validation, NUMBERS.len())?;
+        let few = Self::few(task, split, validation, NUMBERS.len())?;
         let pairs = |values: [f64; 3]| {
             values.into_iter().flat_map(|value| MATCHED_RECORDS.map(|records| (value, records)))
         };
@@ -234,11 +236,9 @@ impl Tuned {
             error(split, &split.weighted(task, &at, &shares)?, validation)
         })?;
         Ok(Self {
-            strengths,
-            penalty,
             kernel: kernel.unwrap_or(USUAL_KERNEL),
             moment: moment.unwrap_or(USUAL_MOMENT),
-            validation: validation.clone(),
+            ..few
         })
     }
 
@@ -277,9 +277,16 @@ impl Tuned {
 
     /// The choice where only the first settings of the objective are tried.
     pub fn few(task: Task, split: &Split, validation: &Dataset, axes: usize) -> Result<Self> {
-        let (strengths, penalty) = Minimiser::of(task, split)?.choose(validation, axes)?;
-        let validation = validation.clone();
-        Ok(Self { strengths, penalty, kernel: USUAL_KERNEL, moment: USUAL_MOMENT, validation })
+        let mut search = Minimiser::of(task, split)?;
+        let (strengths, penalty) = search.choose(validation, axes)?;
+        Ok(Self {
+            strengths,
+            penalty,
+            minimum: search.minimum(strengths, penalty)?,
+            kernel: USUAL_KERNEL,
+            moment: USUAL_MOMENT,
+            validation: validation.clone(),
+        })
     }
 }
 

@@ -27,7 +27,7 @@ use crate::persons;
 use crate::plot::Figure;
 use crate::predictor;
 use crate::rank::ProbeModel;
-use crate::ranking::{self, training::TrainingStudy, utility::UtilityTrials};
+use crate::ranking::{self, families::Images, training::TrainingStudy, utility::UtilityTrials};
 use crate::record_counts::RecordCountStudy;
 use crate::rehearsal;
 use crate::reviews::ReviewStudy;
@@ -128,7 +128,12 @@ fn conduct<T: Send>(
 
 impl StudyOptions {
     fn seeds(&self) -> u64 {
-        self.seeds.unwrap_or(if self.quick { 2 } else { 10 })
+        self.seeds_of(2, 10)
+    }
+
+    /// The repetitions, where a study has its own numbers with and without --quick.
+    fn seeds_of(&self, quick: u64, full: u64) -> u64 {
+        self.seeds.unwrap_or(if self.quick { quick } else { full })
     }
 
     /// Prints the findings and writes them to the requested places. Fails if a signal left work
@@ -408,7 +413,7 @@ impl Labelled {
         let problems = tables.into_iter().map(|(case, table)| LabelledProblem::new(case, table));
         let problems = problems.collect::<Result<_>>()?;
         let study = labelled::LabelledStudy::new(problems, manner.quick, manner.seeds());
-        let counts = RecordCountStudy::new(&study.problems, manner.quick, manner.seeds());
+        let counts = RecordCountStudy::new(&study.problems, manner.quick, manner.seeds_of(1, 10));
         let interrupted = signals::on_first(|| {})?;
         let harvest = conduct("splits", study.grid(), &interrupted, |place| study.measure(place))?;
         let found = conduct("counts", counts.grid(), &interrupted, |place| counts.measure(place))?;
@@ -539,7 +544,7 @@ impl ScoresCommand {
     }
 }
 
-/// Which image sets can stand in for half of Fashion-MNIST.
+/// Which image sets can stand in for half of Fashion-MNIST, or of the X-rays.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   halflight-studies ranking --quick
@@ -550,6 +555,10 @@ struct RankingCommand {
     /// those inside the program.
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+
+    /// X-rays of children's chests, with pneumonia or without, play the private part.
+    #[arg(long, requires = "data")]
+    x_rays: bool,
 
     /// Records of a batch.
     #[arg(long, default_value_t = 300)]
@@ -575,9 +584,13 @@ impl RankingCommand {
         } else {
             self.manner.seeds() as usize
         };
-        let data = self.data.as_deref();
+        let images = match self.data.as_deref() {
+            None => Images::Inside,
+            Some(directory) if self.x_rays => Images::XRays(directory),
+            Some(directory) => Images::Clothes(directory),
+        };
         let model = ProbeModel::Perceptron(self.units, Activation::Relu);
-        let (study, missing) = ranking::RankingStudy::new(data, model, self.batch, repeats, 1)?;
+        let (study, missing) = ranking::RankingStudy::new(images, model, self.batch, repeats, 1)?;
         let interrupted = signals::on_first(|| {})?;
         let harvest = conduct("repeats", study.grid(), &interrupted, |place| study.measure(place))?;
         let (seeds, most) = if self.manner.quick { (1, 500) } else { (3, 1000) };
@@ -643,7 +656,7 @@ struct Classification {
 
 impl Classification {
     fn execute(&self, subject: WhichStudy) -> Result<()> {
-        let seeds = self.manner.seeds.unwrap_or(if self.manner.quick { 1 } else { 3 });
+        let seeds = self.manner.seeds_of(1, 3);
         let (materials, missing) = material::load(self.data.as_deref())?;
         let only = self.only.as_deref().unwrap_or_default().to_lowercase();
         let wanted = materials

@@ -9,7 +9,7 @@ use rand::rngs::ChaCha20Rng;
 use rand::seq::SliceRandom;
 use rand_distr::{Distribution, StandardNormal};
 
-use super::{CLASSES, ITSELF, PIXELS};
+use super::{ITSELF, PIXELS};
 use crate::data::column::Column;
 use crate::data::images::{ImageShape, resized, square};
 use crate::data::read::{Reading, Unwatched, read, read_bytes};
@@ -24,6 +24,17 @@ const MOST: usize = 10_000;
 const TESTS: usize = 2000;
 /// Images of noise.
 const NOISE: usize = 2000;
+
+/// Where the images are, and which of them play the private part.
+#[derive(Debug, Clone, Copy)]
+pub enum Images<'a> {
+    /// Clothes, from the images inside the program.
+    Inside,
+    /// Clothes, from a directory.
+    Clothes(&'a Path),
+    /// X-rays, from a directory.
+    XRays(&'a Path),
+}
 
 /// The parts of the study.
 pub struct Cast {
@@ -76,40 +87,44 @@ const ELSEWHERE: [DirectoryFamily; 5] = [
         labels: None,
     },
     DirectoryFamily {
-        name: "X-rays",
-        kind: "finding",
-        images: "pneumonia_mnist/pneumoniamnist.npz",
+        name: X_RAYS,
+        kind: FINDING,
+        images: RADIOGRAPHS,
         arrays: &["train_images", "train_labels"],
         labels: None,
     },
 ];
 
-/// The kind of the private images.
+const X_RAYS: &str = "X-rays";
+const RADIOGRAPHS: &str = "pneumonia_mnist/pneumoniamnist.npz";
+/// The kinds of the private images.
 const GARMENT: &str = "garment";
+const FINDING: &str = "finding";
 
 impl Cast {
-    /// From the images inside the program, or from those of a directory.
-    pub fn new(directory: Option<&Path>, generator: &mut ChaCha20Rng) -> Result<Self> {
-        let (fashion, tests, mut others, missing) = match directory {
-            None => inside()?,
-            Some(directory) => found(directory)?,
+    pub fn new(images: Images<'_>, generator: &mut ChaCha20Rng) -> Result<Self> {
+        let (all, tests, mut others, missing) = match images {
+            Images::Inside => inside()?,
+            Images::Clothes(directory) => found(directory, false)?,
+            Images::XRays(directory) => found(directory, true)?,
         };
-        let mut order: Vec<usize> = (0..fashion.len()).collect();
+        let classes = all.classes.as_ref().map_or(0, |classes| classes.names.len()) as u32;
+        let mut order: Vec<usize> = (0..all.len()).collect();
         order.shuffle(generator);
         let (ours, rest) = order.split_at(order.len() / 2);
-        let private = chosen("private", &fashion, ours);
+        let private = chosen("private", &all, ours);
         let (half, test) = if let Some(tests) = tests {
-            (chosen("disjoint half", &fashion, rest), tests)
+            (chosen("disjoint half", &all, rest), tests)
         } else {
             let (test, half) = rest.split_at(rest.len() / 3);
-            (chosen("disjoint half", &fashion, half), chosen("test", &fashion, test))
+            (chosen("disjoint half", &all, half), chosen("test", &all, test))
         };
         let inverted =
             Dataset { name: "inverted".to_owned(), features: -&half.features, ..half.clone() };
         let mut candidates = vec![named(ITSELF, &private), half, inverted];
         candidates.append(&mut others);
         let images = Matrix::from_fn(PIXELS, NOISE, |_, _| StandardNormal.sample(generator));
-        let labels = (0..NOISE).map(|_| generator.random_range(0..CLASSES as u32)).collect();
+        let labels = (0..NOISE).map(|_| generator.random_range(0..classes)).collect();
         candidates.push(dataset("noise", "noise", images, labels));
         Ok(Self { private, test, candidates, missing })
     }
@@ -156,11 +171,14 @@ fn inside() -> Result<FamilyParts> {
     Ok((fashion, None, others, Vec::new()))
 }
 
-fn found(directory: &Path) -> Result<FamilyParts> {
+fn found(directory: &Path, x_rays: bool) -> Result<FamilyParts> {
     let plain = |file: &str| read(&directory.join(file), &Reading::Plain, &mut Unwatched);
     let mut missing = Vec::new();
     let mut others = Vec::new();
     for DirectoryFamily { name, kind, images, arrays, labels } in ELSEWHERE {
+        if x_rays && name == X_RAYS {
+            continue;
+        }
         let path = directory.join(images);
         if !path.exists() {
             missing.push(name.to_owned());
@@ -180,6 +198,16 @@ fn found(directory: &Path) -> Result<FamilyParts> {
         let labels = plain(&format!("fashion_mnist/{part}-labels-idx1-ubyte.gz"))?;
         family(name, GARMENT, &images, Some(&labels), most)
     };
+    if x_rays {
+        others.push(fashion("clothes (Fashion-MNIST)", "t10k", MOST)?);
+        let part = |part: &str| {
+            let arrays = ["images", "labels"].map(|what| format!("{part}_{what}"));
+            let reading = Reading::Arrays(arrays.to_vec());
+            let table = read(&directory.join(RADIOGRAPHS), &reading, &mut Unwatched)?;
+            family(part, FINDING, &table, None, MOST)
+        };
+        return Ok((part("train")?, Some(part("test")?), others, missing));
+    }
     let test = fashion("test", "t10k", TESTS)?;
     Ok((fashion("fashion", "train10k", MOST)?, Some(test), others, missing))
 }
@@ -292,11 +320,11 @@ mod tests {
 
     #[test]
     fn the_parts_inside_the_program_are_labelled_and_the_test_images_in_no_other() {
-        let cast = Cast::new(None, &mut ChaCha20Rng::seed_from_u64(1)).unwrap();
+        let cast = Cast::new(Images::Inside, &mut ChaCha20Rng::seed_from_u64(1)).unwrap();
         assert!(cast.missing.is_empty() && cast.candidates.len() >= 6);
         for data in cast.candidates.iter().chain([&cast.private, &cast.test]) {
             let classes = data.classes.as_ref().unwrap();
-            assert_eq!((classes.of.len(), classes.names.len()), (data.len(), CLASSES));
+            assert_eq!((classes.of.len(), classes.names.len()), (data.len(), 10));
             assert!(data.name == "noise" || data.features.amax() <= 1.0, "{}", data.name);
         }
         let half = cast.candidates.iter().find(|data| data.name == "disjoint half").unwrap();

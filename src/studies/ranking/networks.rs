@@ -6,7 +6,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::{CLASSES, CandidateScores, PIXELS, RankingStudy, kendall};
+use super::{CandidateScores, PIXELS, RankingStudy, classes, kendall};
 use crate::data::Dataset;
 use crate::error::Result;
 use crate::grid::Harvest;
@@ -50,7 +50,8 @@ impl RankingStudy {
         let settings = RankingSettings { model, directions: DIRECTIONS, ..self.settings.clone() };
         let shape = (self.private.len(), PIXELS);
         let bounds = self.private.bounds;
-        RankingSetup::new(&settings, self.candidates.clone(), shape, Some(CLASSES), bounds)
+        let classes = Some(classes(&self.private));
+        RankingSetup::new(&settings, self.candidates.clone(), shape, classes, bounds)
     }
 
     /// Distances by candidate and network, and how far the order of the mean distances agrees with

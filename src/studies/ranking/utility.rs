@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{CandidateScores, ENERGY, RankingStudy, spearman};
+use super::{CandidateScores, ENERGY, RankingStudy, classes, spearman};
 use crate::error::{Error, Result};
 use crate::grid::{Grid, GridTask, Harvest};
 use crate::methods::Value;
@@ -73,7 +73,12 @@ impl<'a> UtilityTrials<'a> {
         }
     }
 
-    /// Right answers on the test images, in %.
+    /// The score of two classes, of which one may be rare, is AUC.
+    fn is_auc(&self) -> bool {
+        classes(&self.study.private) == 2
+    }
+
+    /// Right answers on the test images, or AUC, in %.
     pub fn measure(&self, place: GridTask<'_>) -> Result<Option<f64>> {
         let study = self.study;
         let (mut method, mut settings) = self.methods[place.column].1.clone();
@@ -91,7 +96,12 @@ impl<'a> UtilityTrials<'a> {
         };
         let (private, noise, seed) = (&study.private, RehearsalNoise::For(TARGET), place.seed());
         let rehearsal = Trial { settings, ..Trial::new(method, &public, private, noise, seed) };
-        Ok(Some(rehearsal.run_sealed()?.measured(&study.test)?.right_in_percent()))
+        let measured = rehearsal.run_sealed()?.measured(&study.test)?;
+        let [_, _, auc] = measured.further.drawn();
+        if self.is_auc() {
+            return Ok(auc.map(|auc| 100.0 * auc));
+        }
+        Ok(Some(measured.right_in_percent()))
     }
 
     /// The columns of a ranking beside the accuracies, and how well the order of each column matches
@@ -121,8 +131,9 @@ impl<'a> UtilityTrials<'a> {
         let names = shown.iter().map(|column| column.name.clone());
         let accuracies = StudyTable {
             title: format!(
-                "Columns of the ranking, and right answers on {} test images, %, with {public} \
-                 public images · ε = {}, δ = {:e}",
+                "Columns of the ranking, and {} on {} test images, %, with {public} public images \
+                 · ε = {}, δ = {:e}",
+                if self.is_auc() { "AUC" } else { "right answers" },
                 study.test.len(),
                 TARGET.epsilon,
                 TARGET.delta

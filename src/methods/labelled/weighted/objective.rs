@@ -256,17 +256,25 @@ impl Pulls {
     fn level(self, weights: &mut Weights, losses: &[f64], norm: f64) {
         let (caps, chosen) = (weights.caps, losses.len());
         let held = (chosen..caps.records()).map(|index| weights.of(index)).fold(0.0, f64::max);
-        let top = (0..chosen).map(|index| weights.of(index)).fold(held, f64::max);
-        // What one unit less of the largest weight costs elsewhere.
-        let cost = |level: f64| -> f64 {
-            let lowered = losses.iter().enumerate().filter(|(index, _)| weights.of(*index) > level);
-            let each = lowered.map(|(index, loss)| {
-                let even = if norm > 0.0 { self.square * level / norm } else { 0.0 };
-                self.total * (caps.of(index) / level).powi(2) - loss - even
-            });
-            each.sum()
+        let side = |index: usize| usize::from(index >= caps.public_records);
+        let of = |(index, loss): (usize, &f64)| (weights.of(index), *loss, side(index));
+        let mut heavier: Vec<(f64, f64, usize)> = losses.iter().enumerate().map(of).collect();
+        let top = heavier.iter().map(|(q, ..)| *q).fold(held, f64::max);
+        // Whether one unit less of the largest weight costs more elsewhere than it is worth. Where
+        // that is so, no lower level is asked about later.
+        let dear = |level: f64| {
+            let even = if norm > 0.0 { self.square * level / norm } else { 0.0 };
+            let price = |cap: f64| self.total * (cap / level).powi(2);
+            let prices = [caps.public, caps.private].map(price);
+            let lowered = heavier.iter().filter(|(q, ..)| *q > level);
+            let cost: f64 = lowered.map(|(_, loss, side)| prices[*side] - loss - even).sum();
+            let dear = cost > self.largest;
+            if dear {
+                heavier.retain(|(q, ..)| *q > level);
+            }
+            dear
         };
-        let level = crossing(held, top, |level| cost(level) > self.largest);
+        let level = crossing(held, top, dear);
         for index in 0..chosen {
             if weights.of(index) > level {
                 weights.v[index] = caps.of(index) / level;
