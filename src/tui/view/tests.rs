@@ -233,7 +233,10 @@ fn columns_of_private_rows_are_empty_frames_until_somebody_looks() {
     let mut app = fixtures::peeking();
     app.focus_on(COLUMNS);
     let (exact, text) = shown(&app);
-    assert!(text.contains("◆ winter · 15 columns") && text.contains("◆ winter "), "{text}");
+    assert!(
+        text.contains("◆ winter · bikers (regression) · 15 columns") && text.contains("│◆ winter "),
+        "{text}"
+    );
     assert!(!exact.contains("[··") && exact.contains('▇'), "{exact}");
     app.context.watch.seal(true);
     let (sealed, text) = shown(&app);

@@ -58,7 +58,11 @@ pub(super) fn columns(shown: Shown, canvas: &mut Canvas, area: Rect) {
     let profile = DataScreen::profile(definition, context);
     let is_private = definition.role == Role::Private;
     let counted = if columns.len() == 1 { "column" } else { "columns" };
-    let mut title = format!("{} · {} {counted}", definition.name, columns.len());
+    let label = match &definition.label {
+        Some(label) => format!("{label} ({})", definition.task),
+        None => "no label".to_owned(),
+    };
+    let mut title = format!("{} · {label} · {} {counted}", definition.name, columns.len());
     match profile {
         Some(it) if it.rows < it.of => title += &format!(" · from {} of {} rows", it.rows, it.of),
         Some(it) => title += &format!(" · {} rows", it.of),

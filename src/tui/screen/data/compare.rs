@@ -23,6 +23,8 @@ const MOST_LINES: usize = 4;
 const PIXELS: std::ops::RangeInclusive<usize> = 4..=28;
 /// So many images are beside each other at least, if their pixels can be told apart.
 const FEWEST_IMAGES: usize = 6;
+/// With fewer lines of images for each set, the sets stand beside each other.
+const LEAST_LINES: usize = 5;
 /// Shades of two pixels below each other, without colours.
 const SHADES: [char; 5] = [' ', '░', '▒', '▓', '█'];
 
@@ -165,7 +167,7 @@ pub(super) fn framed(words: &str, cells: usize) -> String {
 
 /// The selected column in every dataset that was read and has it.
 pub(super) fn compare(shown: Shown, canvas: &mut Canvas, area: Rect) {
-    let Shown { screen, context, definition } = shown;
+    let Shown { screen, context, .. } = shown;
     let Some(column) = selected(screen, context, canvas.has_focus(COLUMNS)).map(|it| it.name)
     else {
         return;
@@ -189,9 +191,7 @@ pub(super) fn compare(shown: Shown, canvas: &mut Canvas, area: Rect) {
     } else if what == "on one axis" {
         histograms(&sets, inner, canvas.theme.muted)
     } else if what.is_empty() {
-        let is_private = definition.role == Role::Private;
-        let words = if is_private { "No public dataset shows this column." } else { "No values." };
-        return canvas.empty(inner, &[words]);
+        return canvas.empty(inner, &["No dataset shows values of this column."]);
     } else {
         values(&sets, &column, canvas, inner)
     };
@@ -302,28 +302,52 @@ fn values(sets: &[OfSet], column: &str, canvas: &Canvas, area: Rect) -> Vec<Line
     with_rest(lines, left)
 }
 
-/// Some images of each set, beside each other.
+/// Some images of each set: the sets below each other, or beside each other if there are too few
+/// lines for each.
 fn images(sets: &[OfSet], canvas: &Canvas, area: Rect) -> Vec<Line<'static>> {
     let (width, height) = (usize::from(area.width), usize::from(area.height));
-    let shown = sets.iter().filter(|set| set.vectors.is_some()).count().max(1);
+    let (shown, hidden): (Vec<&OfSet>, Vec<&OfSet>) =
+        sets.iter().partition(|set| set.vectors.is_some());
+    let count = shown.len().max(1);
     // A line for each name, and pairs of rows of pixels.
-    let lines = height.saturating_sub(sets.len()) / shown;
-    let most = (width / FEWEST_IMAGES).saturating_sub(1).clamp(*PIXELS.start(), *PIXELS.end());
-    let side = (2 * lines).clamp(*PIXELS.start(), most);
-    let (beside, below) = (width / (side + 1), (lines / side.div_ceil(2)).max(1));
-    let drawn = |set: &OfSet| {
-        let name = Line::styled(set.title.clone(), set.style);
-        let Some(vectors) = set.vectors else {
-            let words = format!("{} {} private", set.title, framed("", side));
-            return vec![Line::styled(words, set.style)];
-        };
-        let images = match square(vectors.width()) {
-            Some(shape) => mosaic(vectors, shape, canvas, (side, beside, below)),
-            None => vec![Line::raw("These vectors are no square images.")],
-        };
-        std::iter::once(name).chain(images).collect()
+    let each = height.saturating_sub(sets.len()) / count;
+    let beside = each < LEAST_LINES && count > 1;
+    let (room, lines) = if beside {
+        (width / count, height.saturating_sub(hidden.len() + 1))
+    } else {
+        (width, each)
     };
-    sets.iter().flat_map(drawn).collect()
+    let fewest = if beside { 1 } else { FEWEST_IMAGES };
+    let most = (room / fewest).saturating_sub(1).clamp(*PIXELS.start(), *PIXELS.end());
+    let side = (2 * lines).clamp(*PIXELS.start(), most);
+    let (across, down) = (room / (side + 1), (lines / side.div_ceil(2)).max(1));
+    let drawn = |set: &&OfSet| {
+        let square = set.vectors.and_then(|it| Some((it, square(it.width())?)));
+        let images = match square {
+            Some((vectors, shape)) => mosaic(vectors, shape, canvas, (side, across, down)),
+            None => vec![Line::raw("no square images")],
+        };
+        let name = Line::styled(shortened(&set.title, room as u16, "…"), set.style);
+        std::iter::once(name).chain(images).collect::<Vec<_>>()
+    };
+    let frames = hidden
+        .iter()
+        .map(|set| Line::styled(format!("{} {} private", set.title, framed("", side)), set.style));
+    let drawn: Vec<Vec<Line>> = shown.iter().map(drawn).collect();
+    if !beside {
+        return frames.chain(drawn.into_iter().flatten()).collect();
+    }
+    let longest = drawn.iter().map(Vec::len).max().unwrap_or(0);
+    let line = |at: usize| {
+        let parts = drawn.iter().flat_map(|lines| {
+            let line = lines.get(at).cloned().unwrap_or_default();
+            let blank = " ".repeat(room.saturating_sub(line.width()));
+            let spans = line.spans.into_iter().map(move |span| span.patch_style(line.style));
+            spans.chain([Span::raw(blank)])
+        });
+        Line::from(parts.collect::<Vec<_>>())
+    };
+    frames.chain((0..longest).map(line)).collect()
 }
 
 /// So many images beside and below each other, evenly taken from all, each with a side of so many
