@@ -165,7 +165,7 @@ pub fn old_command(tab: Tab, key: KeyEvent) -> Option<(Command, String)> {
 
 /// What each letter means, on every screen that has it, and the commands that it stands for.
 #[cfg(test)]
-const LETTERS: [(&str, &str, &[&str]); 42] = [
+const LETTERS: [(&str, &str, &[&str]); 43] = [
     ("a", "add", &["add", "queue"]),
     ("A", "accept", &["accept"]),
     ("b", "budget", &["budget"]),
@@ -193,6 +193,7 @@ const LETTERS: [(&str, &str, &[&str]); 42] = [
     ("M", "unmark all", &["unmark all"]),
     ("n", "new, like this one", &["new dataset", "new plan"]),
     ("o", "open private rows", &["rows"]),
+    ("O", "only these", &["rehearse only"]),
     ("p", "privately, for some ε", &["privately", "choose best"]),
     ("P", "predict", &["predict"]),
     ("q", "quit", &["quit"]),

@@ -11,14 +11,10 @@ use crate::screen::plan::COST;
 use crate::theme::Theme;
 use crate::widgets::chart::Chart;
 use crate::widgets::number::compact;
-use crate::widgets::smoothing::PlotPoint;
 
 /// Rows of the chart, if there is room.
 const CHART_ROWS: u16 = 14;
 const LEAST_CHART: u16 = 9;
-
-/// Worse values would squeeze all others into a line.
-const HIGHEST: f64 = 2.0;
 
 /// The number of methods in the chart: the best ones.
 const CURVES: usize = 4;
@@ -27,13 +23,14 @@ const CURVES: usize = 4;
 pub fn expectations(context: &Context, canvas: &mut Canvas, area: Rect, scroll: Option<usize>) {
     let theme = canvas.theme;
     let rehearsal = &context.rehearsal;
-    let Some(RehearsalProgress { done, total, advice }) = &rehearsal.progress else {
+    let Some(progress) = &rehearsal.progress else {
         let inner = canvas.boxed(area, "What to expect · preparing…");
         canvas.empty(inner, &["Preparing the public data to stand in for the private ones…"]);
         return;
     };
+    let RehearsalProgress { done, total, advice, .. } = progress;
     let title = match (rehearsal.work.is_some(), done == total) {
-        (true, _) => format!("What to expect · {done} of {total} trials"),
+        (true, _) => format!("Rehearsal · {}", progress.words()),
         (false, true) => "What to expect".to_owned(),
         (false, false) => {
             format!("What to expect · stopped at {done} of {total}: c continues, r: costs")
@@ -72,15 +69,9 @@ fn sentences(said: Vec<String>, theme: &Theme) -> Vec<Line<'static>> {
 /// The error relative to public data alone, over ε.
 pub fn rehearsed_errors(advice: &Advice, canvas: &mut Canvas, area: Rect) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
-    let spending = advice.sorted().filter(|line| line.player.spends());
-    let curve = |line: &Found| {
-        let points = advice.epsilons.iter().zip(&line.standings);
-        let points = points.filter_map(|(epsilon, found)| Some((*epsilon, (*found)?.ratio)));
-        let points: Vec<PlotPoint> = points.filter(|(_, ratio)| *ratio <= HIGHEST).collect();
-        (!points.is_empty()).then(|| (line.player.title(), points))
-    };
-    let curves: Vec<(String, Vec<PlotPoint>)> = spending.filter_map(curve).take(CURVES).collect();
-    let mut chart = Chart::new("error, beside public data alone", theme, glyphs)
+    let curves = advice.curves(CURVES);
+    let title = format!("{}, beside public data alone", advice.measure().words());
+    let mut chart = Chart::new(&title, theme, glyphs)
         .x_axis("ε", false)
         .reference(1.0, "public data alone")
         .legend(true)
@@ -93,7 +84,7 @@ pub fn rehearsed_errors(advice: &Advice, canvas: &mut Canvas, area: Rect) {
 
 /// Every player at the plan's ε, the best first.
 fn standings(advice: &Advice, theme: &Theme, width: u16) -> Vec<Line<'static>> {
-    let head = format!("error at ε {}", compact(advice.epsilons[advice.at]));
+    let head = format!("{} at ε {}", advice.measure().words(), compact(advice.epsilons[advice.at]));
     let width = usize::from(width);
     let room = width.saturating_sub(19);
     // A name that is too long has a line of its own.
