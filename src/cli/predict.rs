@@ -225,7 +225,7 @@ impl Predict {
     fn with_progress<T>(predict: impl FnOnce(&mut dyn FnMut(usize, usize)) -> T) -> T {
         let mut progress = ProgressLine::new("rows", 0);
         let predictions = predict(&mut |done, all| {
-            progress.grow_to(all);
+            progress.expect(all, None);
             progress.tell(done);
         });
         drop(progress);

@@ -17,6 +17,8 @@ pub struct ProgressLine {
     what: String,
     total: usize,
     begun: Instant,
+    /// The time until the end, if it is not to follow from the time so far.
+    left: Option<Duration>,
     manner: ProgressStyle,
     /// The tenths already printed.
     told: usize,
@@ -38,15 +40,13 @@ impl ProgressLine {
             (false, false) => ProgressStyle::Lines,
         };
         let begun = Instant::now();
-        Self { what: what.to_owned(), total, begun, manner, told: 0, drawn: false }
+        Self { what: what.to_owned(), total, begun, left: None, manner, told: 0, drawn: false }
     }
 
-    /// Raises the total when more work turns up.
-    pub fn grow_to(&mut self, total: usize) {
-        if total > self.total {
-            self.told = self.told * self.total / total;
-            self.total = total;
-        }
+    /// Changes the total, and says how long the work will take, when more is known of it.
+    pub fn expect(&mut self, total: usize, left: Option<Duration>) {
+        self.told = (self.told * self.total).checked_div(total).unwrap_or(self.told);
+        (self.total, self.left) = (total, left);
     }
 
     pub fn tell(&mut self, done: usize) {
@@ -83,7 +83,8 @@ impl ProgressLine {
             0 => text,
             done if done >= self.total => format!("{text} in {}", duration(worked)),
             done => {
-                let left = worked / done as f64 * (self.total - done) as f64;
+                let left = || worked / done as f64 * (self.total - done) as f64;
+                let left = self.left.map_or_else(left, |left| left.as_secs_f64());
                 format!("{text}, about {} left", duration(left))
             }
         }

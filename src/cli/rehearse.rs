@@ -16,7 +16,7 @@ use crate::engine::{Job, look};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::rehearsal::Player;
-use crate::rehearsal::advice::{Advice, PlayerLine, PlayerStanding, odds};
+use crate::rehearsal::advice::{Advice, PlayerLine, PlayerStanding, capital, odds};
 use crate::session::named::{self, OwnKind, Replace};
 use crate::session::{PlanDefinition, Session, Workspace, dataset};
 
@@ -29,7 +29,8 @@ use crate::session::{PlanDefinition, Session, Workspace, dataset};
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   halflight rehearse session.ron
-  halflight rehearse session.ron --over epsilon=0.1,0.5,1,5 --methods public_shape,target_only
+  halflight rehearse session.ron --over epsilon=0.1,0.5,1,5 --only public_shape,target_only
+  halflight rehearse session.ron --deep
   halflight rehearse session.ron --out advised.ron
   halflight rehearse session.ron --out candidates.ron --best 3
   halflight rehearse session.ron --on slurm --parts 8 --sbatch=--time=1:00:00")]
@@ -46,8 +47,13 @@ pub struct Rehearse {
     over: Option<String>,
 
     /// Only these methods, such as public_shape,target_only (default: all that fit).
-    #[arg(long, value_delimiter = ',')]
+    #[arg(long = "only", visible_alias = "methods", value_delimiter = ',')]
     methods: Vec<String>,
+
+    /// Try methods that fall behind as often as the others, and at every ε. With --best and on a
+    /// cluster this is always so.
+    #[arg(long)]
+    deep: bool,
 
     /// How often each trial is repeated, with other records and other noise (default: 3; 8 with
     /// at most 500 records).
@@ -127,6 +133,7 @@ impl Rehearse {
             epsilons,
             methods: self.methods.clone(),
             repetitions: self.repetitions,
+            deep: self.deep || self.best.is_some(),
             part: self.part.unwrap_or(rehearse::ALL_TRIALS),
             exact: self.include_curator.then(|| look::view(false)),
             run: Job { control, ..Job::new(session, plan, datasets, workspace) },
@@ -134,7 +141,7 @@ impl Rehearse {
         let mut progress = None;
         let found = rehearse::rehearse(&job, &mut |state| {
             let bar = progress.get_or_insert_with(|| ProgressLine::new("trials", state.total));
-            bar.grow_to(state.total);
+            bar.expect(state.total, state.left);
             bar.tell(state.done);
         });
         drop(progress);
@@ -245,7 +252,8 @@ fn as_text(found: &rehearse::RehearsalProgress, plan: &PlanDefinition) -> String
     let s = if count == 1 { "" } else { "s" };
     let mut lines =
         vec![format!("{} · {count} rehearsal{s}: {}", plan.name, advice.cases.join(", "))];
-    lines.push("Error relative to public data alone (below 1 is better):".to_owned());
+    let measure = capital(advice.measure().words());
+    lines.push(format!("{measure} relative to public data alone (below 1 is better):"));
     let rows: Vec<&PlayerLine> = advice.sorted().collect();
     let width = rows.iter().map(|line| line.player.title().chars().count()).max().unwrap_or(0);
     let head = advice.epsilons.iter().map(|e| format!("{:>10}", format!("ε {}", round(*e))));
@@ -275,8 +283,7 @@ fn as_text(found: &rehearse::RehearsalProgress, plan: &PlanDefinition) -> String
     lines.push(format!("  {title}{pad}{}", factors.trim_end()));
     lines.push("* to be used at this ε".to_owned());
     lines.push(String::new());
-    let whole = found.done == found.total;
-    lines.extend(if whole { advice.sentences() } else { advice.so_far() });
+    lines.extend(if found.is_whole() { advice.sentences() } else { advice.so_far() });
     lines.join("\n")
 }
 
@@ -292,6 +299,10 @@ fn as_json(advice: &Advice, plan: &PlanDefinition) -> Value {
         json!({
             "ratio": found.ratio, "least": found.least, "most": found.most,
             "best_in": found.best_in, "rehearsals": found.cases, "spread": found.spread,
+            "released_score": found.score.map(|score| json!({
+                "records": score.records, "gain": score.gain, "half_width": score.half_width,
+                "confirms_the_gain": score.gain > score.half_width,
+            })),
         })
     };
     let line = |line: &PlayerLine| {
@@ -306,6 +317,7 @@ fn as_json(advice: &Advice, plan: &PlanDefinition) -> Value {
     let chosen = advice.choice.iter().map(|choice| choice.map(|at| advice.lines[at].player.id()));
     json!({
         "plan": plan.name,
+        "measure": advice.measure().words(),
         "epsilons": advice.epsilons,
         "odds_change_by_at_most": advice.epsilons.iter().map(|e| e.exp()).collect::<Vec<_>>(),
         "rehearsals": advice.cases,

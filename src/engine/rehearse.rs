@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::assembly::{missing_of, pool, predictor_model, shared_classes, training_records};
@@ -17,20 +17,24 @@ use crate::data::filter::Filter;
 use crate::data::selection::{resolved, used_columns};
 use crate::data::{DatasetDefinition, Source, Table, Task};
 use crate::error::{Error, Result};
-use crate::evaluation::{Evaluation, Pay, Scoring};
+use crate::evaluation::{Pay, Scoring};
 use crate::methods::{self, STEPS_VERSION};
 use crate::numeric::parallel;
+use crate::plot::number::duration;
 use crate::privacy::Watch;
 use crate::privacy::ledger::sha256;
-use crate::rehearsal::advice::{Advice, Results, TrialResult};
+use crate::rehearsal::advice::{Advice, PlayerLine, Results, TrialResult};
 use crate::rehearsal::case::{FEWEST_ACTING, FEWEST_PERSONS};
-use crate::rehearsal::{Declared, Player, RehearsalData, RunTerms, Trust, player};
+use crate::rehearsal::{Declared, Played, Player, RehearsalData, RunTerms, Trust, player};
 use crate::session::notebook::{self, Notebook, TrialKey};
 use crate::session::{Loaded, PlanDefinition, Session, Workspace};
 
 /// Raised whenever other public rows play, or losses are computed differently. Earlier results are
 /// then ignored.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+
+/// The version whose losses were squares of numbers. An advice from it is still shown.
+const OF_SQUARES: u32 = 1;
 
 /// How often signals are checked.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
@@ -52,6 +56,8 @@ pub struct RehearsalJob {
     pub methods: Vec<String>,
     /// `None`: as many as the number of records requires.
     pub repetitions: Option<u64>,
+    /// Methods that fall behind are tried as often as the others.
+    pub deep: bool,
     /// The share of the trials for this process, and the number of shares.
     pub part: (usize, usize),
     /// An open watch lets the last ranking by exact numbers weigh rehearsals; the ledger notes it.
@@ -62,7 +68,8 @@ impl RehearsalJob {
     /// Rehearsals of all methods that fit, around the plan's own ε.
     pub fn new(run: Job) -> Self {
         let (epsilons, methods) = (Vec::new(), Vec::new());
-        Self { run, epsilons, methods, repetitions: None, part: ALL_TRIALS, exact: None }
+        let (repetitions, deep, part, exact) = (None, false, ALL_TRIALS, None);
+        Self { run, epsilons, methods, repetitions, deep, part, exact }
     }
 
     /// The session with the advised method instead of the plan's.
@@ -103,8 +110,24 @@ impl RehearsalJob {
 #[derive(Debug, Clone, PartialEq)]
 pub struct RehearsalProgress {
     pub done: usize,
+    /// What is known so far of the number of trials: methods that fall behind have fewer.
     pub total: usize,
+    /// The time until the end, as soon as a trial has shown how long one takes.
+    pub left: Option<Duration>,
     pub advice: Advice,
+}
+
+impl RehearsalProgress {
+    pub fn is_whole(&self) -> bool {
+        self.done == self.total
+    }
+
+    /// `80 of 126, 12 s left`.
+    pub fn words(&self) -> String {
+        let left = self.left.filter(|_| !self.is_whole()).map(|left| left.as_secs_f64().ceil());
+        let left = left.map(|left| format!(", {} left", duration(left))).unwrap_or_default();
+        format!("{} of {}{left}", self.done, self.total)
+    }
 }
 
 /// Rehearses until everything is done or stopped; `tell` is called after every trial.
@@ -127,16 +150,40 @@ pub fn rehearse(
     let plan = job.run.plan.resolved(&job.run.workspace);
     let data = Arc::new(data_from(&plan, &job.epsilons, declared, &publics)?);
     let players = players(job, private.definition.task)?;
-    let notebook = Notebook::open(&job.run.workspace, &name_of(&job.run.plan, &loaded)?)?;
+    let notebook = Notebook::open(&job.run.workspace, &name_of(&job.run.plan, &loaded, VERSION)?)?;
     let trust = trust(job, private, &data)?;
     let results = Results::new(&data, &players).trusting(trust);
     let repetitions = job.repetitions.unwrap_or_else(|| data.repetitions());
+    let plan = players.iter().position(|player| *player == job.run.plan.player());
     let entries = TrialResult::all(&data, &players, repetitions);
-    let mut work = Work { job, data, notebook, results, played: 0 };
-    let mut progress = work.play(entries, tell)?;
+    let is_thorough = job.deep || job.part != ALL_TRIALS || data.has_few_records();
+    let mut work =
+        Work { job, data, notebook, results, plan, played: 0, later: 0, costs: BTreeMap::new() };
+    let rounds = if is_thorough {
+        vec![entries]
+    } else {
+        TrialResult::rounds(entries, job.run.plan.target.epsilon)
+    };
+    let variants = work.plan.map_or(0, |plan| players[plan].variants().len());
+    let variants = variants * work.data.cases.len() * repetitions as usize;
+    let spending = players.iter().filter(|player| player.spends()).count().max(1);
+    let mut progress = None;
+    for round in 0..rounds.len() {
+        let after: usize = rounds[round + 1..].iter().map(Vec::len).sum();
+        let near = if round == 0 { EXPECTED_NEAR.min(spending) } else { spending };
+        work.later = after * near / spending + if job.part == ALL_TRIALS { variants } else { 0 };
+        let entries = rounds[round].clone();
+        let entries = if round == 0 { entries } else { work.still_promising(round, entries) };
+        progress = Some(work.play(entries, tell)?);
+        if job.run.control.is_stopped() {
+            break;
+        }
+    }
+    let mut progress = progress.ok_or_else(|| Error::failed("there is nothing to rehearse"))?;
     // The advised method may do better with other settings; only a complete rehearsal tries them.
     if job.part == ALL_TRIALS && !job.run.control.is_stopped() {
         let more = work.results.vary(job.run.plan.target.epsilon, repetitions);
+        work.later = 0;
         progress = work.play(more, tell)?;
     }
     // A rehearsal with only some methods or trials has no advice for others, and neither has one
@@ -162,64 +209,102 @@ fn trust(job: &RehearsalJob, private: &Loaded, data: &RehearsalData) -> Result<T
     })
 }
 
+/// The number of methods that are expected to be so near.
+const EXPECTED_NEAR: usize = 3;
+
 /// A rehearsal under way.
 struct Work<'a> {
     job: &'a RehearsalJob,
     data: Arc<RehearsalData>,
     notebook: Notebook,
     results: Results,
+    /// The plan among the players.
+    plan: Option<usize>,
     /// Trials that were completed, now or in an earlier session.
     played: usize,
+    /// The expected number of trials after this round.
+    later: usize,
+    /// Seconds of all trials of a player, and their number.
+    costs: BTreeMap<usize, (f64, f64)>,
 }
 
 impl Work<'_> {
+    /// The trials of a round that are known, or whose players are near enough to the best one.
+    fn still_promising(&self, round: usize, mut entries: Vec<TrialResult>) -> Vec<TrialResult> {
+        let near = self.results.near(round, self.job.run.plan.target.epsilon);
+        let is_near = |player| near.contains(&player) || self.plan == Some(player);
+        let players = &self.results.players;
+        let is_known =
+            |entry: &TrialResult| self.notebook.find(&key_of(entry, &self.data, players)).is_some();
+        entries.retain(|entry| is_near(entry.player) || is_known(entry));
+        entries
+    }
+
     /// Plays the trials of this process's share that are not known yet.
     fn play(
         &mut self,
         entries: Vec<TrialResult>,
         tell: &mut dyn FnMut(&RehearsalProgress),
     ) -> Result<RehearsalProgress> {
-        let epsilon = self.job.run.plan.target.epsilon;
         let players = self.results.players.clone();
         let mut waiting = Vec::new();
         let (part, parts) = self.job.part;
         for (at, entry) in entries.into_iter().enumerate() {
             match self.notebook.find(&key_of(&entry, &self.data, &players)) {
-                Some(loss) => {
-                    self.results.add(entry, loss);
+                Some(known) => {
+                    self.results.add(entry, known);
                     self.played += 1;
                 }
                 None if at % parts == part => waiting.push(entry),
                 None => {}
             }
         }
-        let total = self.played + waiting.len();
-        let state = |work: &Self| RehearsalProgress {
-            done: work.played,
-            total,
-            advice: work.results.advice(epsilon),
-        };
-        let mut progress = state(self);
+        let mut left: BTreeMap<usize, usize> = BTreeMap::new();
+        waiting.iter().for_each(|entry| *left.entry(entry.player).or_default() += 1);
+        let mut progress = self.progress(&left);
         tell(&progress);
-        let receiver = self.begin(&players, waiting);
+        let (trials, receiver) = self.begin(&players, waiting);
         while !self.job.run.control.is_stopped() {
-            let (entry, found) = match receiver.recv_timeout(CHECK_INTERVAL) {
+            let Outcome { entry, found, seconds } = match receiver.recv_timeout(CHECK_INTERVAL) {
                 Ok(found) => found,
                 Err(RecvTimeoutError::Timeout) => continue,
                 Err(RecvTimeoutError::Disconnected) => break,
             };
             match found {
-                Ok(loss) => {
-                    self.notebook.note(key_of(&entry, &self.data, &players), loss)?;
-                    self.results.add(entry, loss);
+                Ok(played) => {
+                    self.notebook.note(key_of(&entry, &self.data, &players), played)?;
+                    self.results.add(entry, played);
                 }
                 Err(error) => self.results.fail(entry, &error),
             }
             self.played += 1;
-            progress = state(self);
+            left.entry(entry.player).and_modify(|count| *count -= 1);
+            let (sum, count) = self.costs.entry(entry.player).or_default();
+            (*sum, *count) = (*sum + seconds, *count + 1.0);
+            progress = self.progress(&left);
+            let ratio = |line: &PlayerLine| Some(line.standings[progress.advice.at]?.ratio);
+            let ratios = progress.advice.lines.iter().map(|line| ratio(line).unwrap_or(1.0));
+            trials.queue().ratios = ratios.collect();
             tell(&progress);
         }
         Ok(progress)
+    }
+
+    /// The state, with so many trials of each player still to come in this round.
+    fn progress(&self, left: &BTreeMap<usize, usize>) -> RehearsalProgress {
+        let waiting: usize = left.values().sum();
+        let (seconds, count) =
+            self.costs.values().fold((0.0, 0.0), |(sum, count), of| (sum + of.0, count + of.1));
+        let usual = seconds / count;
+        let cost = |player| self.costs.get(player).map_or(usual, |(sum, count)| sum / count);
+        let now: f64 = left.iter().map(|(player, count)| *count as f64 * cost(player)).sum();
+        let all = (now + self.later as f64 * usual) / parallel::threads() as f64;
+        RehearsalProgress {
+            done: self.played,
+            total: self.played + waiting + self.later,
+            left: Duration::try_from_secs_f64(all).ok(),
+            advice: self.results.advice(self.job.run.plan.target.epsilon),
+        }
     }
 
     /// Starts the threads that play and report every trial. Nothing waits for their end, so that
@@ -228,26 +313,34 @@ impl Work<'_> {
         &self,
         players: &[Player],
         waiting: Vec<TrialResult>,
-    ) -> Receiver<(TrialResult, Result<f64>)> {
+    ) -> (Arc<Trials>, Receiver<Outcome>) {
+        let queue = TrialQueue {
+            waiting,
+            plan: self.plan,
+            epsilon: self.job.run.plan.target.epsilon,
+            slow: HashSet::new(),
+            ratios: Vec::new(),
+        };
         let trials = Arc::new(Trials {
             data: Arc::clone(&self.data),
             players: players.to_vec(),
-            queue: Mutex::new(TrialQueue { waiting, costs: BTreeMap::new() }),
+            queue: Mutex::new(queue),
             control: self.job.run.control.clone(),
         });
         let (sender, receiver) = channel();
+        let playing = Arc::clone(&trials);
         std::thread::spawn(move || {
             // The first number on screen waits for the first trial, which learns from all public
             // records of its case: it has every thread to itself.
-            if !trials.play_one(&sender) {
+            if !playing.play_one(&sender) {
                 return;
             }
             for _ in 0..parallel::threads() {
-                let (trials, sender) = (Arc::clone(&trials), sender.clone());
+                let (trials, sender) = (Arc::clone(&playing), sender.clone());
                 std::thread::spawn(move || parallel::alone(|| while trials.play_one(&sender) {}));
             }
         });
-        receiver
+        (trials, receiver)
     }
 }
 
@@ -308,7 +401,8 @@ fn data_from(
         preparation: plan.preparation.clone(),
         seed: plan.seed,
         public_records: plan.public_records,
-        paid: paid_score(plan, &declared, definition.classes.len())?,
+        loss: plan.loss(),
+        score: score(plan, &declared, definition.classes.len())?,
         earlier,
     };
     let owners = (owners.as_slice(), plan.public.as_slice());
@@ -328,21 +422,20 @@ fn data_from(
     Ok(data)
 }
 
-/// The plan's released score, if the run's budget pays for it. A score covered by the noise of
-/// training changes nothing.
-fn paid_score(
+/// The plan's released score, and the ε of the whole plan. `None` if too few records are held out for
+/// one that costs nothing.
+fn score(
     plan: &PlanDefinition,
     private: &Declared,
     classes: usize,
 ) -> Result<Option<(Scoring, f64)>> {
-    let Some(asked) = paid(plan) else { return Ok(None) };
+    let Some(asked) = plan.own_score() else { return Ok(None) };
     let rows = Table::holdout_rows(private.rows, plan.holdout);
-    let scoring = Scoring::of(asked, &private.definition, rows, classes, true)?;
+    let scoring = match Scoring::of(asked, &private.definition, rows, classes, true) {
+        Err(_) if asked.pay == Pay::Covered => return Ok(None),
+        scoring => scoring?,
+    };
     Ok(Some((scoring, plan.target.epsilon)))
-}
-
-fn paid(plan: &PlanDefinition) -> Option<Evaluation> {
-    plan.own_score().filter(|asked| asked.pay != Pay::Covered)
 }
 
 /// The private dataset of a plan, and the public ones.
@@ -355,7 +448,7 @@ fn roles<'a>(
 }
 
 /// A name for everything that a loss depends on, besides player, ε and repetition.
-fn name_of(plan: &PlanDefinition, loaded: &[&Loaded]) -> Result<String> {
+fn name_of(plan: &PlanDefinition, loaded: &[&Loaded], version: u32) -> Result<String> {
     let (private, publics) = roles(plan, loaded)?;
     // Independent of the place of the files: public ones are identified by their fingerprints.
     let nowhere = |loaded: &Loaded| DatasetDefinition {
@@ -363,20 +456,25 @@ fn name_of(plan: &PlanDefinition, loaded: &[&Loaded]) -> Result<String> {
         ..loaded.definition.clone()
     };
     let facts = (
-        (VERSION, STEPS_VERSION),
+        (version, STEPS_VERSION),
         (nowhere(private), private.rows),
         publics.into_iter().map(nowhere).collect::<Vec<_>>(),
         (plan.target.delta, &plan.preparation, plan.holdout, plan.seed),
     );
     let mut facts = ron::to_string(&facts)
         .map_err(|error| Error::failed(format!("cannot name the rehearsal: {error}")))?;
-    // Only if there is one, so that the results of earlier programs keep their name.
-    let paid = paid(plan).map(|asked| (asked, plan.target.epsilon));
+    // Only if there is one, so that the results of earlier programs keep their name. These knew only of
+    // scores that are paid for.
+    let paid = plan.own_score().filter(|asked| version > OF_SQUARES || asked.pay != Pay::Covered);
+    let paid = paid.map(|asked| (asked, plan.target.epsilon));
     if plan.private_records.is_some() || paid.is_some() {
         facts = format!("{facts}{:?}", (plan.private_records, paid));
     }
     if let Some(public) = plan.public_records {
         facts = format!("{facts}public {public}");
+    }
+    if version > OF_SQUARES {
+        facts = format!("{facts}{:?}", plan.loss());
     }
     // Earlier programs let one record of each person play.
     if private.definition.unit.is_some() {
@@ -390,10 +488,13 @@ pub fn known(plan: &PlanDefinition, loaded: &[&Loaded], workspace: &Workspace) -
     if plan.start.is_some() {
         return None;
     }
-    let name = name_of(plan, loaded).ok()?;
-    let advice: Advice = serde_json::from_str(&notebook::summary(workspace, &name)?).ok()?;
-    // Somebody may have edited the file.
-    advice.is_sound().then_some(advice)
+    let read = |version| {
+        let name = name_of(plan, loaded, version).ok()?;
+        let advice: Advice = serde_json::from_str(&notebook::summary(workspace, &name)?).ok()?;
+        // Somebody may have edited the file.
+        advice.is_sound().then_some(advice)
+    };
+    read(VERSION).or_else(|| read(OF_SQUARES))
 }
 
 /// Whether all tables have numbers there, or all have text: the playing rows must be selected in
@@ -444,18 +545,43 @@ struct Trials {
 
 struct TrialQueue {
     waiting: Vec<TrialResult>,
-    /// Seconds that a player's last trial took.
-    costs: BTreeMap<usize, f64>,
+    /// The plan among the players, and its ε.
+    plan: Option<usize>,
+    epsilon: f64,
+    /// The players whose last trial took more than [`SLOW`] seconds.
+    slow: HashSet<usize>,
+    /// The error of each player so far, over that of public data alone.
+    ratios: Vec<f64>,
+}
+
+/// A trial that takes longer comes after those of other players.
+const SLOW: f64 = 2.0;
+
+/// The result of a trial and the seconds that it took.
+struct Outcome {
+    entry: TrialResult,
+    found: Result<Played>,
+    seconds: f64,
 }
 
 impl TrialQueue {
-    /// The first trial of the next repetition; slow ones come later.
+    /// The next trial: the plan as it is, and public data alone, which it is compared with; then other
+    /// players at the plan's ε; then other ε. Among other players the one with the least error so far
+    /// comes first, because it is the most likely to be advised. One without a result counts as good
+    /// as public data alone, and the list of methods decides among these.
     fn next(&mut self) -> Option<TrialResult> {
-        let cost = |entry: &TrialResult| {
-            let seconds = self.costs.get(&entry.player).copied().unwrap_or(0.0);
-            (entry.repetition, seconds > 0.5, seconds > 2.0)
+        let place = |entry: &TrialResult| {
+            let is_other = entry.player != 0 && Some(entry.player) != self.plan;
+            let is_elsewhere = entry.epsilon.is_some_and(|epsilon| epsilon != self.epsilon);
+            let is_slow = is_other && self.slow.contains(&entry.player);
+            (entry.repetition, is_elsewhere, is_other, is_slow, entry.case, entry.player == 0)
         };
-        let first = (0..self.waiting.len()).min_by_key(|at| (cost(&self.waiting[*at]), *at))?;
+        let ratio = |entry: &TrialResult| self.ratios.get(entry.player).copied().unwrap_or(1.0);
+        let sooner = |one: &usize, other: &usize| {
+            let (a, b) = (&self.waiting[*one], &self.waiting[*other]);
+            place(a).cmp(&place(b)).then(ratio(a).total_cmp(&ratio(b))).then(one.cmp(other))
+        };
+        let first = (0..self.waiting.len()).min_by(sooner)?;
         Some(self.waiting.remove(first))
     }
 
@@ -467,24 +593,34 @@ impl TrialQueue {
 }
 
 impl Trials {
+    fn queue(&self) -> MutexGuard<'_, TrialQueue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Plays and reports the next trial. False if there is none, or nobody listens any more.
-    fn play_one(&self, sender: &Sender<(TrialResult, Result<f64>)>) -> bool {
-        let queue = || self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+    fn play_one(&self, sender: &Sender<Outcome>) -> bool {
         if self.control.is_stopped() {
             return false;
         }
-        let Some(entry) = queue().next() else { return false };
+        let Some(entry) = self.queue().next() else { return false };
         let start = Instant::now();
         let player = &self.players[entry.player];
         let found = self.data.play(entry.case, player, entry.repetition, entry.epsilon);
-        let mut told = vec![(entry, found)];
-        if let Err(error) = &told[0].1 {
+        let seconds = start.elapsed().as_secs_f64();
+        let mut told = vec![Outcome { entry, found, seconds }];
+        if let Err(error) = &told[0].found {
             // A player that fails once in a case always fails: it does not fit these data.
             let error = error.clone();
-            let others = queue().withdraw(entry);
-            told.extend(others.into_iter().map(|other| (other, Err(error.clone()))));
+            let others = self.queue().withdraw(entry).into_iter();
+            told.extend(others.map(|entry| Outcome {
+                entry,
+                found: Err(error.clone()),
+                seconds: 0.0,
+            }));
         }
-        queue().costs.insert(entry.player, start.elapsed().as_secs_f64());
+        if seconds > SLOW {
+            self.queue().slow.insert(entry.player);
+        }
         told.into_iter().all(|found| sender.send(found).is_ok())
     }
 }
@@ -541,6 +677,7 @@ mod tests {
             epsilons: vec![0.5],
             methods: vec!["target_only".to_owned(), "profiled_cnvx_adap".to_owned()],
             repetitions: Some(1),
+            deep: true,
             ..RehearsalJob::new(Job::new(session, plan, datasets, workspace))
         }
     }
@@ -773,6 +910,88 @@ mod tests {
         assert_eq!(found.done, found.total);
         assert!(found.advice.lines.iter().all(|line| line.failed.is_none()), "{found:?}");
         assert!(!found.advice.lacks_persons);
+    }
+
+    #[test]
+    fn the_plan_itself_and_public_data_alone_come_first_then_the_best_so_far() {
+        let entry =
+            |player, case, repetition, epsilon| TrialResult { case, player, repetition, epsilon };
+        // Player 0 is public data alone, and player 2 the plan.
+        let expected = [
+            entry(2, 0, 0, Some(1.0)),
+            entry(0, 0, 0, None),
+            entry(2, 1, 0, Some(1.0)),
+            entry(0, 1, 0, None),
+            entry(3, 0, 0, Some(1.0)),
+            entry(1, 0, 0, None),
+            entry(4, 0, 0, Some(1.0)),
+            entry(3, 0, 0, Some(0.5)),
+            entry(3, 0, 1, Some(1.0)),
+        ];
+        let mut waiting = expected.to_vec();
+        waiting.sort_by_key(|entry| (entry.player, entry.case, entry.repetition));
+        let (ratios, slow) = (vec![1.0, 1.0, 1.3, 0.8, 0.5], HashSet::from([4]));
+        let mut queue = TrialQueue { waiting, plan: Some(2), epsilon: 1.0, slow, ratios };
+        let found: Vec<_> = std::iter::from_fn(|| queue.next()).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_quick_rehearsal_gives_the_advice_of_a_deep_one_with_fewer_trials() {
+        let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let of = |directory: &std::path::Path, deep| RehearsalJob {
+            methods: ["target_only", "profiled_cnvx_adap", "public_shape"]
+                .map(str::to_owned)
+                .to_vec(),
+            repetitions: Some(2),
+            deep,
+            ..job(directory, 1.0, "")
+        };
+        let mut lefts = Vec::new();
+        let quick = rehearse(&of(one.path(), false), &mut |state| lefts.push(state.left)).unwrap();
+        assert!(quick.is_whole() && lefts[1..].iter().all(Option::is_some), "{lefts:?}");
+        let deep = run(&of(other.path(), true));
+        assert!(quick.advice.behind > 0 && deep.advice.behind == 0);
+        assert!(quick.done < deep.done, "{} {}", quick.done, deep.done);
+        assert_eq!(quick.advice.to_take(), deep.advice.to_take());
+        assert_eq!(quick.advice.choice[quick.advice.at], deep.advice.choice[deep.advice.at]);
+        // A deep one goes on where a quick one ended, and then the two are the same.
+        assert_eq!(run(&of(one.path(), true)).advice, deep.advice);
+        assert_eq!(run(&of(one.path(), false)).advice, deep.advice);
+    }
+
+    #[test]
+    fn a_plan_is_rehearsed_by_its_own_error_and_an_advice_of_earlier_builds_is_still_shown() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut job = RehearsalJob { methods: Vec::new(), ..job(directory.path(), 1.0, "") };
+        job.epsilons = vec![1.0];
+        job.run.plan.evaluation = Some(crate::evaluation::Evaluation::default());
+        let advice = |job: &RehearsalJob| {
+            let loaded: Vec<&Loaded> = job.run.datasets.iter().map(Arc::as_ref).collect();
+            known(&job.run.plan, &loaded, &job.run.workspace)
+        };
+        let absolute = run(&job).advice;
+        assert_eq!(absolute.measure().words(), "mean absolute error");
+        let of_plan = |advice: &Advice, job: &RehearsalJob| {
+            advice.of_plan(&job.run.plan.player(), 1.0).unwrap().0
+        };
+        // 200 records are held out.
+        assert_eq!(of_plan(&absolute, &job).score.unwrap().records, 160);
+        let loss = crate::evaluation::Loss::Squared;
+        job.run.plan.evaluation = Some(crate::evaluation::Evaluation { loss, ..<_>::default() });
+        assert_eq!(advice(&job), None, "another error is another rehearsal");
+        let squared = run(&job).advice;
+        assert_eq!(squared.measure().words(), "root mean squared error");
+        assert_ne!(of_plan(&squared, &job).ratio, of_plan(&absolute, &job).ratio);
+
+        // Earlier builds kept no measure, and gave the place another name.
+        job.run.plan.holdout = 0.3;
+        let loaded: Vec<&Loaded> = job.run.datasets.iter().map(Arc::as_ref).collect();
+        let name = name_of(&job.run.plan, &loaded, OF_SQUARES).unwrap();
+        let earlier = Advice { judged_by: None, ..squared };
+        let text = serde_json::to_string(&earlier).unwrap();
+        Notebook::open(&job.run.workspace, &name).unwrap().sum_up(&text).unwrap();
+        assert_eq!(advice(&job).unwrap().measure().words(), "mean squared error");
     }
 
     #[test]

@@ -442,7 +442,7 @@ mod tests {
     use rand::{RngExt, SeedableRng};
 
     use super::super::tally::Answer;
-    use super::super::{Answers, Evaluation};
+    use super::super::{Answers, Evaluation, Scoring};
     use super::*;
 
     const RELEASES: usize = 400;
@@ -602,6 +602,54 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_foreseen_gain_and_its_range_are_those_that_come() {
+        let mut draw = ChaCha20Rng::seed_from_u64(4);
+        let near = |x: f64, y: f64| assert!((x / y - 1.0).abs() < 0.03, "{x} {y}");
+        let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
+        let scoring = |tally: &Tally, asked| Scoring {
+            asked,
+            tally: tally.clone(),
+            usual: None,
+            bound: None,
+        };
+        for (rows, scale) in [(300, 0.0), (300, 4.0), (2000, 4.0)] {
+            let public: Vec<f64> = (0..rows).map(|_| draw.random()).collect();
+            let model: Vec<f64> = public.iter().map(|x| 0.8 * x * draw.random::<f64>()).collect();
+            for loss in [Loss::Absolute, Loss::Squared] {
+                let asked = Evaluation { loss, largest_error: Some(1.0), ..Evaluation::default() };
+                let tally = Tally::new(&asked, rows, 0, true, false, false);
+                let found = scoring(&tally, asked).foreseen_with((&model, &public), scale).unwrap();
+                let losses = |of: &[f64]| of.iter().map(|x| loss.of(*x)).collect::<Vec<f64>>();
+                let (model, public) = (losses(&model), losses(&public));
+                let pairs = model.iter().copied().zip(public.iter().copied()).collect();
+                let exact = tally.count(&Answers::Numbers(pairs));
+                let told = Scored::of(&tally, &exact, scale, &[], (0, Some(1.0)));
+                let told = told.difference.unwrap();
+                let (model, public) = (mean(&model), mean(&public));
+                near(found.gain, 1.0 - loss.error(1.0, model) / loss.error(1.0, public));
+                let half = 0.5 * (told.high - told.low);
+                let end = |mean: f64| loss.error(1.0, mean.max(0.0));
+                let width = end(model + half) - end(model - half);
+                near(found.half_width, 0.5 * width / end(public));
+            }
+            let answers: Vec<Answer> = (0..rows).map(|_| answer(&mut draw)).collect();
+            let tally = classes((false, false), rows, false, false);
+            let exact = tally.count(&Answers::Classes(answers.clone()));
+            let told =
+                Scored::of(&tally, &exact, scale, &["no".to_owned(), "yes".to_owned()], (5, None));
+            let wrong = |of: fn(&Answer) -> bool| {
+                answers.iter().map(|it| f64::from(u8::from(of(it)))).collect::<Vec<f64>>()
+            };
+            let (model, public) = (wrong(|it| it.wrong), wrong(|it| it.public_wrong));
+            let asked = Evaluation::default();
+            let found = scoring(&tally, asked).foreseen_with((&model, &public), scale).unwrap();
+            let told = told.difference.unwrap();
+            near(found.gain, -told.value / mean(&public));
+            near(found.half_width, 0.5 * (told.high - told.low) / mean(&public));
         }
     }
 

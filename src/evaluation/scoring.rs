@@ -1,5 +1,7 @@
 //! The score that a run releases when its model is done, from plan to words.
 
+use serde::{Deserialize, Serialize};
+
 use super::definition::FEWEST;
 use super::interval;
 use super::law::Law;
@@ -36,6 +38,17 @@ pub struct Scoring {
     pub usual: Option<UsualErrors>,
     /// The bound of every error, from the declared range of the label.
     pub bound: Option<f64>,
+}
+
+/// What a released score is expected to say of a model, beside public data alone.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ForeseenScore {
+    /// The number of held-out rows.
+    pub records: usize,
+    /// How much less error than public data alone, as a share of theirs.
+    pub gain: f64,
+    /// Half the width of the interval of that gain.
+    pub half_width: f64,
 }
 
 /// The input for the score of a model, besides the held-out records.
@@ -264,6 +277,64 @@ impl Scoring {
     /// public records of another domain.
     pub fn forecast(&self, calibrated: &Calibrated) -> Option<f64> {
         self.in_label_units(self.half_width_with(Self::scale(calibrated)))
+    }
+
+    /// What the released score would say of a model and of public data alone, for their `errors` on
+    /// records like the held-out ones: sizes of errors in units of the label, or 1 for a wrong class
+    /// and 0 for a right one. `grown` is how many times as large the noise will be as the calibrated
+    /// one. `None` if public data alone make no error.
+    pub fn foreseen(
+        &self,
+        errors: (&[f64], &[f64]),
+        (calibrated, grown): (&Calibrated, f64),
+    ) -> Option<ForeseenScore> {
+        self.foreseen_with(errors, grown * Self::scale(calibrated))
+    }
+
+    pub(super) fn foreseen_with(
+        &self,
+        (model, public): (&[f64], &[f64]),
+        scale: f64,
+    ) -> Option<ForeseenScore> {
+        let rows = self.tally.rows as f64;
+        let (loss, cap, noise, hidden) = match self.tally.kind {
+            Kind::Classes { .. } => {
+                let noise = Law::of(
+                    self.tally.laplace,
+                    scale,
+                    &vec![1.0; self.tally.numbers().div_ceil(2)],
+                );
+                let hidden = noise.sd() / rows;
+                (Loss::Absolute, 1.0, noise, hidden)
+            }
+            Kind::Numbers { loss } => {
+                let usual = || UsualErrors::of(public.iter().copied()).map(|usual| usual.cap());
+                let noise = Law::of(self.tally.laplace, scale, &[2.0]);
+                (
+                    loss,
+                    self.largest_error().or_else(usual)?,
+                    noise,
+                    4.0 * self.tally.hidden(scale, rows),
+                )
+            }
+        };
+        let pairs = model.iter().zip(public);
+        let pairs = pairs.map(|(model, public)| (loss.of(model / cap), loss.of(public / cap)));
+        let count = model.len().max(1) as f64;
+        let sum = pairs.fold([0.0; 3], |[all, alone, squares], (model, public)| {
+            [all + model, alone + public, squares + (model - public).powi(2)]
+        });
+        let [mean, alone, squares] = sum.map(|sum| sum / count);
+        let variance = (squares - (mean - alone).powi(2)).max(0.0) + hidden;
+        let half =
+            interval::quantile((rows * variance).sqrt(), &noise, interval::outside(1)) / rows;
+        let end = |mean: f64| loss.error(1.0, mean.max(0.0));
+        let whole = end(alone);
+        (whole > 0.0).then(|| ForeseenScore {
+            records: self.tally.rows,
+            gain: 1.0 - end(mean) / whole,
+            half_width: 0.5 * (end(mean + half) - end(mean - half)) / whole,
+        })
     }
 
     /// Half of the width in units of the label, for half of it as a share of the largest loss.

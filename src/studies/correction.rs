@@ -18,7 +18,7 @@ use crate::methods::Value;
 use crate::methods::labelled::public_shape::{self, Ground};
 use crate::model::{Model, Shape};
 use crate::privacy::Target;
-use halflight_advice::rehearsal::{RehearsalNoise, Split, Trial};
+use halflight_advice::rehearsal::{ErrorMeasure, RehearsalNoise, Split, Trial};
 
 /// The rows of the tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,10 +99,11 @@ impl CorrectionStudy {
         wide.public = subject.public.get_or_init(|| wide.public).clone();
         let ground = &*public_shape::ground(&wide.problem())?;
         let exact = Split::exact(case.task, &plain.private)?;
-        let (unit, exact) = (plain.loss(&exact)?, plain.measured(&exact)?);
+        let (unit, exact) =
+            (plain.loss(&exact, ErrorMeasure::MeanSquare)?, plain.measured(&exact)?);
         let (mut losses, mut entries) = (Vec::new(), Vec::new());
         let judged = |split: &Split, model: Model| -> Result<(f64, Option<Measured>)> {
-            Ok((split.loss(&model)?, Some(split.measured(&model)?)))
+            Ok((split.loss(&model, ErrorMeasure::MeanSquare)?, Some(split.measured(&model)?)))
         };
         for (entry, _) in ENTRIES {
             let mut found: Vec<(f64, Option<Measured>)> = Vec::new();

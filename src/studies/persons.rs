@@ -20,7 +20,7 @@ use crate::methods::labelled::public_shape;
 use crate::model::Model;
 use crate::privacy::Target;
 use crate::privacy::accountant::gaussian;
-use halflight_advice::rehearsal::{RehearsalNoise, Split, Trial};
+use halflight_advice::rehearsal::{ErrorMeasure, RehearsalNoise, Split, Trial};
 
 /// A dataset's unit, and the most records of it that are used.
 struct UnitCase {
@@ -150,7 +150,7 @@ impl PersonsStudy {
             }
             let trial = Trial { settings, private, ..split.trial(method, noise, seed) };
             let model = trial.run_sealed()?.model;
-            Ok::<_, Error>((split.loss(&model)?, absolute(&model)?))
+            Ok::<_, Error>((split.loss(&model, ErrorMeasure::MeanSquare)?, absolute(&model)?))
         };
         let plenty = Target { epsilon: 100.0, delta };
         let (least, unit) = error(&split.private, RehearsalNoise::None(plenty), seed)?;
@@ -159,7 +159,7 @@ impl PersonsStudy {
         } else {
             Split::exact(problem.case.task, &*split.public)?
         };
-        let public = split.loss(&public)? - least;
+        let public = split.loss(&public, ErrorMeasure::MeanSquare)? - least;
         let records = Dataset { persons: None, ..split.private.clone() };
         let (mut excess, mut all) = (Vec::new(), Vec::new());
         for (form, _) in FORMS {

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::methods::PublicPredictor;
 use crate::methods::public_predictor::{self, PublicRows};
 use crate::privacy::Target;
-use halflight_advice::rehearsal::{RehearsalNoise, Split};
+use halflight_advice::rehearsal::{ErrorMeasure, RehearsalNoise, Split};
 
 const PREDICTORS: [PublicPredictor; 3] =
     [PublicPredictor::None, PublicPredictor::Linear, PublicPredictor::Trees];
@@ -99,7 +99,8 @@ impl PredictorStudy {
         let splits = (0..PREDICTORS.len()).map(split).collect::<Result<Vec<_>>>()?;
         let plain = splits.first().ok_or_else(|| Error::failed("there is no split"))?;
         let exact = Split::exact(case.task, &plain.private)?;
-        let (unit, exact) = (plain.loss(&exact)?, plain.measured(&exact)?);
+        let (unit, exact) =
+            (plain.loss(&exact, ErrorMeasure::MeanSquare)?, plain.measured(&exact)?);
         let (mut all, mut entries) = (Vec::new(), Vec::new());
         for (_, numbers, classes) in METHODS {
             let id = if case.task == Task::Regression { numbers } else { classes };
@@ -110,7 +111,7 @@ impl PredictorStudy {
                     let seed = place.seed().wrapping_add(k as u64);
                     let trial = split.trial(id, RehearsalNoise::For(target), seed);
                     let model = trial.run_sealed()?.model;
-                    losses.push(split.loss(&model)? / unit);
+                    losses.push(split.loss(&model, ErrorMeasure::MeanSquare)? / unit);
                     scores.push(Some(split.measured(&model)?));
                 }
                 all.push(losses);

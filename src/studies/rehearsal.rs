@@ -11,14 +11,18 @@ use crate::data;
 use crate::data::PreparationSettings;
 use crate::data::filter::Filter;
 use crate::error::Result;
+use crate::evaluation::Loss;
 use crate::numeric::parallel;
 use halflight_advice::rehearsal::advice::{Advice, Results, TrialResult};
 use halflight_advice::rehearsal::case::{Case, CaseKind};
-use halflight_advice::rehearsal::{Declared, Player, RehearsalData, RunTerms, player};
+use halflight_advice::rehearsal::{Declared, Played, Player, RehearsalData, RunTerms, player};
 
 /// The goal for every cell of regrets, and for the error relative to public data alone.
 const WANTED_REGRET: f64 = 0.05;
 const WANTED_AT_MOST: f64 = 1.02;
+
+/// The goal for the share of cells in which a quick rehearsal advises what a deep one does.
+const WANTED_AGREEMENT: f64 = 0.95;
 
 /// A dataset with its rehearsals, and the real run.
 pub struct RehearsedDataset {
@@ -57,7 +61,8 @@ impl RehearsedDataset {
             preparation: PreparationSettings::default(),
             seed: 0,
             public_records: None,
-            paid: None,
+            loss: Loss::default(),
+            score: None,
             earlier: None,
         };
         let filters = [Filter::parse(case.source)?, Filter::parse(case.target)?];
@@ -140,7 +145,7 @@ impl RehearsalStudy {
         let player = &subject.players[entry.player];
         let repetition = self.repetition(entry, place.repetition);
         let play = || data.play(entry.case, player, repetition, entry.epsilon);
-        Ok(parallel::alone(play).ok())
+        Ok(parallel::alone(play).ok().map(|played| played.loss))
     }
 
     /// A text that identifies a trial.
@@ -152,39 +157,82 @@ impl RehearsalStudy {
         let player = of.players[entry.player].id();
         let repetition = self.repetition(entry, place.repetition);
         let epsilon = entry.epsilon.map_or("none".to_owned(), |epsilon| epsilon.to_string());
-        format!("{} | {case} | {player} | {repetition} | {epsilon}", of.name)
+        let measure = data.measure().words();
+        format!("{} | {case} | {player} | {repetition} | {epsilon} | {measure}", of.name)
     }
 
     fn repetition(&self, entry: TrialResult, seed: u64) -> u64 {
         entry.repetition * self.seeds.len() as u64 + seed
     }
 
+    /// The results of a subject: of its rehearsals or of the real run.
     fn results(&self, harvest: &Harvest<f64>, subject: usize, real: bool) -> Results {
+        let mut results = self.none(subject, real);
+        for (entry, loss) in self.losses(harvest, subject, real) {
+            results.add(entry, Played::of_loss(loss));
+        }
+        results
+    }
+
+    fn none(&self, subject: usize, real: bool) -> Results {
         let of = &self.subjects[subject];
-        let data = if real { &of.real } else { &of.rehearsed };
-        let mut results = Results::new(data, &of.players);
+        Results::new(if real { &of.real } else { &of.rehearsed }, &of.players)
+    }
+
+    fn losses(
+        &self,
+        harvest: &Harvest<f64>,
+        subject: usize,
+        real: bool,
+    ) -> Vec<(TrialResult, f64)> {
+        let mut losses = Vec::new();
         for (row, task) in self.tasks.iter().enumerate() {
             if (task.subject, task.real) == (subject, real) {
                 for (seed, loss) in (0..).zip(harvest.of(row, 0)) {
                     let repetition = self.repetition(task.entry, seed);
-                    results.add(TrialResult { repetition, ..task.entry }, *loss);
+                    losses.push((TrialResult { repetition, ..task.entry }, *loss));
                 }
             }
         }
-        results
+        losses
+    }
+
+    /// The advice of a rehearsal as it is by default, in which methods that fall behind are tried less.
+    fn quick_advice(&self, harvest: &Harvest<f64>, subject: usize, k: usize) -> Advice {
+        let of = &self.subjects[subject];
+        if of.rehearsed.has_few_records() {
+            return of.advice(&self.results(harvest, subject, false), k);
+        }
+        let losses = self.losses(harvest, subject, false);
+        let mut quick = self.none(subject, false);
+        let entries = losses.iter().map(|(entry, _)| *entry).collect();
+        for (round, entries) in
+            TrialResult::rounds(entries, self.epsilons[k]).into_iter().enumerate()
+        {
+            let near = quick.near(round, self.epsilons[k]);
+            for entry in entries.into_iter().filter(|it| round == 0 || near.contains(&it.player)) {
+                let loss = losses.iter().find(|(known, _)| *known == entry);
+                loss.iter().for_each(|(_, loss)| quick.add(entry, Played::of_loss(*loss)));
+            }
+        }
+        of.advice(&quick, k)
     }
 
     /// Regrets, errors relative to public data alone, and the advised player for each dataset.
     pub fn tables(&self, harvest: &Harvest<f64>) -> Vec<StudyTable> {
         let columns: Vec<String> = self.epsilons.iter().map(|e| format!("ε={e}")).collect();
-        let (mut regrets, mut ratios) = (Vec::new(), Vec::new());
+        let (mut regrets, mut ratios, mut same) = (Vec::new(), Vec::new(), Vec::new());
         for (at, subject) in self.subjects.iter().enumerate() {
             let rehearsed = self.results(harvest, at, false);
             let real = self.results(harvest, at, true);
-            let (mut regret, mut ratio) = (Vec::new(), Vec::new());
+            let (mut regret, mut ratio, mut agrees) = (Vec::new(), Vec::new(), Vec::new());
             for k in 0..self.epsilons.len() {
                 let truth = subject.advice(&real, k);
-                let advised = subject.advice(&rehearsed, k).choice[k];
+                let advised = self.quick_advice(harvest, at, k).choice[k];
+                let deep = subject.advice(&rehearsed, k).choice[k];
+                let known = deep.is_some() && !subject.rehearsed.has_few_records();
+                let agreement = known.then(|| f64::from(u8::from(advised == deep)));
+                agrees.push(SeedValues::of(agreement.into_iter().collect()));
                 let of = |line: usize| Some(truth.lines[line].standings[k]?.ratio);
                 let best = truth.best(k);
                 let found = advised.and_then(of).zip(best.and_then(of));
@@ -195,11 +243,12 @@ impl RehearsalStudy {
             }
             let label = subject.name.to_owned();
             regrets.push(TableRow { label: label.clone(), cells: regret });
-            ratios.push(TableRow { label, cells: ratio });
+            ratios.push(TableRow { label: label.clone(), cells: ratio });
+            same.push(TableRow { label, cells: agrees });
         }
-        let table = |title: &str, mut rows: Vec<TableRow>, bound: f64| {
+        let table = |title: &str, mut rows: Vec<TableRow>, bound: Option<f64>| {
             for cell in rows.iter_mut().flat_map(|row| &mut row.cells) {
-                cell.wanted = Some(ExpectedMean::AtMost(bound));
+                cell.wanted = bound.map(ExpectedMean::AtMost);
             }
             let (title, columns) = (title.to_owned(), columns.clone());
             StudyTable { title, content: TableContent::Measurements, columns, rows }
@@ -207,18 +256,27 @@ impl RehearsalStudy {
         let all: Vec<f64> =
             regrets.iter().flat_map(|row| &row.cells).filter_map(SeedValues::mean).collect();
         let summary = summary(all);
+        let agreeing: Vec<f64> =
+            same.iter().flat_map(|row| &row.cells).filter_map(SeedValues::mean).collect();
         vec![
             table(
                 "regret: error of the advised player over that of the best one, minus 1",
                 regrets,
-                WANTED_REGRET,
+                Some(WANTED_REGRET),
             ),
             table(
                 "error of the advised player over that of public data alone",
                 ratios,
-                WANTED_AT_MOST,
+                Some(WANTED_AT_MOST),
             ),
             summary,
+            table(
+                "1 where the advice is the same as that of a deep rehearsal, 0 elsewhere; nothing where \
+                 few records make every rehearsal deep",
+                same,
+                None,
+            ),
+            agreement(&agreeing),
         ]
     }
 
@@ -235,10 +293,12 @@ impl RehearsalStudy {
                 let id = |line: Option<usize>| {
                     line.map_or("–".to_owned(), |at| subject.players[at].title())
                 };
-                let advised = id(subject.advice(&rehearsed, k).choice[k]);
+                let advised = id(self.quick_advice(harvest, at, k).choice[k]);
+                let deep = id(subject.advice(&rehearsed, k).choice[k]);
+                let deep = if advised == deep { String::new() } else { format!(", deep: {deep}") };
                 let best = id(subject.advice(&real, k).best(k));
                 let right = if advised == best { String::new() } else { format!(", best: {best}") };
-                lines.push(format!("  ε {epsilon}: advised {advised}{right}"));
+                lines.push(format!("  ε {epsilon}: advised {advised}{deep}{right}"));
             }
         }
         lines
@@ -247,7 +307,7 @@ impl RehearsalStudy {
     pub fn header(&self, missing: &[&str]) -> Vec<String> {
         let mut header = vec![
             "Rehearsals on the public records alone, and the target that they were to predict: \
-             mean squared error, or logarithmic loss of classes, on target records that no \
+             mean absolute error, or logarithmic loss of classes, on target records that no \
              player saw."
                 .to_owned(),
         ];
@@ -276,5 +336,18 @@ fn summary(mut regrets: Vec<f64>) -> StudyTable {
         content: TableContent::Measurements,
         columns: ["median", "share up to 5 %", "largest"].map(str::to_owned).to_vec(),
         rows: vec![TableRow { label: "advised".to_owned(), cells }],
+    }
+}
+
+/// The share of cells in which quick and deep rehearsals advise the same.
+fn agreement(same: &[f64]) -> StudyTable {
+    let share = same.iter().sum::<f64>() / same.len() as f64;
+    let samples = if same.is_empty() { Vec::new() } else { vec![share] };
+    let cell = SeedValues { samples, wanted: Some(ExpectedMean::AtLeast(WANTED_AGREEMENT)) };
+    StudyTable {
+        title: format!("quick and deep rehearsals advise the same in {} cells", same.len()),
+        content: TableContent::Measurements,
+        columns: vec!["share".to_owned()],
+        rows: vec![TableRow { label: "advised".to_owned(), cells: vec![cell] }],
     }
 }

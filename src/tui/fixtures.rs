@@ -39,6 +39,7 @@ use crate::engine::timing::RunTime;
 use crate::engine::worker::{JobEvent, Preview, TrainerSteps};
 use crate::engine::{Control, RunProgress, Summary};
 use crate::error::Error;
+use crate::evaluation::scoring::ForeseenScore;
 use crate::evaluation::{FurtherScores, Loss, Measured, Score, Scored};
 use crate::methods::example::made_up;
 use crate::methods::{ExplainedEnergy, Measure, Separation, Series, Step};
@@ -175,6 +176,7 @@ pub fn rehearsal(done: usize) -> rehearse::RehearsalProgress {
             best_in,
             cases: 3,
             spread: None,
+            score: Some(ForeseenScore { records: 414, gain: 1.0 - ratio, half_width: 0.24 }),
         })
     };
     let line = |player: Player, ratios: [f64; 5], best_in: usize, from: usize| {
@@ -201,8 +203,11 @@ pub fn rehearsal(done: usize) -> rehearse::RehearsalProgress {
         weights: Vec::new(),
         notes: Vec::new(),
         lacks_persons: false,
+        judged_by: Some(rehearsal::ErrorMeasure::MeanAbsolute),
+        behind: 0,
     };
-    rehearse::RehearsalProgress { done, total: 126, advice }
+    let left = Some(Duration::from_secs((126 - done) as u64 / 4));
+    rehearse::RehearsalProgress { done, total: 126, left, advice }
 }
 
 fn rehearsing(done: usize) -> App {
@@ -210,6 +215,8 @@ fn rehearsing(done: usize) -> App {
     let plan = app.context.session.plans[0].clone();
     app.context.rehearsal = LiveRehearsal {
         plan: Some(plan),
+        methods: Vec::new(),
+        deep: false,
         work: (done < 126).then(Control::default),
         progress: Some(rehearsal(done)),
         shown: true,

@@ -193,6 +193,7 @@ const LETTERS: [(&str, &str, &[&str]); 42] = [
     ("M", "unmark all", &["unmark all"]),
     ("n", "new, like this one", &["new dataset", "new plan"]),
     ("o", "open private rows", &["rows"]),
+    ("O", "only these", &["rehearse only"]),
     ("p", "privately, for some ε", &["privately", "choose best"]),
     ("P", "predict", &["predict"]),
     ("q", "quit", &["quit"]),

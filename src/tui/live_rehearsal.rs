@@ -10,6 +10,10 @@ use crate::session::PlanDefinition;
 pub struct LiveRehearsal {
     /// The rehearsed plan.
     pub plan: Option<PlanDefinition>,
+    /// The methods that are tried; empty for all that fit.
+    pub methods: Vec<String>,
+    /// Whether methods that fall behind are tried as often as the others.
+    pub deep: bool,
     /// Steers the rehearsal that is under way.
     pub work: Option<Control>,
     pub progress: Option<RehearsalProgress>,
@@ -31,6 +35,11 @@ impl LiveRehearsal {
         })
     }
 
+    /// Whether all that was asked for was tried.
+    pub fn is_whole(&self) -> bool {
+        self.work.is_none() && self.progress.as_ref().is_some_and(RehearsalProgress::is_whole)
+    }
+
     pub fn stop(&mut self) {
         if let Some(control) = self.work.take() {
             control.stop();
@@ -49,13 +58,14 @@ impl LiveRehearsal {
             }
             JobEvent::Ended(result) => {
                 self.work = None;
-                let whole = result.as_ref().as_ref().is_ok_and(|it| it.done == it.total);
+                let whole = result.as_ref().as_ref().is_ok_and(RehearsalProgress::is_whole);
                 // After stopping it the user continues with the plan, and sees its cost.
                 self.shown &= whole;
                 Some((*result).map(|progress| {
                     self.progress = Some(progress);
                     if whole {
-                        "rehearsed: t takes the advised method".to_owned()
+                        let deeper = if self.deep { "" } else { "; c tries more" };
+                        format!("rehearsed: t takes the advised method{deeper}")
                     } else {
                         "the rehearsal was stopped: r shows what it found, c continues it"
                             .to_owned()

@@ -6,7 +6,6 @@ use crate::data::{Role, Source};
 use crate::session::demo;
 
 use super::context::{Context, DatasetStatus, OpenPopup, Tutorial};
-use super::live_rehearsal::LiveRehearsal;
 use super::live_run::Ended;
 use super::tab::Tab;
 
@@ -135,8 +134,7 @@ fn rehearse(context: &Context) -> &'static str {
 
 /// Whether a rehearsal was completed.
 fn is_rehearsed(context: &Context) -> bool {
-    let LiveRehearsal { progress, work, .. } = &context.rehearsal;
-    work.is_none() && progress.as_ref().is_some_and(|it| it.done == it.total)
+    context.rehearsal.is_whole()
 }
 
 fn plan(context: &Context) -> &'static str {

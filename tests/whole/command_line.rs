@@ -242,7 +242,7 @@ fn a_rehearsal_advises_and_writes_the_plan() {
     );
     std::fs::write(directory.path().join("s.ron"), session).unwrap();
     let rehearse = |more: &[&str]| {
-        let common = ["rehearse", "s.ron", "--methods", "target_only,profiled_cnvx_adap"];
+        let common = ["rehearse", "s.ron", "--only", "target_only,profiled_cnvx_adap"];
         let few = ["--repetitions", "1"];
         let arguments = [common.as_slice(), &few, more].concat();
         halflight(directory.path(), &arguments)
@@ -251,6 +251,7 @@ fn a_rehearsal_advises_and_writes_the_plan() {
     let told: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
     assert_eq!(told["epsilons"], serde_json::json!([0.5, 1.0, 4.0]), "{told}");
     assert_eq!(told["rehearsals"][0], "region north");
+    assert_eq!(told["measure"], "mean absolute error");
     assert_eq!(told["advised"].as_array().unwrap().len(), 3);
     // A file that is no session is kept.
     std::fs::write(directory.path().join("notes.txt"), "mine").unwrap();
@@ -258,7 +259,7 @@ fn a_rehearsal_advises_and_writes_the_plan() {
     assert!(stderr(&refused).contains("it is there already"), "{}", stderr(&refused));
     let done = rehearse(&["--over", "epsilon=0.5,4", "--out", "advised.ron"]);
     let text = String::from_utf8(done.stdout).unwrap();
-    assert!(text.contains("less error than public data alone"), "{text}");
+    assert!(text.contains("less mean absolute error than public data alone"), "{text}");
     let advised = std::fs::read_to_string(directory.path().join("advised.ron")).unwrap();
     assert!(
         advised.contains("method: \"profiled_cnvx_adap\"")

@@ -13,14 +13,19 @@
 //!   private data may differ more from public data than these do from each other, and then public
 //!   data alone do not help.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::ErrorMeasure;
 use super::player::Player;
-use super::rehearsal_data::RehearsalData;
+use super::rehearsal_data::{Played, RehearsalData};
 use super::trust::Trust;
+use crate::data::Task;
 use crate::error::Error;
+use crate::evaluation::Loss;
+use crate::evaluation::scoring::ForeseenScore;
+use crate::methods;
 use crate::plot::number::compact;
 
 /// A value and its weight.
@@ -51,6 +56,10 @@ const HEARD: f64 = 0.5;
 /// [`NOTICEABLE`] worse in every case.
 const INSURANCE: f64 = NOTICEABLE * (1.0 + CAUTION);
 
+/// How far a method may be behind the best one after each round and still be tried in the next, as a
+/// factor of the error. A single trial at one ε says less than one at each.
+const BEHIND: [f64; 2] = [1.2, 1.08];
+
 /// One trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TrialResult {
@@ -78,6 +87,20 @@ impl TrialResult {
         }
         all
     }
+
+    /// The trials in rounds: every player once at the plan's ε, then at the other ε, then with other
+    /// records and other noise.
+    pub fn rounds(all: Vec<Self>, epsilon: f64) -> Vec<Vec<Self>> {
+        let mut rounds = vec![Vec::new(); 1 + BEHIND.len()];
+        for entry in all {
+            let round = match entry.repetition {
+                0 => usize::from(entry.epsilon.is_some_and(|other| other != epsilon)),
+                _ => 2,
+            };
+            rounds[round].push(entry);
+        }
+        rounds
+    }
 }
 
 /// The losses so far.
@@ -87,7 +110,7 @@ pub struct Results {
     known: Advice,
     pub players: Vec<Player>,
     /// By case, player and index in the list of ε: one loss for each repetition.
-    losses: BTreeMap<(usize, usize, usize), BTreeMap<u64, f64>>,
+    losses: BTreeMap<(usize, usize, usize), BTreeMap<u64, Played>>,
     failed: BTreeMap<usize, String>,
     /// From this index on, players are the advised method with other settings, only at the plan's
     /// ε.
@@ -112,6 +135,9 @@ pub struct PlayerStanding {
     /// one standard deviation. `None` if nothing was repeated.
     #[serde(default)]
     pub spread: Option<f64>,
+    /// What the released score of a run would say, as the mean over trials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<ForeseenScore>,
 }
 
 /// A player with its results at each ε.
@@ -153,6 +179,12 @@ pub struct Advice {
     /// Whether single records have played persons: see [`RehearsalData::lacks_persons`].
     #[serde(default)]
     pub lacks_persons: bool,
+    /// The error of which all ratios are; earlier builds did not keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none", rename = "measure")]
+    pub judged_by: Option<ErrorMeasure>,
+    /// The number of methods that fell behind and were tried less often than others.
+    #[serde(default)]
+    pub behind: usize,
 }
 
 const fn as_it_is() -> f64 {
@@ -177,6 +209,7 @@ impl Results {
             cases: data.cases.iter().map(|case| case.title.clone()).collect(),
             grown: factors.fold(as_it_is(), f64::max),
             lacks_persons: data.lacks_persons(),
+            judged_by: Some(data.measure()),
             ..Advice::default()
         };
         Self {
@@ -220,11 +253,11 @@ impl Results {
         entries
     }
 
-    pub fn add(&mut self, entry: TrialResult, loss: f64) {
+    pub fn add(&mut self, entry: TrialResult, played: Played) {
         for (k, epsilon) in self.known.epsilons.iter().enumerate() {
             if entry.epsilon.is_none_or(|own| own == *epsilon) {
                 let place = (entry.case, entry.player, k);
-                self.losses.entry(place).or_default().insert(entry.repetition, loss);
+                self.losses.entry(place).or_default().insert(entry.repetition, played);
             }
         }
     }
@@ -237,8 +270,8 @@ impl Results {
     fn repeated(&self, case: usize, player: usize, k: usize) -> Vec<f64> {
         let of = |player| self.losses.get(&(case, player, k));
         let Some((base, found)) = of(0).zip(of(player)) else { return Vec::new() };
-        let ratios = found.iter().filter_map(|(repetition, loss)| {
-            let ratio = loss / base.get(repetition)?;
+        let ratios = found.iter().filter_map(|(repetition, played)| {
+            let ratio = played.loss / base.get(repetition)?.loss;
             Some(if ratio.is_finite() { ratio.clamp(1.0 / WORST, WORST) } else { WORST }.ln())
         });
         ratios.collect()
@@ -262,6 +295,17 @@ impl Results {
         (freedom > 0.0).then(|| (sum / freedom).sqrt().exp())
     }
 
+    /// What a released score would say of a player, as the mean over cases and repetitions.
+    fn score_of(&self, player: usize, k: usize) -> Option<ForeseenScore> {
+        let of = |case| self.losses.get(&(case, player, k)).into_iter().flat_map(BTreeMap::values);
+        let all: Vec<ForeseenScore> =
+            self.cases().flat_map(of).filter_map(|played| played.score).collect();
+        let mean =
+            |of: fn(&ForeseenScore) -> f64| all.iter().map(of).sum::<f64>() / all.len() as f64;
+        let (gain, half_width) = (mean(|it| it.gain), mean(|it| it.half_width));
+        Some(ForeseenScore { gain, half_width, ..*all.first()? })
+    }
+
     /// [`Self::logarithm`] for choosing a method: other ε also count, by how close they are.
     fn smoothed(&self, case: usize, player: usize, k: usize) -> Option<f64> {
         self.logarithm(case, player, k)?;
@@ -281,6 +325,26 @@ impl Results {
         let worst = heard.map(|(one, _)| *one).reduce(f64::max);
         let mean = mean(&found);
         mean + CAUTION * worst.unwrap_or(mean)
+    }
+
+    /// The players for a round: those whose error in the rounds before is at most a factor above the
+    /// best one's. Public data alone and no privacy are always among them.
+    pub fn near(&self, round: usize, epsilon: f64) -> BTreeSet<usize> {
+        let k = nearest(&self.known.epsilons, epsilon);
+        let behind = round.checked_sub(1).and_then(|before| BEHIND.get(before));
+        let behind = behind.copied().unwrap_or(f64::INFINITY);
+        let known = |player| self.cases().any(|case| self.logarithm(case, player, k).is_some());
+        let of = |player| known(player).then(|| self.score(player, k));
+        let scores: Vec<Option<f64>> = (0..self.variants).map(of).collect();
+        let able = scores.iter().zip(&self.players);
+        let able = able.filter(|(_, player)| **player != Player::NoPrivacy);
+        let best = able.filter_map(|(score, _)| *score).fold(f64::INFINITY, f64::min);
+        let is_near = |player: &usize| {
+            let near =
+                scores[*player].is_some_and(|score| score <= best + (1.0 + CAUTION) * behind.ln());
+            near || !self.players[*player].spends()
+        };
+        (0..self.variants).filter(is_near).collect()
     }
 
     /// The advice so far.
@@ -311,9 +375,10 @@ impl Results {
                 let weighted: Vec<Weighted> = weighted.collect();
                 let logs: Vec<f64> = weighted.iter().map(|(log, _)| *log).collect();
                 let best_in = winners.iter().filter(|winner| **winner == Some(player)).count();
-                let spread = self.spread(player, k);
+                let (spread, score) = (self.spread(player, k), self.score_of(player, k));
                 let standing = PlayerStanding::of(&weighted, best_in);
-                line.standings.push(standing.map(|found| PlayerStanding { spread, ..found }));
+                let standing = standing.map(|found| PlayerStanding { spread, score, ..found });
+                line.standings.push(standing);
                 let whole = logs.len() == self.cases().len();
                 line.logs.push(if whole { logs } else { Vec::new() });
             }
@@ -333,7 +398,21 @@ impl Results {
         let all_the_same = self.trust.why.is_empty();
         let weights = if all_the_same { Vec::new() } else { self.trust.weights.clone() };
         let notes = [self.trust.why.as_slice(), &self.left_out].concat();
-        Advice { at, lines, choice, settings, weights, notes, ..self.known.clone() }
+        let behind = self.behind();
+        Advice { at, lines, choice, settings, weights, notes, behind, ..self.known.clone() }
+    }
+
+    /// The number of methods that were tried less often than others.
+    fn behind(&self) -> usize {
+        let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
+        for ((_, player, _), results) in &self.losses {
+            if *player < self.variants && self.players[*player].spends() {
+                *counts.entry(*player).or_default() += results.len();
+            }
+        }
+        let most = counts.values().max().copied().unwrap_or(0);
+        let fits = |player: &usize| !self.failed.contains_key(player);
+        counts.iter().filter(|(player, count)| fits(player) && **count < most).count()
     }
 
     /// The results of variants of the chosen player, compared with it.
@@ -356,12 +435,17 @@ impl Results {
 }
 
 impl PlayerStanding {
+    /// Whether the player clearly gains in some cases and clearly loses in others.
+    fn disagree(self) -> bool {
+        self.least < 1.0 - NOTICEABLE && self.most > 1.0 + NOTICEABLE
+    }
+
     /// From the logarithms of the ratios, one for each case, and the cases' weights.
     fn of(logs: &[Weighted], best_in: usize) -> Option<Self> {
         let of = |with: fn(f64, f64) -> f64| logs.iter().map(|(log, _)| *log).reduce(with);
         let (least, most) = (of(f64::min)?.exp(), of(f64::max)?.exp());
         let (ratio, cases) = (mean(logs).exp(), logs.len());
-        Some(Self { ratio, least, most, best_in, cases, spread: None })
+        Some(Self { ratio, least, most, best_in, cases, spread: None, score: None })
     }
 }
 
@@ -382,6 +466,20 @@ fn nearest(epsilons: &[f64], epsilon: f64) -> usize {
 }
 
 impl Advice {
+    /// The error by which the players are compared. Earlier builds took squares of numbers.
+    pub fn measure(&self) -> ErrorMeasure {
+        let of_classes = |line: &PlayerLine| match &line.player {
+            Player::Method { id, .. } => {
+                methods::method(id).is_ok_and(|it| it.spec().task == Task::Classification)
+            }
+            _ => false,
+        };
+        self.judged_by.unwrap_or_else(|| match self.lines.iter().any(of_classes) {
+            true => ErrorMeasure::of(Task::Classification, Loss::default()),
+            false => ErrorMeasure::MeanSquare,
+        })
+    }
+
     /// Whether its parts are consistent; it may come from a file.
     pub fn is_sound(&self) -> bool {
         let count = self.epsilons.len();
@@ -485,9 +583,10 @@ impl Advice {
             standing.cases,
             compact(rehearsed),
             plan.in_a_sentence(),
-            better(standing)
+            self.better(standing)
         );
-        Some([Some(said), too_few(standing)].into_iter().flatten().collect::<Vec<_>>().join(" "))
+        let disagree = standing.disagree().then(|| DISAGREE.to_owned());
+        Some([vec![said], self.limits(standing), Vec::from_iter(disagree)].concat().join(" "))
     }
 
     /// The expected result of a plan that lost to public data alone, in a sentence.
@@ -520,7 +619,7 @@ impl Advice {
                 player.in_a_sentence(),
                 standing.best_in,
                 standing.cases,
-                better(standing)
+                self.better(standing)
             )
         }];
         if player.spends() && standing.ratio > 1.0 - NOTICEABLE {
@@ -532,8 +631,10 @@ impl Advice {
                     .to_owned(),
             );
         }
+        if player.spends() {
+            said.extend(self.limits(standing));
+        }
         said.extend(repeated(standing));
-        said.extend(too_few(standing).filter(|_| player.spends()));
         if player.spends() && self.grown > 1.0 + NOTICEABLE {
             said.push(format!(
                 "The rehearsals have fewer records than the private data. So ε was up to {} times \
@@ -542,6 +643,14 @@ impl Advice {
             ));
         }
         said.extend(self.notes.iter().cloned());
+        said.extend((self.behind > 0).then(|| {
+            let (s, were) = if self.behind == 1 { ("", "was") } else { ("s", "were") };
+            format!(
+                "{} method{s} fell behind and {were} tried less often than the others. A deep rehearsal \
+                 tries all of them alike.",
+                self.behind
+            )
+        }));
         if self.lacks_persons {
             said.push(
                 "The public data do not say whose record a row is, so every row counted as a \
@@ -579,6 +688,51 @@ impl Advice {
         )]
     }
 
+    /// `31 % (12 to 44) less mean absolute error`.
+    pub fn better(&self, standing: PlayerStanding) -> String {
+        let gain = |ratio: f64| 100.0 * (1.0 - ratio);
+        let (mean, best, worst) = (gain(standing.ratio), gain(standing.least), gain(standing.most));
+        let (word, mean, low, high) =
+            if mean >= 0.0 { ("less", mean, worst, best) } else { ("more", -mean, -best, -worst) };
+        let signed =
+            |x: f64| if x < -0.5 { format!("−{:.0}", -x) } else { format!("{:.0}", x.abs()) };
+        let range = if standing.cases > 1 {
+            format!(" ({} to {})", signed(low), signed(high))
+        } else {
+            String::new()
+        };
+        format!("{mean:.0} %{range} {word} {}", self.measure().words())
+    }
+
+    /// Sentences for a foretold gain that the number of records does not hold.
+    pub fn limits(&self, standing: PlayerStanding) -> Vec<String> {
+        let gains = standing.ratio < 1.0 - NOTICEABLE;
+        let found = [too_few(standing), self.unconfirmed(standing)];
+        found.into_iter().flatten().filter(|_| gains).collect()
+    }
+
+    /// A warning if the released score of a run is too uncertain to confirm the foretold gain.
+    fn unconfirmed(&self, standing: PlayerStanding) -> Option<String> {
+        let ForeseenScore { records, gain, half_width } = standing.score?;
+        // A score of classes counts wrong answers.
+        let of_classes = self.measure() == ErrorMeasure::Logarithmic;
+        let (gain, what) = match of_classes {
+            true => (gain, " of wrong answers"),
+            false => (1.0 - standing.ratio, ""),
+        };
+        let gain_words = match gain {
+            gain if gain < 0.005 => "a gain".to_owned(),
+            gain => format!("a gain of {:.0} %", 100.0 * gain),
+        };
+        (half_width >= gain).then(|| {
+            format!(
+                "With {records} held-out records the released comparison{what} with public data alone \
+                 is ± {:.0} %: it cannot confirm {gain_words}.",
+                100.0 * half_width
+            )
+        })
+    }
+
     /// The statement that every method loses to public data alone.
     fn lost(&self, k: usize) -> String {
         let spending = self.lines.iter().filter(|line| line.player.spends());
@@ -586,7 +740,7 @@ impl Advice {
         match least(found.map(|(line, standing)| ((line, standing), standing.ratio))) {
             Some((line, standing)) => {
                 let player = line.player.in_a_sentence();
-                format!("the best method, {player}, had {}", better(standing))
+                format!("the best method, {player}, had {}", self.better(standing))
             }
             None => "no method fits".to_owned(),
         }
@@ -688,8 +842,7 @@ fn repeated(standing: PlayerStanding) -> Option<String> {
 /// records and other noise, as between repetitions of a rehearsal, may take all of it.
 fn too_few(standing: PlayerStanding) -> Option<String> {
     let change = (TWO_SIDED * standing.spread?.ln()).exp();
-    let gains = standing.ratio < 1.0 - NOTICEABLE;
-    (gains && standing.ratio * change >= 1.0).then(|| {
+    (standing.ratio * change >= 1.0).then(|| {
         format!(
             "So few records do not hold this forecast: with other records and other noise, 95 of 100 \
              runs have from {:.0} % less to {:.0} % more error than public data alone.",
@@ -699,6 +852,9 @@ fn too_few(standing: PlayerStanding) -> Option<String> {
     })
 }
 
+const DISAGREE: &str =
+    "The rehearsals disagree on whether it beats public data alone: either may happen.";
+
 /// Sentences on how far the rehearsals can be trusted.
 fn doubt(standing: PlayerStanding) -> Vec<String> {
     let mut said = Vec::new();
@@ -706,11 +862,8 @@ fn doubt(standing: PlayerStanding) -> Vec<String> {
         said.push(
             "There is only one rehearsal, so nobody knows how far this can be trusted.".to_owned(),
         );
-    } else if standing.least < 1.0 - NOTICEABLE && standing.most > 1.0 + NOTICEABLE {
-        said.push(
-            "The rehearsals disagree on whether it beats public data alone: either may happen."
-                .to_owned(),
-        );
+    } else if standing.disagree() {
+        said.push(DISAGREE.to_owned());
     }
     said.push(
         "This holds if the private data differ from the public ones as these differ from each \
@@ -720,23 +873,8 @@ fn doubt(standing: PlayerStanding) -> Vec<String> {
     said
 }
 
-/// `31 % (12 to 44) less error`.
-pub fn better(standing: PlayerStanding) -> String {
-    let gain = |ratio: f64| 100.0 * (1.0 - ratio);
-    let (mean, best, worst) = (gain(standing.ratio), gain(standing.least), gain(standing.most));
-    let (word, mean, low, high) =
-        if mean >= 0.0 { ("less", mean, worst, best) } else { ("more", -mean, -best, -worst) };
-    let signed =
-        |x: f64| if x < -0.5 { format!("−{:.0}", -x) } else { format!("{:.0}", x.abs()) };
-    let range = if standing.cases > 1 {
-        format!(" ({} to {})", signed(low), signed(high))
-    } else {
-        String::new()
-    };
-    format!("{mean:.0} %{range} {word} error")
-}
-
-fn capital(text: &str) -> String {
+/// The text with a capital letter at its beginning.
+pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }

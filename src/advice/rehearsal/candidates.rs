@@ -134,6 +134,7 @@ mod tests {
                 best_in: 1,
                 cases: 2,
                 spread: None,
+                score: None,
             });
             PlayerLine {
                 player: Player::method(id),
@@ -153,6 +154,8 @@ mod tests {
             weights: Vec::new(),
             notes: Vec::new(),
             lacks_persons: false,
+            judged_by: None,
+            behind: 0,
         }
     }
 

@@ -38,6 +38,6 @@ pub use crate::methods::trial::{RehearsalNoise, Trial, Tried};
 pub use candidates::Prospect;
 pub use case::Case;
 pub use player::Player;
-pub use rehearsal_data::{Declared, RehearsalData, RunTerms};
-pub use split::Split;
+pub use rehearsal_data::{Declared, Played, RehearsalData, RunTerms};
+pub use split::{ErrorMeasure, Split};
 pub use trust::{Miss, Trust};

@@ -6,11 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 use rand::seq::SliceRandom;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::case::{Case, Differences, FoundCases, Roles, cases};
 use super::player::Player;
-use super::{RehearsalNoise, Split, Trial, Trust};
+use super::{ErrorMeasure, RehearsalNoise, Split, Trial, Trust};
 use crate::data::leaking;
 use crate::data::persons::{self, WithoutUnit};
 use crate::data::table::{seeded, shuffled};
@@ -19,13 +20,13 @@ use crate::data::{
     Unit,
 };
 use crate::error::Result;
-use crate::evaluation::{Pay, Scoring};
-use crate::methods;
-use crate::methods::PublicPredictor;
+use crate::evaluation::scoring::ForeseenScore;
+use crate::evaluation::{Loss, Pay, Scoring};
 use crate::methods::baselines::public_only;
 use crate::methods::baselines::reference::{DEFAULT_RIDGE, reference};
 use crate::methods::labelled::public_shape;
 use crate::methods::public_predictor::{self, EarlierModel, PublicRows};
+use crate::methods::{self, PublicPredictor, Spec};
 use crate::privacy::Target;
 
 /// More records of either kind take longer without changing the result.
@@ -64,16 +65,21 @@ pub struct RunTerms {
     pub seed: u64,
     /// The most public records that the plan uses.
     pub public_records: Option<usize>,
-    /// A released score that takes a part of the budget, and the ε of the whole plan.
-    pub paid: Option<(Scoring, f64)>,
+    /// The error of numbers by which the plan is judged.
+    pub loss: Loss,
+    /// The score that the run releases, and the ε of the whole plan.
+    pub score: Option<(Scoring, f64)>,
     /// The finished model that is the plan's public predictor.
     pub earlier: Option<EarlierModel>,
 }
 
 impl RunTerms {
-    /// The score with the same part of this ε as in the plan.
-    fn paid(&self, epsilon: f64) -> Option<Scoring> {
-        let (mut scoring, whole) = self.paid.clone()?;
+    /// The score of a method, with the same part of this ε as in the plan.
+    fn score_of(&self, spec: &Spec, epsilon: f64) -> Option<Scoring> {
+        let (mut scoring, whole) = self.score.clone()?;
+        if scoring.asked.pay == Pay::Covered && !spec.covers_scores {
+            return None;
+        }
         if let Pay::Epsilon(own) = &mut scoring.asked.pay {
             *own *= epsilon / whole;
         }
@@ -111,6 +117,30 @@ struct Set {
     rows: (Table, Vec<u32>),
     /// With the scores of public predictors.
     scored: Mutex<Vec<(PublicPredictor, Arc<PreparedSide>)>>,
+    /// The errors of public data alone on held-out records, by repetition.
+    public_alone: Mutex<BTreeMap<u64, Arc<Vec<f64>>>>,
+}
+
+/// The result of one trial.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Played {
+    pub loss: f64,
+    /// What the run's released score would say of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<ForeseenScore>,
+}
+
+impl Played {
+    pub fn of_loss(loss: f64) -> Self {
+        Self { loss, score: None }
+    }
+}
+
+impl Set {
+    /// Whether public data alone take the wide features.
+    fn is_wide_alone(&self) -> bool {
+        self.wide.public.dimension() <= public_shape::MOST_FEATURES
+    }
 }
 
 struct PreparedSide {
@@ -191,8 +221,12 @@ impl RehearsalData {
 
     /// How often a trial should be repeated.
     pub fn repetitions(&self) -> u64 {
-        let few = self.cases.iter().all(|case| case.acting.len() <= FEW_ACTING);
-        if few { MANY_REPETITIONS } else { REPETITIONS }
+        if self.has_few_records() { MANY_REPETITIONS } else { REPETITIONS }
+    }
+
+    /// Whether so few records act that chance decides much, and a trial is quick.
+    pub fn has_few_records(&self) -> bool {
+        self.cases.iter().all(|case| case.acting.len() <= FEW_ACTING)
     }
 
     /// Whether records are protected by person but the public ones do not identify persons. Then
@@ -254,8 +288,8 @@ impl RehearsalData {
         let wide = side(plain.wide())?;
         let acting = some(self.each(acting), self.actors[case], &mut draw);
         let plain = side(plain)?;
-        let scored = Mutex::default();
-        let set = Set { plain, wide, acting, rows: (table, owners), scored };
+        let (scored, public_alone) = <_>::default();
+        let set = Set { plain, wide, acting, rows: (table, owners), scored, public_alone };
         Ok(Arc::clone(known.insert(Arc::new(set))))
     }
 
@@ -290,17 +324,22 @@ impl RehearsalData {
         Ok(Some(side))
     }
 
-    /// The loss of a player in a case, with its `epsilon` if it spends.
+    /// The error by which players are compared.
+    pub fn measure(&self) -> ErrorMeasure {
+        ErrorMeasure::of(self.definition.task, self.terms.loss)
+    }
+
+    /// The result of a player in a case, with its `epsilon` if it spends.
     pub fn play(
         &self,
         case: usize,
         player: &Player,
         repetition: u64,
         epsilon: Option<f64>,
-    ) -> Result<f64> {
+    ) -> Result<Played> {
         let set = self.set(case)?;
         let wide = match player {
-            Player::PublicOnly => set.wide.public.dimension() <= public_shape::MOST_FEATURES,
+            Player::PublicOnly => set.is_wide_alone(),
             Player::NoPrivacy => false,
             Player::Method { id, .. } => methods::method(id)?.spec().takes_wide_features,
         };
@@ -313,6 +352,7 @@ impl RehearsalData {
         };
         let (records, factor) = self.scale(case);
         let split = self.split(&set, side, records, repetition)?;
+        let mut score = None;
         let model = match player {
             Player::PublicOnly => public_only::predictor(&split.problem())?,
             Player::NoPrivacy => reference(&split.private, DEFAULT_RIDGE)?,
@@ -321,11 +361,36 @@ impl RehearsalData {
                 let target = Target { epsilon: epsilon * factor, delta: self.terms.delta };
                 let seed = self.noise_seed(case, player, repetition, epsilon);
                 let trial = split.trial(id, RehearsalNoise::For(target), seed);
-                let paid = self.terms.paid(target.epsilon);
-                Trial { settings, paid: paid.as_ref(), ..trial }.run_sealed()?.model
+                let scoring = self.terms.score_of(methods::method(id)?.spec(), target.epsilon);
+                let tried = Trial { settings, paid: scoring.as_ref(), ..trial }.run_sealed()?;
+                if let Some(scoring) = scoring {
+                    let alone = self.errors_of_public_alone(&set, records, repetition)?;
+                    let errors = (split.errors(&tried.model)?, alone.as_slice());
+                    let noise = (&tried.calibrated, factor);
+                    score = scoring.foreseen((&errors.0, errors.1), noise);
+                }
+                tried.model
             }
         };
-        split.loss(&model)
+        Ok(Played { loss: split.loss(&model, self.measure())?, score })
+    }
+
+    /// The errors of public data alone on the held-out records of a repetition.
+    fn errors_of_public_alone(
+        &self,
+        set: &Set,
+        records: usize,
+        repetition: u64,
+    ) -> Result<Arc<Vec<f64>>> {
+        let mut known = set.public_alone.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(errors) = known.get(&repetition) {
+            return Ok(Arc::clone(errors));
+        }
+        let side = if set.is_wide_alone() { &set.wide } else { &set.plain };
+        let split = self.split(set, side, records, repetition)?;
+        let errors = Arc::new(split.errors(&public_only::predictor(&split.problem())?)?);
+        known.insert(repetition, Arc::clone(&errors));
+        Ok(errors)
     }
 
     /// A hash of everything that identifies a trial, so that no two share their noise.
@@ -442,8 +507,11 @@ mod tests {
             |Declared { rows, records, definition }| (rows, records, definition);
         type Scored = Mutex<Vec<(PublicPredictor, Arc<PreparedSide>)>>;
         type Rest = (Vec<Vec<usize>>, (Table, Vec<u32>), Scored);
-        let _: fn(Set) -> (Sides, Rest) =
-            |Set { plain, wide, acting, rows, scored }| ((plain, wide), (acting, rows, scored));
+        type Alone = Mutex<BTreeMap<u64, Arc<Vec<f64>>>>;
+        let _: fn(Set) -> (Sides, Rest, Alone) =
+            |Set { plain, wide, acting, rows, scored, public_alone }| {
+                ((plain, wide), (acting, rows, scored), public_alone)
+            };
         let _: fn(PreparedSide) -> (Preparation, PublicRecords) =
             |PreparedSide { preparation, public }| (preparation, public);
     }

@@ -2,9 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::{RehearsalNoise, Trial};
-use crate::data::{Dataset, Preparation, PublicRecords};
+use crate::data::{Dataset, Preparation, PublicRecords, Task};
 use crate::error::{Error, Result};
+use crate::evaluation::Loss;
+use crate::evaluation::measured::{ABSOLUTE, SQUARED};
 use crate::methods::{Problem, ProblemShape};
 use crate::model::{Model, logistic};
 
@@ -31,32 +35,55 @@ impl Split {
         Problem { shape, public: self.public.clone(), seed: 0 }
     }
 
-    /// Mean squared error in label units, or logarithmic loss. If persons are held out, each counts the
-    /// same.
-    pub fn loss(&self, model: &Model) -> Result<f64> {
-        let mismatch = || Error::failed("the model and the labels do not match");
+    /// The mean loss on held-out records, or its root for a root mean square. If persons are held
+    /// out, each counts the same.
+    pub fn loss(&self, model: &Model, measure: ErrorMeasure) -> Result<f64> {
+        let mean = self.mean(&self.losses(model, measure)?);
+        Ok(if measure == ErrorMeasure::RootMeanSquare { mean.sqrt() } else { mean })
+    }
+
+    /// The loss of each held-out record: the size of the error or its square in label units, or the
+    /// logarithmic loss of a class.
+    pub(super) fn losses(&self, model: &Model, measure: ErrorMeasure) -> Result<Vec<f64>> {
         let features = &self.held_out.features;
-        let losses: Vec<f64> = if let Some(classes) = &self.held_out.classes {
-            match model {
-                Model::Logistic(linear) => {
-                    let scores = linear.predict(features);
-                    let signs = classes.of.iter().map(|class| 2.0 * f64::from(*class) - 1.0);
-                    let each = scores.iter().zip(signs);
-                    each.map(|(score, sign)| logistic::loss(score * sign)).collect()
-                }
-                other => {
-                    let told = other.probabilities(features).ok_or_else(mismatch)?;
-                    let each = classes.of.iter().enumerate();
-                    each.map(|(i, class)| -told[(*class as usize, i)].max(1e-300).ln()).collect()
-                }
-            }
-        } else {
-            let truth = self.held_out.target.as_ref().ok_or_else(mismatch)?;
-            let predicted = model.numbers(features).ok_or_else(mismatch)?;
-            let each = predicted.iter().zip(truth);
-            let label = |raw| self.preparation.label_from_prediction(raw);
-            each.map(|(raw, truth)| (label(*raw) - truth).powi(2)).collect()
+        let Some(classes) = &self.held_out.classes else {
+            let sizes = self.errors(model)?;
+            return Ok(match measure {
+                ErrorMeasure::MeanAbsolute => sizes,
+                _ => sizes.iter().map(|size| size.powi(2)).collect(),
+            });
         };
+        Ok(match model {
+            Model::Logistic(linear) => {
+                let scores = linear.predict(features);
+                let signs = classes.of.iter().map(|class| 2.0 * f64::from(*class) - 1.0);
+                let each = scores.iter().zip(signs);
+                each.map(|(score, sign)| logistic::loss(score * sign)).collect()
+            }
+            other => {
+                let told = other.probabilities(features).ok_or_else(mismatch)?;
+                let each = classes.of.iter().enumerate();
+                each.map(|(i, class)| -told[(*class as usize, i)].max(1e-300).ln()).collect()
+            }
+        })
+    }
+
+    /// What a released score measures of each held-out record: the size of the error in label units,
+    /// or 1 for a wrong class and 0 for the right one.
+    pub(super) fn errors(&self, model: &Model) -> Result<Vec<f64>> {
+        let features = &self.held_out.features;
+        if let Some(classes) = &self.held_out.classes {
+            let answers = model.class_answers(features).ok_or_else(mismatch)?.classes;
+            let wrong = answers.iter().zip(&classes.of).map(|(told, class)| told != class);
+            return Ok(wrong.map(|wrong| f64::from(u8::from(wrong))).collect());
+        }
+        let truth = self.held_out.target.as_ref().ok_or_else(mismatch)?;
+        let predicted = model.numbers(features).ok_or_else(mismatch)?;
+        let label = |raw| self.preparation.label_from_prediction(raw);
+        Ok(predicted.iter().zip(truth).map(|(raw, truth)| (label(*raw) - truth).abs()).collect())
+    }
+
+    fn mean(&self, losses: &[f64]) -> f64 {
         let all = match &self.held_out.persons {
             None => losses.iter().sum::<f64>(),
             Some(persons) => {
@@ -66,6 +93,42 @@ impl Split {
                 persons.iter().map(of).sum()
             }
         };
-        Ok(all / self.held_out.protected() as f64)
+        all / self.held_out.protected() as f64
+    }
+}
+
+fn mismatch() -> Error {
+    Error::failed("the model and the labels do not match")
+}
+
+/// The error by which players are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorMeasure {
+    MeanAbsolute,
+    RootMeanSquare,
+    /// Earlier builds compared numbers by it.
+    MeanSquare,
+    /// Of classes.
+    Logarithmic,
+}
+
+impl ErrorMeasure {
+    /// The error of a plan that is judged by this loss of numbers.
+    pub fn of(task: Task, loss: Loss) -> Self {
+        match (task, loss) {
+            (Task::Classification, _) => Self::Logarithmic,
+            (Task::Regression, Loss::Absolute) => Self::MeanAbsolute,
+            (Task::Regression, Loss::Squared) => Self::RootMeanSquare,
+        }
+    }
+
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::MeanAbsolute => ABSOLUTE,
+            Self::RootMeanSquare => SQUARED,
+            Self::MeanSquare => "mean squared error",
+            Self::Logarithmic => "logarithmic loss",
+        }
     }
 }

@@ -106,9 +106,11 @@ impl WorkerThread {
                     ranking::rank(&job, tell)
                 });
             }
-            JobRequest::Rehearsal { session, plan } => {
-                let job = self.job(session, plan);
-                let job = job.map(|run| RehearsalJob::new(Job { control, ..run }));
+            JobRequest::Rehearsal { session, plan, methods, deep } => {
+                let job = self.job(session, plan).map(|run| {
+                    let job = RehearsalJob::new(Job { control, ..run });
+                    RehearsalJob { methods, deep, ..job }
+                });
                 let crash = ("the rehearsal crashed", "please report the session");
                 self.carry_out(id, WorkerReport::Rehearsal, crash, job, |job, tell| {
                     rehearse::rehearse(&job, &mut |progress| tell(Box::new(progress.clone())))

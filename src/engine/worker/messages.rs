@@ -169,10 +169,12 @@ pub enum JobRequest {
         watch: Watch,
         manner: Manner,
     },
-    /// Let public data play the private role for this plan.
+    /// Let public data play the private role for this plan, with these methods, or all that fit.
     Rehearsal {
         session: Session,
         plan: PlanDefinition,
+        methods: Vec<String>,
+        deep: bool,
     },
 }
 

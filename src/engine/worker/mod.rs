@@ -706,7 +706,7 @@ mod tests {
                 plans: vec![plan.clone()],
                 target: plan.target,
             },
-            JobRequest::Rehearsal { session, plan },
+            JobRequest::Rehearsal { session, plan, methods: Vec::new(), deep: false },
         ];
         let asked = jobs.len();
         for (id, job) in jobs.into_iter().enumerate() {

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::Workspace;
 use crate::error::{Doing as _, Error, Result};
 use crate::files::{self, step};
+use crate::rehearsal::Played;
 
 const FOLDER: &str = "rehearsals";
 const ENDING: &str = "jsonl";
@@ -32,16 +33,17 @@ pub struct TrialKey {
 struct NotebookLine {
     #[serde(flatten)]
     key: TrialKey,
-    loss: f64,
+    #[serde(flatten)]
+    played: Played,
 }
 
-/// The known losses of one rehearsal.
+/// The known results of one rehearsal.
 #[derive(Debug)]
 pub struct Notebook {
     folder: PathBuf,
     /// Created with the first line.
     file: Option<File>,
-    known: HashMap<String, f64>,
+    known: HashMap<String, Played>,
 }
 
 impl Notebook {
@@ -56,7 +58,7 @@ impl Notebook {
             }
             let text = std::fs::read_to_string(&path).doing("read the rehearsal", &path)?;
             let lines = text.lines().filter_map(|line| serde_json::from_str(line).ok());
-            known.extend(lines.map(|line: NotebookLine| (line.key.words(), line.loss)));
+            known.extend(lines.map(|line: NotebookLine| (line.key.words(), line.played)));
         }
         Ok(Self { folder, file: None, known })
     }
@@ -67,14 +69,15 @@ impl Notebook {
         files::write_private(&self.folder.join(SUMMARY), summary.as_bytes())
     }
 
-    pub fn find(&self, key: &TrialKey) -> Option<f64> {
+    pub fn find(&self, key: &TrialKey) -> Option<Played> {
         self.known.get(&key.words()).copied()
     }
 
-    pub fn note(&mut self, key: TrialKey, loss: f64) -> Result<()> {
+    pub fn note(&mut self, key: TrialKey, played: Played) -> Result<()> {
         let words = key.words();
         // JSON has no infinity.
-        let line = NotebookLine { key, loss: loss.min(f64::MAX) };
+        let line =
+            NotebookLine { key, played: Played { loss: played.loss.min(f64::MAX), ..played } };
         let mut text = serde_json::to_string(&line)
             .map_err(|error| Error::failed(format!("cannot write JSON: {error}")))?;
         text.push('\n');
@@ -83,7 +86,7 @@ impl Notebook {
             None => self.file.insert(own_file(&self.folder)?),
         };
         step::write(file, text.as_bytes()).doing("write the rehearsal", &self.folder)?;
-        self.known.insert(words, loss);
+        self.known.insert(words, played);
         Ok(())
     }
 }
@@ -114,6 +117,7 @@ mod tests {
     use std::io::Write;
 
     use super::*;
+    use crate::evaluation::scoring::ForeseenScore;
 
     fn key(repetition: u64) -> TrialKey {
         let (scene, player) = ("season 2".to_owned(), "public_shape".to_owned());
@@ -126,9 +130,10 @@ mod tests {
         let workspace = Workspace::fresh(directory.path());
         let mut one = Notebook::open(&workspace, "abc").unwrap();
         let mut other = Notebook::open(&workspace, "abc").unwrap();
-        one.note(key(0), 0.25).unwrap();
-        one.note(key(1), f64::INFINITY).unwrap();
-        other.note(key(2), 3.0).unwrap();
+        one.note(key(0), Played::of_loss(0.25)).unwrap();
+        one.note(key(1), Played::of_loss(f64::INFINITY)).unwrap();
+        let score = Some(ForeseenScore { records: 50, gain: 0.1, half_width: 0.2 });
+        other.note(key(2), Played { loss: 3.0, score }).unwrap();
         let folder = directory.path().join(".halflight/rehearsals/abc");
         for file in std::fs::read_dir(&folder).unwrap() {
             let mut file =
@@ -136,9 +141,9 @@ mod tests {
             file.write_all(b"{\"scene\":\"season 2\",\"pla").unwrap();
         }
         let again = Notebook::open(&workspace, "abc").unwrap();
-        assert_eq!(again.find(&key(0)), Some(0.25));
-        assert_eq!(again.find(&key(1)), Some(f64::MAX));
-        assert_eq!(again.find(&key(2)), Some(3.0));
+        assert_eq!(again.find(&key(0)), Some(Played::of_loss(0.25)));
+        assert_eq!(again.find(&key(1)), Some(Played::of_loss(f64::MAX)));
+        assert_eq!(again.find(&key(2)), Some(Played { loss: 3.0, score }));
         assert_eq!(again.find(&key(3)), None);
         assert!(Notebook::open(&workspace, "abd").unwrap().find(&key(0)).is_none());
     }

@@ -78,8 +78,9 @@ impl Context {
         self.ask_preview();
     }
 
-    /// Lets public data play the private role for the shown plan. Nothing is spent.
-    pub fn rehearse(&mut self) {
+    /// Lets public data play the private role for the shown plan, with these methods, or all that fit.
+    /// Nothing is spent.
+    pub fn rehearse(&mut self, methods: Vec<String>, deep: bool) {
         let Some(plan) = self.shown_plan().cloned() else { return };
         if let Some(words) = self.being_read(std::iter::once(&plan.private).chain(&plan.public)) {
             return self.warn(words);
@@ -88,6 +89,8 @@ impl Context {
         let (id, control) = (self.rehearsal.started + 1, Control::default());
         self.rehearsal = LiveRehearsal {
             plan: Some(plan.clone()),
+            methods: methods.clone(),
+            deep,
             work: Some(control.clone()),
             progress: None,
             shown: true,
@@ -95,7 +98,24 @@ impl Context {
         };
         self.notice = None;
         let session = self.session.clone();
-        self.start(id, control, JobRequest::Rehearsal { session, plan });
+        self.start(id, control, JobRequest::Rehearsal { session, plan, methods, deep });
+    }
+
+    /// Asks which methods to rehearse.
+    pub fn ask_to_rehearse(&mut self) {
+        let Some(plan) = self.shown_plan() else { return };
+        let (title, own) = ("Rehearse only these methods", plan.method.clone());
+        let help = "methods as in plan files, with commas between; the plan's own is there already";
+        self.prompt(title, help, &own, |context, text| {
+            let methods = text.split(',').map(str::trim).filter(|method| !method.is_empty());
+            let methods: Vec<String> = methods.map(str::to_owned).collect();
+            let unknown = methods.iter().find_map(|method| methods::method(method).err());
+            if let Some(error) = unknown {
+                return Err(one_line(&error));
+            }
+            context.rehearse(methods, false);
+            Ok(())
+        });
     }
 
     /// Makes the advised method of the rehearsal that of the shown plan.

@@ -1077,6 +1077,41 @@ fn what_is_typed_into_an_automatic_field_takes_the_place_of_that_word() {
 }
 
 #[test]
+fn a_rehearsal_goes_deeper_and_may_be_of_named_methods_only() {
+    let mut app = fixtures::priced();
+    let rehearsed = |effects: &[Effect], names: &[&str], depth: bool| {
+        asked(effects, |request| match request {
+            Request::Start { job: JobRequest::Rehearsal { methods, deep, .. }, .. } => {
+                methods == names && *deep == depth
+            }
+            _ => false,
+        })
+    };
+    // The plan's own method is in the prompt.
+    let own = app.context.session.plans[0].method.clone();
+    press(&mut app, "O");
+    assert!(press(&mut app, ", alchemy\n").is_empty());
+    let Some(OpenPopup::Prompt(prompt)) = &app.context.popup else { panic!("the prompt stays") };
+    assert!(prompt.problem.as_ref().unwrap().contains("alchemy"));
+    press(&mut app, "\x1b");
+    press(&mut app, "O");
+    let effects = press(&mut app, ", target_only\n");
+    assert!(rehearsed(&effects, &[&own, "target_only"], false));
+    let ended = |id, done| {
+        let result = Box::new(Ok(fixtures::rehearsal(done)));
+        Message::Reports(vec![WorkerReport::Rehearsal(id, JobEvent::Ended(result))])
+    };
+    // Stopped it continues as it was, and at its end it goes deeper.
+    press(&mut app, "c");
+    update(&mut app, ended(1, 80), &Hits::default());
+    let effects = press(&mut app, "c");
+    assert!(rehearsed(&effects, &[&own, "target_only"], false));
+    update(&mut app, ended(2, 126), &Hits::default());
+    let effects = press(&mut app, "c");
+    assert!(rehearsed(&effects, &[&own, "target_only"], true));
+}
+
+#[test]
 fn wrong_values_of_a_sweep_are_named_and_queue_nothing() {
     let mut app = fixtures::priced();
     press(&mut app, "↓↓↓s");

@@ -67,7 +67,10 @@ fn figure(advice: &Advice) -> Figure {
         note: format!("means over {} rehearsals on public data", advice.cases.len()),
         ..figures::figure(
             "Error in rehearsals, over ε",
-            AxisSide::linear("error, divided by that of public data alone"),
+            AxisSide::linear(&format!(
+                "{}, divided by that of public data alone",
+                advice.measure().words()
+            )),
             AxisSide::log("ε").at(&advice.epsilons),
             all,
         )

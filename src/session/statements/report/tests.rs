@@ -401,7 +401,9 @@ fn a_run_that_was_rehearsed_shows_what_was_expected() {
     fs::write(directory.join("rehearsal.json"), advice.replace("[0,1]", "[0,7]")).unwrap();
     assert!(!page().contains("Error in rehearsals"), "damage is no advice");
     fs::write(directory.join("rehearsal.json"), advice).unwrap();
-    for wanted in ["Error in rehearsals, over ε", "1.070", "0.810", "19 % (19 to 19) less error"] {
+    for wanted in
+        ["Error in rehearsals, over ε", "1.070", "0.810", "19 % (19 to 19) less mean squared error"]
+    {
         assert!(page().contains(wanted), "{wanted} is missing");
     }
 }

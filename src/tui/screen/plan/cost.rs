@@ -15,7 +15,7 @@ use crate::methods::{self, ExplainedEnergy};
 use crate::notice::one_line;
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::TotalStanding;
-use crate::rehearsal::advice::{Advice, better};
+use crate::rehearsal::advice::Advice;
 use crate::screen::SPENDS_NOTHING;
 use crate::widgets::chart::Chart;
 use crate::widgets::gauge::{BudgetGauge, GaugeOf};
@@ -171,10 +171,13 @@ fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16)
     facts.push(("time", time_estimate(context, preview)));
     lines.extend(canvas.pairs(&facts, room));
     let plan = &preview.plan;
-    let lost = context.advice(plan).and_then(|it| it.warning(&plan.player(), plan.target.epsilon));
+    let (advice, player, epsilon) = (context.advice(plan), plan.player(), plan.target.epsilon);
+    let lost = advice.and_then(|it| it.warning(&player, epsilon));
     let lost =
         lost.map(|_| "public data alone did better in rehearsals, and cost nothing".to_owned());
-    let warnings = lost.iter().chain(&preview.warnings);
+    let limits = advice.and_then(|it| Some(it.limits(it.of_plan(&player, epsilon)?.0)));
+    let limits = limits.unwrap_or_default();
+    let warnings = lost.iter().chain(&limits).chain(&preview.warnings);
     lines.extend(warnings.map(|it| Line::styled(format!("note: {it}"), theme.warning)));
     let ranked = context.ranking.exact(&context.watch);
     lines.extend(ranked.and_then(|table| table.against(&plan.public)).map(|text| {
@@ -189,12 +192,14 @@ fn expected_result(context: &Context, preview: &Preview) -> String {
     let plan = &preview.plan;
     let advice = context.advice(plan);
     let found = advice.and_then(|it| it.of_plan(&plan.player(), plan.target.epsilon));
-    match found {
+    match advice.zip(found) {
         None => "unknown; r rehearses it on public data, for free".to_owned(),
         Some(_) if !plan.spends() => {
             "what the rehearsal compares others with; r shows it".to_owned()
         }
-        Some((standing, _)) => format!("{} than public data alone, by rehearsal", better(standing)),
+        Some((advice, (standing, _))) => {
+            format!("{} than public data alone, by rehearsal", advice.better(standing))
+        }
     }
 }
 

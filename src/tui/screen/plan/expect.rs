@@ -27,13 +27,14 @@ const CURVES: usize = 4;
 pub fn expectations(context: &Context, canvas: &mut Canvas, area: Rect, scroll: Option<usize>) {
     let theme = canvas.theme;
     let rehearsal = &context.rehearsal;
-    let Some(RehearsalProgress { done, total, advice }) = &rehearsal.progress else {
+    let Some(progress) = &rehearsal.progress else {
         let inner = canvas.boxed(area, "What to expect · preparing…");
         canvas.empty(inner, &["Preparing the public data to stand in for the private ones…"]);
         return;
     };
+    let RehearsalProgress { done, total, advice, .. } = progress;
     let title = match (rehearsal.work.is_some(), done == total) {
-        (true, _) => format!("What to expect · {done} of {total} trials"),
+        (true, _) => format!("Rehearsal · {}", progress.words()),
         (false, true) => "What to expect".to_owned(),
         (false, false) => {
             format!("What to expect · stopped at {done} of {total}: c continues, r: costs")
@@ -80,7 +81,8 @@ pub fn rehearsed_errors(advice: &Advice, canvas: &mut Canvas, area: Rect) {
         (!points.is_empty()).then(|| (line.player.title(), points))
     };
     let curves: Vec<(String, Vec<PlotPoint>)> = spending.filter_map(curve).take(CURVES).collect();
-    let mut chart = Chart::new("error, beside public data alone", theme, glyphs)
+    let title = format!("{}, beside public data alone", advice.measure().words());
+    let mut chart = Chart::new(&title, theme, glyphs)
         .x_axis("ε", false)
         .reference(1.0, "public data alone")
         .legend(true)
@@ -93,7 +95,7 @@ pub fn rehearsed_errors(advice: &Advice, canvas: &mut Canvas, area: Rect) {
 
 /// Every player at the plan's ε, the best first.
 fn standings(advice: &Advice, theme: &Theme, width: u16) -> Vec<Line<'static>> {
-    let head = format!("error at ε {}", compact(advice.epsilons[advice.at]));
+    let head = format!("{} at ε {}", advice.measure().words(), compact(advice.epsilons[advice.at]));
     let width = usize::from(width);
     let room = width.saturating_sub(19);
     // A name that is too long has a line of its own.

@@ -6,6 +6,7 @@ use crate::context::{Context, OpenPopup, dropped};
 use crate::engine::Request;
 use crate::evaluation::{Evaluation, Pay};
 use crate::keys::{also, show};
+use crate::live_rehearsal::LiveRehearsal;
 use crate::methods;
 use crate::notice::one_line;
 use crate::popup::Then;
@@ -32,7 +33,8 @@ pub const KEYS: Keys<PlanScreen> = &[
     also(&["p"], "choose best", "let private records choose among the marked plans, or among all for these data; costs ε once", choose_best),
     show(&["r"], "rehearse", "rehearse this plan on public data, for free; afterwards switch \
                               between results and costs", rehearse),
-    also(&["c"], "stop rehearsal", "stop the rehearsal, or continue it", stop_rehearsal),
+    also(&["c"], "stop rehearsal", "stop the rehearsal, or continue it; after its end try methods that fell behind as often as the others", stop_rehearsal),
+    also(&["O"], "rehearse only", "rehearse only the methods that you name", |_, context| context.ask_to_rehearse()),
     show(&["t"], "take advice", "take the method that the rehearsal advises", |_, context| context.take_advice()),
     show(&["T"], "preset", "take a preset for this plan", preset),
     also(&["+"], "more", "show every setting, or fold them again", |screen, _| screen.unfolded = !screen.unfolded),
@@ -49,7 +51,7 @@ fn rehearse(_: &mut PlanScreen, context: &mut Context) {
     if fits && known {
         context.rehearsal.shown = !context.rehearsal.shown;
     } else {
-        context.rehearse();
+        context.rehearse(Vec::new(), false);
     }
 }
 
@@ -58,7 +60,9 @@ fn stop_rehearsal(_: &mut PlanScreen, context: &mut Context) {
         // It reports by itself that it has stopped.
         context.rehearsal.stop();
     } else {
-        context.rehearse();
+        let LiveRehearsal { methods, deep, .. } = &context.rehearsal;
+        let (methods, deep) = (methods.clone(), *deep || context.rehearsal.is_whole());
+        context.rehearse(methods, deep);
     }
 }
 
