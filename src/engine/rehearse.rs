@@ -167,19 +167,18 @@ pub fn rehearse(
     let variants = work.plan.map_or(0, |plan| players[plan].variants().len());
     let variants = variants * work.data.cases.len() * repetitions as usize;
     let spending = players.iter().filter(|player| player.spends()).count().max(1);
-    let mut progress = None;
-    for round in 0..rounds.len() {
-        let after: usize = rounds[round + 1..].iter().map(Vec::len).sum();
-        let near = if round == 0 { EXPECTED_NEAR.min(spending) } else { spending };
-        work.later = after * near / spending + if job.part == ALL_TRIALS { variants } else { 0 };
-        let entries = rounds[round].clone();
-        let entries = if round == 0 { entries } else { work.still_promising(round, entries) };
-        progress = Some(work.play(entries, tell)?);
+    let variants = if job.part == ALL_TRIALS { variants } else { 0 };
+    let mut after: usize = rounds.iter().map(Vec::len).sum();
+    let mut progress = work.progress(&BTreeMap::new());
+    for (round, entries) in rounds.into_iter().enumerate() {
         if job.run.control.is_stopped() {
             break;
         }
+        after -= entries.len();
+        let near = if round == 0 { EXPECTED_NEAR.min(spending) } else { spending };
+        work.later = variants + after * near / spending;
+        progress = work.play(work.still_promising(round, entries), tell)?;
     }
-    let mut progress = progress.ok_or_else(|| Error::failed("there is nothing to rehearse"))?;
     // The advised method may do better with other settings; only a complete rehearsal tries them.
     if job.part == ALL_TRIALS && !job.run.control.is_stopped() {
         let more = work.results.vary(job.run.plan.target.epsilon, repetitions);
@@ -263,7 +262,7 @@ impl Work<'_> {
         waiting.iter().for_each(|entry| *left.entry(entry.player).or_default() += 1);
         let mut progress = self.progress(&left);
         tell(&progress);
-        let (trials, receiver) = self.begin(&players, waiting);
+        let (trials, receiver) = self.begin(&players, waiting, self.costs.is_empty());
         while !self.job.run.control.is_stopped() {
             let Outcome { entry, found, seconds } = match receiver.recv_timeout(CHECK_INTERVAL) {
                 Ok(found) => found,
@@ -313,6 +312,7 @@ impl Work<'_> {
         &self,
         players: &[Player],
         waiting: Vec<TrialResult>,
+        is_first: bool,
     ) -> (Arc<Trials>, Receiver<Outcome>) {
         let queue = TrialQueue {
             waiting,
@@ -332,7 +332,7 @@ impl Work<'_> {
         std::thread::spawn(move || {
             // The first number on screen waits for the first trial, which learns from all public
             // records of its case: it has every thread to itself.
-            if !playing.play_one(&sender) {
+            if is_first && !playing.play_one(&sender) {
                 return;
             }
             for _ in 0..parallel::threads() {

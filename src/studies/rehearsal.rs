@@ -210,7 +210,7 @@ impl RehearsalStudy {
             TrialResult::rounds(entries, self.epsilons[k]).into_iter().enumerate()
         {
             let near = quick.near(round, self.epsilons[k]);
-            for entry in entries.into_iter().filter(|it| round == 0 || near.contains(&it.player)) {
+            for entry in entries.into_iter().filter(|it| near.contains(&it.player)) {
                 let loss = losses.iter().find(|(known, _)| *known == entry);
                 loss.iter().for_each(|(_, loss)| quick.add(entry, Played::of_loss(*loss)));
             }

@@ -328,11 +328,13 @@ impl Results {
     }
 
     /// The players for a round: those whose error in the rounds before is at most a factor above the
-    /// best one's. Public data alone and no privacy are always among them.
+    /// best one's. In the first round, that is everyone. Public data alone and no privacy are always
+    /// among them.
     pub fn near(&self, round: usize, epsilon: f64) -> BTreeSet<usize> {
+        let Some(behind) = round.checked_sub(1).and_then(|before| BEHIND.get(before)) else {
+            return (0..self.variants).collect();
+        };
         let k = nearest(&self.known.epsilons, epsilon);
-        let behind = round.checked_sub(1).and_then(|before| BEHIND.get(before));
-        let behind = behind.copied().unwrap_or(f64::INFINITY);
         let known = |player| self.cases().any(|case| self.logarithm(case, player, k).is_some());
         let of = |player| known(player).then(|| self.score(player, k));
         let scores: Vec<Option<f64>> = (0..self.variants).map(of).collect();
