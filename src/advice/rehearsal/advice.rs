@@ -40,6 +40,9 @@ const NEAR: f64 = 1.5;
 /// A smaller improvement counts as equal.
 pub(super) const NOTICEABLE: f64 = 0.02;
 
+/// The largest error of a curve, over that of public data alone.
+const HIGHEST: f64 = 2.0;
+
 /// Standard deviations on either side that contain 95 of 100 normal deviates.
 const TWO_SIDED: f64 = 1.96;
 
@@ -502,6 +505,18 @@ impl Advice {
         let mut lines: Vec<&PlayerLine> = self.lines.iter().collect();
         lines.sort_by(|one, other| ratio(one).total_cmp(&ratio(other)));
         lines.into_iter()
+    }
+
+    /// The curves of error over ε of the best `count` methods, with their titles. Errors above
+    /// [`HIGHEST`], which would squeeze all others into a line, are left out.
+    pub fn curves(&self, count: usize) -> Vec<(String, Vec<(f64, f64)>)> {
+        let curve = |line: &PlayerLine| {
+            let points = self.epsilons.iter().zip(&line.standings);
+            let points = points.filter_map(|(epsilon, found)| Some((*epsilon, (*found)?.ratio)));
+            let points: Vec<_> = points.filter(|(_, ratio)| *ratio <= HIGHEST).collect();
+            (!points.is_empty()).then(|| (line.player.title(), points))
+        };
+        self.sorted().filter(|line| line.player.spends()).filter_map(curve).take(count).collect()
     }
 
     pub fn is_choice(&self, line: &PlayerLine, k: usize) -> bool {

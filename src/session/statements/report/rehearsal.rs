@@ -12,15 +12,13 @@ use crate::files;
 use crate::plot::number::compact;
 use crate::plot::{AxisSide, ChartSeries, Figure, Mark, Point};
 use crate::rehearsal::Player;
-use crate::rehearsal::advice::{Advice, PlayerLine};
+use crate::rehearsal::advice::Advice;
 
 /// The file beside the others of a rehearsed run.
 const FILE: &str = "rehearsal.json";
 
 /// Methods that the plot shows: the best ones.
 const CURVES: usize = 5;
-/// Worse values would squeeze all others into a line.
-const HIGHEST: f64 = 2.0;
 
 /// The advice kept in a run's directory. Somebody may have edited the file.
 pub(super) fn read(directory: &Path) -> Option<Advice> {
@@ -50,16 +48,11 @@ pub(super) fn html(report: &Report) -> Markup {
 }
 
 fn figure(advice: &Advice) -> Figure {
-    let points = |line: &PlayerLine| {
-        let points = advice.epsilons.iter().zip(&line.standings);
-        let points = points.filter_map(|(epsilon, found)| Some((*epsilon, (*found)?.ratio)));
-        let points = points.filter(|(_, ratio)| *ratio <= HIGHEST);
-        points.map(|(epsilon, ratio)| Point::new(epsilon, ratio)).collect::<Vec<_>>()
+    let curve = |(title, points): (String, Vec<(f64, f64)>)| {
+        let points = points.into_iter().map(|(epsilon, ratio)| Point::new(epsilon, ratio));
+        series(&title, Mark::Line, points.collect())
     };
-    let spending = advice.sorted().filter(|line| line.player.spends());
-    let curves = spending.map(|line| series(&line.player.title(), Mark::Line, points(line)));
-    let mut all: Vec<ChartSeries> =
-        curves.filter(|series| !series.points.is_empty()).take(CURVES).collect();
+    let mut all: Vec<ChartSeries> = advice.curves(CURVES).into_iter().map(curve).collect();
     let ends = [advice.epsilons.first(), advice.epsilons.last()].into_iter().flatten();
     let public_alone = ends.map(|epsilon| Point::new(*epsilon, 1.0)).collect();
     all.push(series(&Player::PublicOnly.title(), Mark::Level, public_alone));

@@ -11,14 +11,10 @@ use crate::screen::plan::COST;
 use crate::theme::Theme;
 use crate::widgets::chart::Chart;
 use crate::widgets::number::compact;
-use crate::widgets::smoothing::PlotPoint;
 
 /// Rows of the chart, if there is room.
 const CHART_ROWS: u16 = 14;
 const LEAST_CHART: u16 = 9;
-
-/// Worse values would squeeze all others into a line.
-const HIGHEST: f64 = 2.0;
 
 /// The number of methods in the chart: the best ones.
 const CURVES: usize = 4;
@@ -73,14 +69,7 @@ fn sentences(said: Vec<String>, theme: &Theme) -> Vec<Line<'static>> {
 /// The error relative to public data alone, over ε.
 pub fn rehearsed_errors(advice: &Advice, canvas: &mut Canvas, area: Rect) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
-    let spending = advice.sorted().filter(|line| line.player.spends());
-    let curve = |line: &Found| {
-        let points = advice.epsilons.iter().zip(&line.standings);
-        let points = points.filter_map(|(epsilon, found)| Some((*epsilon, (*found)?.ratio)));
-        let points: Vec<PlotPoint> = points.filter(|(_, ratio)| *ratio <= HIGHEST).collect();
-        (!points.is_empty()).then(|| (line.player.title(), points))
-    };
-    let curves: Vec<(String, Vec<PlotPoint>)> = spending.filter_map(curve).take(CURVES).collect();
+    let curves = advice.curves(CURVES);
     let title = format!("{}, beside public data alone", advice.measure().words());
     let mut chart = Chart::new(&title, theme, glyphs)
         .x_axis("ε", false)
