@@ -332,11 +332,17 @@ impl Screen for CompareScreen {
             Quantity::Score => "score",
         };
         let sort = self.sort.title();
-        explained(&format!(
+        let run = self.run(context.archived()).map(|run| Explained {
+            name: "this run".to_owned(),
+            also: "verdict seed directory".to_owned(),
+            text: view::in_full(run, &context.watch),
+        });
+        let words = explained(&format!(
             "{first}; {sort}; error on private records; error on public records; mean absolute error; \
              balanced accuracy; AUC; verdict; ε; δ; outcome; steps; exact number; public data \
              alone; private data, no privacy; tag; run"
-        ))
+        ));
+        run.into_iter().chain(words).collect()
     }
 
     fn view(&self, context: &Context, canvas: &mut Canvas, area: Rect) {

@@ -19,7 +19,7 @@ use crate::session::archive::{
 use crate::session::follow::{unread_words, wrote_words};
 use crate::tab::CHARTS;
 use crate::theme::Theme;
-use crate::verdict::{Standing, error_cell};
+use crate::verdict::{Standing, Verdict, error_cell};
 use crate::widgets::chart::{Chart, SeriesView};
 use crate::widgets::smoothing::{PlotPoint, smooth};
 
@@ -360,7 +360,10 @@ fn selected<'a>(shown: Shown, canvas: &Canvas, room: u16) -> Vec<Line<'a>> {
     let theme = canvas.theme;
     let watch = &shown.context.watch;
     let Some(run) = shown.screen.run(shown.runs) else { return Vec::new() };
-    let mut facts = vec![("run", run.id.0.clone()), ("tag", run.tag.clone())];
+    let mut facts = vec![("run", run.id.0.clone())];
+    if !run.tag.is_empty() {
+        facts.push(("tag", run.tag.clone()));
+    }
     if let Some(told) = &run.score {
         facts.push(("released score", told.sentence()));
     }
@@ -377,19 +380,7 @@ fn selected<'a>(shown: Shown, canvas: &Canvas, room: u16) -> Vec<Line<'a>> {
         let settings =
             if settings.is_empty() { "defaults".to_owned() } else { settings.join(", ") };
         facts.push(("settings", settings));
-        facts.push(("seed", plan.seed.to_string()));
     }
-    let further = last_further(run, Series::BESIDE_PUBLIC, watch).words();
-    if !further.is_empty() {
-        facts.push(("on public records", further));
-    }
-    let seen = match (run.peeked || run.exact.is_some(), run.is_settled()) {
-        _ if run.choice.is_some() => "none: a choice computes only released ones",
-        (true, _) => "computed ◆",
-        (false, true) => "not computed (sealed view)",
-        (false, false) => "none yet",
-    };
-    facts.push(("exact numbers", seen.to_owned()));
     if !run.is_settled()
         && let Some(process) = &run.process
     {
@@ -404,23 +395,44 @@ fn selected<'a>(shown: Shown, canvas: &Canvas, room: u16) -> Vec<Line<'a>> {
     if state_words(&run.outcome) == GIVEN_UP {
         facts.push(("given up", "p puts its settings into the plan, to start it again".to_owned()));
     }
-    facts.push(("directory", run.directory.display().to_string()));
     if run.skipped > 0 {
         facts.push(("not shown", unread_words(run.skipped)));
     }
     facts.extend(run.trouble.clone().map(|trouble| ("trouble", trouble)));
     let mut lines = Vec::new();
     if let Some(errors) = run.errors.as_ref().and_then(|errors| errors.reveal(watch)) {
-        let verdict = errors.verdict(Standing::Exact);
-        let line =
-            |text: String, style| Line::styled(text.replace('◆', canvas.glyphs.curator), style);
-        lines.push(line(verdict.text(), toned(theme, verdict.tone)));
-        let further = errors.further_sentences(Standing::Exact).into_iter();
-        lines.extend(further.map(|text| line(text, theme.curator)));
+        let Verdict { tone, sentences } = errors.verdict(Standing::Exact);
+        let first = sentences.into_iter().next().unwrap_or_default();
+        let first = first.replace('◆', canvas.glyphs.curator);
+        lines.push(Line::styled(first, toned(theme, tone)));
     }
     lines.extend(canvas.pairs(&facts, room));
-    lines.push(Line::styled("Mark runs (m) to overlay and compare them.", theme.muted));
     lines
+}
+
+/// What the details of a run leave out.
+pub fn in_full(run: &ArchivedRun, watch: &Watch) -> String {
+    let mut sentences = Vec::new();
+    if let Some(errors) = run.errors.as_ref().and_then(|errors| errors.reveal(watch)) {
+        sentences.push(errors.verdict(Standing::Exact).text());
+        sentences.extend(errors.further_sentences(Standing::Exact));
+    }
+    if let Some(plan) = &run.plan {
+        sentences.push(format!("Seed: {}.", plan.seed));
+    }
+    let further = last_further(run, Series::BESIDE_PUBLIC, watch).words();
+    if !further.is_empty() {
+        sentences.push(format!("On public records: {further}."));
+    }
+    let seen = match (run.peeked || run.exact.is_some(), run.is_settled()) {
+        _ if run.choice.is_some() => "none: a choice computes only released ones",
+        (true, _) => "computed ◆",
+        (false, true) => "not computed (sealed view)",
+        (false, false) => "none yet",
+    };
+    sentences.push(format!("Exact numbers: {seen}."));
+    sentences.push(format!("Directory: {}", run.directory.display()));
+    sentences.join(" ")
 }
 
 #[cfg(test)]

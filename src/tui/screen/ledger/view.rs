@@ -113,15 +113,12 @@ fn spending(shown: Shown, canvas: &mut Canvas, area: Rect) {
     let title = context.filtered_title(&format!("What {} has spent", name_of(account)));
     let inner = canvas.pane(area, &title, ENTRIES);
     let bought = if inner.height >= 16 { 7 } else { 0 };
-    let mut said = totals(shown, canvas);
-    if inner.height >= 20 {
-        said.extend(own_deltas(shown, canvas));
-    }
+    let said = totals(shown, canvas);
     let visible = screen.visible_entries(context);
     // A third of the pane and the room left by the entries; `halflight ledger` has the rest.
     let free = inner.height.saturating_sub(bought + 3 + visible.len() as u16);
     let rows = said.iter().map(|line| wrapped_lines(&line.to_string(), inner.width).max(1));
-    let rows = rows.sum::<u16>().clamp(3, (inner.height / 3).max(free).max(3));
+    let rows = rows.sum::<u16>().clamp(1, (inner.height / 3).max(free).max(3));
     // The picture takes what the entries leave, and a part of the pane if there are many of them.
     let left = inner.height.saturating_sub(1 + rows + bought);
     let drawn = left.saturating_sub(visible.len() as u16 + 1).max(left.saturating_sub(12) / 2);
@@ -242,22 +239,29 @@ fn totals<'a>(Shown { context, account, digest, .. }: Shown, canvas: &Canvas) ->
             |epsilon| format!("ε {} if {change}", round_up(epsilon, 4)),
         )
     });
+    // Where both are the same, the bar above says it.
+    let told_by_the_bar = account.budget.is_some()
+        && digest
+            .totals
+            .iter()
+            .all(|(_, epsilon)| *epsilon == digest.totals[0].1 && epsilon.is_some());
     let total = match &digest.total {
         Some(total)
             if matches!(total.standing, TotalStanding::AtLeast | TotalStanding::Nothing) =>
         {
             format!("All runs together, at δ {delta:e}: {}", total.words())
         }
+        _ if told_by_the_bar => String::new(),
         _ => format!("All runs together, at δ {delta:e}: {}.", each.join("; ")),
     };
     let total = match account.protects() {
-        Some(persons) => format!("{total} It is for {persons}."),
+        Some(persons) => format!("{total} It is for {persons}.").trim_start().to_owned(),
         None => total,
     };
     let fits = match digest.largest {
         Some(left) if left > 0.0 => {
             let left = round_down(left);
-            format!("There is room for one more run of up to ε {left} at δ {delta:e}.")
+            format!("Room for one more run of up to ε {left} at δ {delta:e}.")
         }
         Some(_) => "The budget has no room for another run.".to_owned(),
         None if account.budget.is_none() => "Without a budget no run is allowed.".to_owned(),
@@ -289,24 +293,11 @@ fn totals<'a>(Shown { context, account, digest, .. }: Shown, canvas: &Canvas) ->
     let sign = canvas.glyphs.curator;
     let beside = account.beside_the_total().map(|words| format!("{sign} {words}"));
     let doubts = claims.into_iter().chain(remarks).chain(account.large_delta()).chain(gaps);
-    let mut lines = vec![Line::styled(total, theme.text)];
+    let mut lines = Vec::new();
+    lines.extend((!total.is_empty()).then(|| Line::styled(total, theme.text)));
     lines.extend(doubts.chain(beside).map(|words| Line::styled(words, theme.warning)));
     lines.push(Line::styled(format!("{fits}{what_if}{open}"), theme.muted));
     lines
-}
-
-/// Why the ε of all runs is not the sum of theirs, if they ask for another δ; `asked ε` in the words
-/// of the screen says it, too.
-fn own_deltas<'a>(Shown { account, digest, .. }: Shown, canvas: &Canvas) -> Option<Line<'a>> {
-    let (delta, mut runs) = (account.budget?.delta, account.runs.iter());
-    runs.any(|run| run.grant.target.delta != delta).then(|| {
-        let words = format!(
-            "Each run asks for an ε at a δ of its own. Here all runs are counted at the budget's δ \
-             {:e}, where the same noise amounts to another ε.",
-            digest.delta
-        );
-        Line::styled(words, canvas.theme.muted)
-    })
 }
 
 /// The draws of a run, and its model.
