@@ -44,6 +44,38 @@ fn every_scene_at_every_size() {
     }
 }
 
+/// Words of two letters and more between the tabs and the hints, at 120 × 40; the limits are those of the
+/// guide.
+#[test]
+fn no_screen_has_more_words_than_the_guide_says() {
+    let page = include_str!("../../../assets/guide/screens.md");
+    let (_, page) = page.split_once("**Words**").unwrap();
+    let scenes = scenes();
+    let of = [
+        ("Data", "data_ready"),
+        ("Rank, at the start", "rank"),
+        ("Rank", "rank_exact"),
+        ("Plan", "plan_priced"),
+        ("Plan, rehearsed", "plan_rehearsed_costs"),
+        ("Run", "run_finished"),
+        ("Compare", "compare_selected"),
+        ("Ledger", "ledger_accounts"),
+    ];
+    for (screen, scene) in of {
+        let (_, app) = scenes.iter().find(|(name, _)| *name == scene).unwrap();
+        let text = text_of(&buffer(app, 120, 40));
+        let rows: Vec<&str> = text.lines().collect();
+        let words =
+            rows[1..rows.len() - 1].iter().flat_map(|row| row.split(|c: char| !c.is_alphabetic()));
+        let words = words.filter(|word| word.chars().count() > 1).count();
+        let row = page.lines().find(|line| line.starts_with(&format!("| {screen} | ")));
+        let limit =
+            row.and_then(|row| row.split('|').nth(3)).unwrap_or_else(|| panic!("no {screen}"));
+        let limit: usize = limit.trim().parse().unwrap();
+        assert!(words <= limit, "{screen} has {words} words, and the guide says {limit}");
+    }
+}
+
 #[test]
 fn every_screen_has_a_scene() {
     let scenes = scenes();

@@ -365,7 +365,11 @@ fn selected<'a>(shown: Shown, canvas: &Canvas, room: u16) -> Vec<Line<'a>> {
         facts.push(("tag", run.tag.clone()));
     }
     if let Some(told) = &run.score {
-        facts.push(("released score", told.sentence()));
+        // The table has the score itself.
+        let facts_of_it = [told.verdict(), told.beyond_cap()].into_iter().flatten();
+        let brief = facts_of_it.collect::<Vec<_>>().join("; ");
+        let brief = if brief.is_empty() { told.sentence() } else { brief };
+        facts.push(("released score", brief));
     }
     facts.extend(source_words(&run.source_weights).map(|words| ("released", words)));
     if let Some(choice) = &run.choice {
@@ -412,7 +416,8 @@ fn selected<'a>(shown: Shown, canvas: &Canvas, room: u16) -> Vec<Line<'a>> {
 
 /// What the details of a run leave out.
 pub fn in_full(run: &ArchivedRun, watch: &Watch) -> String {
-    let mut sentences = Vec::new();
+    let score = run.score.as_ref().map(|told| format!("Released score: {}.", told.sentence()));
+    let mut sentences: Vec<String> = score.into_iter().collect();
     if let Some(errors) = run.errors.as_ref().and_then(|errors| errors.reveal(watch)) {
         sentences.push(errors.verdict(Standing::Exact).text());
         sentences.extend(errors.further_sentences(Standing::Exact));
