@@ -30,7 +30,7 @@ pub enum Spread {
     /// A column of numbers.
     Numbers(NumberSpread),
     /// The most frequent texts and how often each occurs, the most frequent first.
-    Texts(Vec<(String, usize)>),
+    Texts(#[serde(serialize_with = "with_names")] Vec<(String, usize)>),
 }
 
 /// How numbers are spread.
@@ -50,9 +50,17 @@ pub struct NumberSpread {
     step: Option<f64>,
 }
 
+fn with_names<S: Serializer>(texts: &[(String, usize)], to: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Text<'a> {
+        text: &'a str,
+        rows: usize,
+    }
+    to.collect_seq(texts.iter().map(|(text, rows)| Text { text, rows: *rows }))
+}
+
 fn in_few_cells<S: Serializer>(bins: &[usize], to: S) -> Result<S::Ok, S::Error> {
-    let cells = bins.chunks(BINS / CELLS).map(|cell| cell.iter().sum::<usize>());
-    cells.collect::<Vec<_>>().serialize(to)
+    to.collect_seq(bins.chunks(BINS / CELLS).map(|cell| cell.iter().sum::<usize>()))
 }
 
 impl Spread {
@@ -404,7 +412,9 @@ mod tests {
             // On the own axis each number is in its own cell, if the cells hold equally many bins.
             let cells = cells_in(cells);
             let mut expected = vec![0; cells];
-            present.iter().for_each(|it| expected[place(*it, (least, greatest), BINS) * cells / BINS] += 1);
+            for number in &present {
+                expected[place(*number, (least, greatest), BINS) * cells / BINS] += 1;
+            }
             prop_assert_eq!(spread.histogram((least, greatest), cells), expected);
         }
     }

@@ -495,7 +495,10 @@ fn inspect_prints_exact_numbers_of_what_may_be_private_only_when_asked() {
         (&30.0.into(), &40.0.into(), &50.0.into())
     );
     let incomes = &both["tables"][1]["columns"][2]["profile"]["texts"];
-    assert_eq!(*incomes, serde_json::json!([["high", 2], ["low", 1]]));
+    assert_eq!(
+        *incomes,
+        serde_json::json!([{"text": "high", "rows": 2}, {"text": "low", "rows": 1}])
+    );
     let asked = inspect(&["garbled.csv", "--include-curator"]);
     let problems = asked["tables"][0]["problems"].to_string();
     assert!(problems.contains("garbled.csv:3 (this row has 6 cells"), "{problems}");
