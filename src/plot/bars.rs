@@ -8,6 +8,8 @@ const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇'
 /// The most texts of a column that are drawn, and the most cells for the bar of one.
 const MOST_BARS: usize = 8;
 const WIDEST_BAR: usize = 3;
+/// The most letters of a text.
+const LONGEST_TEXT: usize = 24;
 
 /// Draws counts as bars beside each other, in so many lines, the upper one first. The highest bar
 /// ends an eighth below the top, so that pictures below each other stay apart. A count above 0 has at
@@ -53,6 +55,15 @@ pub fn percent_of(share: f64) -> String {
     if share > 0.0 && share < 0.01 { "<1 %".to_owned() } else { format!("{:.0} %", 100.0 * share) }
 }
 
+/// The beginning of a text, on one line.
+fn in_short(text: &str) -> String {
+    let letters = text.chars().map(|it| if it.is_control() { ' ' } else { it });
+    if text.chars().nth(LONGEST_TEXT).is_none() {
+        return letters.collect();
+    }
+    letters.take(LONGEST_TEXT - 1).chain(['…']).collect()
+}
+
 /// The most frequent texts of a column, the most frequent first, out of so many: a bar for each in
 /// so many cells, and what they are.
 pub fn of_texts(texts: &[(String, usize)], total: usize, cells: usize) -> String {
@@ -61,10 +72,9 @@ pub fn of_texts(texts: &[(String, usize)], total: usize, cells: usize) -> String
     let width = (cells / counts.len().max(1)).clamp(1, WIDEST_BAR);
     let bar = |bar: char| std::iter::repeat_n(bar, width);
     let drawn: String = bars(&counts, 1).concat().chars().flat_map(bar).collect();
-    let words = texts
-        .iter()
-        .take(MOST_BARS)
-        .map(|(text, count)| format!("{text} {}", percent_of(*count as f64 / total.max(1) as f64)));
+    let words = texts.iter().take(MOST_BARS).map(|(text, count)| {
+        format!("{} {}", in_short(text), percent_of(*count as f64 / total.max(1) as f64))
+    });
     let words = words.collect::<Vec<_>>().join(", ");
     format!("{drawn:<cells$} {words}")
 }
@@ -104,6 +114,8 @@ mod tests {
             [("clear", 65), ("mist", 34), ("snow", 1)].map(|(text, n)| (text.to_owned(), n));
         assert_eq!(of_texts(&texts, 200, 10), "▇▇▇▄▄▄▁▁▁  clear 32 %, mist 17 %, snow <1 %");
         assert_eq!(of_texts(&[], 0, 4), "     ");
+        let long = [("a long\nreview of a book that nobody reads".to_owned(), 1)];
+        assert_eq!(of_texts(&long, 1, 3), "▇▇▇ a long review of a book… 100 %");
         let below = values_below(&[Some(0.5), None, Some(12.0)], "greatest");
         assert_eq!(below, [" 0.5    ", "        ", "12      "]);
     }

@@ -62,14 +62,14 @@ pub(super) fn columns(shown: Shown, canvas: &mut Canvas, area: Rect) {
         Some(label) => format!("{label} ({})", definition.task),
         None => "no label".to_owned(),
     };
-    let mut title = format!("{} · {label} · {} {counted}", definition.name, columns.len());
-    match profile {
-        Some(it) if it.rows < it.of => title += &format!(" · from {} of {} rows", it.rows, it.of),
-        Some(it) => title += &format!(" · {} rows", it.of),
-        None => {}
-    }
+    let rows = profile.map_or_else(String::new, |profile| match profile {
+        TableProfile { rows, of, .. } if rows < of => format!(" · from {rows} of {of} rows"),
+        TableProfile { of, .. } => format!(" · {of} rows"),
+    });
     let sign = if is_private && profile.is_some() { "◆ " } else { "" };
-    let inner = canvas.pane(area, &format!("{sign}{title}"), COLUMNS);
+    let name = &definition.name;
+    let title = format!("{sign}{name} · {label} · {} {counted}{rows}", columns.len());
+    let inner = canvas.pane(area, &title, COLUMNS);
     // Wide terminals show them beside the columns.
     let mut lines = if details_are_beside(canvas) { Vec::new() } else { remarks(shown, canvas) };
     if is_private && profile.is_none() {
