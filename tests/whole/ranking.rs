@@ -273,3 +273,38 @@ fn what_a_candidate_lacks_is_told_below_the_table_with_a_cure_and_in_one_line_wi
     assert!(below.contains("missing: perhaps 'g0'"), "{out}");
     assert!(below.contains("what to do: rename the columns"), "{out}");
 }
+
+/// Headless runs say as Plan does what the ranking has against their public data, and a note on the
+/// private records once in full.
+#[test]
+fn a_run_says_what_the_ranking_has_against_its_public_data_and_notes_copies_once() {
+    let directory = workspace();
+    let here = directory.path();
+    let private = table(600, 0.0, 1);
+    let twice: String = private.lines().skip(1).take(3).map(|row| format!("{row}\n")).collect();
+    std::fs::write(here.join("private.csv"), private + &twice).unwrap();
+    let plan = |name: &str, public: &str| {
+        format!(
+            "(name: \"{name}\", method: \"public_shape_classes\", private: \"ours\", public: \
+             [{public}], target: (epsilon: 0.5, delta: 1e-7))"
+        )
+    };
+    let plans = [plan("pool", "\"near\", \"far\""), plan("near", "\"near\"")].join(", ");
+    let session = SESSION.replace("  ranking: (", &format!("  plans: [{plans}],\n  ranking: ("));
+    std::fs::write(here.join("session.ron"), session).unwrap();
+    let said = |arguments: &[&str]| {
+        let output = halflight(here, arguments);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stderr)
+    };
+    let against = "◆ note: by the ranking, far ";
+    assert!(!said(&["run", "session.ron", "--dry-run"]).contains("by the ranking"));
+    said(&["rank", "session.ron"]);
+    let told = said(&["run", "session.ron", "--dry-run"]);
+    assert_eq!(told.matches(against).count(), 1, "{told}");
+    assert!(!said(&["run", "session.ron", "--dry-run", "--sealed"]).contains("by the ranking"));
+    let told = said(&["run", "session.ron"]);
+    assert_eq!(told.matches(against).count(), 1, "{told}");
+    assert_eq!(told.matches("rows are copies of others").count(), 1, "{told}");
+    assert_eq!(told.matches("◆ as for the plan before").count(), 1, "{told}");
+}

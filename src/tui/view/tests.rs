@@ -11,7 +11,10 @@ use ratatui::style::{Color, Modifier};
 use super::*;
 use crate::canvas::wrapped_lines;
 use crate::context::Tutorial;
+use crate::engine::RunProgress;
+use crate::engine::worker::JobEvent;
 use crate::fixtures::{self, scenes};
+use crate::privacy::ledger::RunId;
 use crate::screen::data::COLUMNS;
 use crate::screen::ledger::{ACCOUNTS, ENTRIES};
 use crate::theme::{Glyphs, Theme};
@@ -118,6 +121,29 @@ fn an_empty_watch_says_where_it_waits_and_for_what() {
     for words in ["Waiting for a run to begin in", &here, "No run was made there yet"] {
         assert!(text.contains(words), "{words}\n{text}");
     }
+}
+
+#[test]
+fn a_note_on_the_private_records_is_told_in_full_once() {
+    let mut app = fixtures::running();
+    app.context.runs.push(fixtures::run(2, 40, 60));
+    for run in &mut app.context.runs {
+        let cautions = Some(fixtures::exact(vec!["2 rows are copies of others".to_owned()]));
+        run.hear(JobEvent::Progress(RunProgress::Granted {
+            run: RunId("r".to_owned()),
+            steps: 60,
+            warnings: Vec::new(),
+            cautions,
+        }));
+    }
+    let head = |app: &App| {
+        let text = text_of(&buffer(app, 120, 40));
+        text.lines().take(10).collect::<Vec<_>>().join("\n")
+    };
+    assert!(head(&app).contains("◆ 2 rows are copies of others"), "{}", head(&app));
+    app.screens.run.selected = 1;
+    let second = head(&app);
+    assert!(!second.contains("copies") && second.contains("as for the run before: i"), "{second}");
 }
 
 /// The bar of a budget says whose spending it shows, of what, and the stairs rise to it.
