@@ -357,6 +357,19 @@ mod tests {
     use super::*;
     use crate::model::Activation;
 
+    /// Leaves these candidates, and ranks them by so many directions.
+    fn keep_only(study: &mut RankingStudy, names: &[&str], directions: usize) {
+        study.candidates.retain(|it| names.contains(&&*it.name));
+        let settings = RankingSettings { directions, ..study.settings.clone() };
+        let (shape, bounds) = ((study.private.len(), PIXELS), study.private.bounds);
+        let classes = Some(classes(&study.private));
+        for setup in &mut study.setups {
+            let candidates = study.candidates.clone();
+            let ranked = RankingSetup::new(&settings, candidates, shape, classes, bounds).unwrap();
+            *setup = Mutex::new(ranked);
+        }
+    }
+
     #[test]
     fn fashion_comes_first_for_fashion_in_the_order_of_every_repeat() {
         let model = ProbeModel::Perceptron(16, Activation::Relu);
@@ -380,19 +393,7 @@ mod tests {
         let model = ProbeModel::Perceptron(8, Activation::Relu);
         let (mut study, _) = RankingStudy::new(Images::Inside, model, 100, 2, 1).unwrap();
         study.private = Arc::new(study.private.records(0, 300));
-        study.candidates.retain(|it| ["disjoint half", "inverted", "noise"].contains(&&*it.name));
-        for setup in &mut study.setups {
-            *setup = Mutex::new(
-                RankingSetup::new(
-                    &study.settings,
-                    study.candidates.clone(),
-                    (300, PIXELS),
-                    Some(10),
-                    study.private.bounds,
-                )
-                .unwrap(),
-            );
-        }
+        keep_only(&mut study, &["disjoint half", "inverted", "noise"], 9);
         let stop = std::sync::atomic::AtomicBool::new(false);
         let scores = study.grid().run(2, &stop, &mut |_| {}, |place| study.measure(place)).unwrap();
         let trials = utility::UtilityTrials::new(&study, 1, 200).unwrap();
@@ -418,19 +419,36 @@ mod tests {
     }
 
     #[test]
+    fn two_private_classes_are_judged_by_auc() {
+        let model = ProbeModel::Perceptron(8, Activation::Relu);
+        let (mut study, _) = RankingStudy::new(Images::Inside, model, 100, 2, 1).unwrap();
+        let shoes = |data: &Dataset| {
+            let mut data = data.clone();
+            let classes = data.classes.as_mut().unwrap();
+            classes.of.iter_mut().for_each(|class| *class = u32::from([5, 7, 9].contains(class)));
+            classes.names = vec!["no shoe".to_owned(), "shoe".to_owned()];
+            data
+        };
+        study.private = Arc::new(shoes(&study.private.records(0, 300)));
+        study.test = shoes(&study.test);
+        keep_only(&mut study, &["disjoint half"], 18);
+        let stop = std::sync::atomic::AtomicBool::new(false);
+        let scores = study.grid().run(2, &stop, &mut |_| {}, |place| study.measure(place)).unwrap();
+        let trials = utility::UtilityTrials::new(&study, 1, 200).unwrap();
+        let found = trials.grid().run(2, &stop, &mut |_| {}, |p| trials.measure(p)).unwrap();
+        let [table, _] = trials.tables(&scores, &found).unwrap();
+        assert!(table.title.contains("AUC"), "{}", table.title);
+        let reached = table.row("disjoint half").unwrap().mean(7).unwrap();
+        assert!((80.0..=100.0).contains(&reached), "{reached}");
+        let orders = study.orders(&scores);
+        assert!(orders.rows.iter().all(|row| row.cells.iter().all(|cell| cell.wanted.is_none())));
+    }
+
+    #[test]
     fn other_networks_pairs_and_training_are_compared_by_the_same_distances() {
         let model = ProbeModel::Perceptron(8, Activation::Relu);
         let (mut study, _) = RankingStudy::new(Images::Inside, model, 100, 2, 1).unwrap();
-        study.candidates.retain(|it| [ITSELF, "disjoint half", "noise"].contains(&&*it.name));
-        for setup in &mut study.setups {
-            let settings = RankingSettings { directions: 18, ..study.settings.clone() };
-            let shape = (study.private.len(), PIXELS);
-            let bounds = study.private.bounds;
-            let candidates = study.candidates.clone();
-            *setup = Mutex::new(
-                RankingSetup::new(&settings, candidates, shape, Some(10), bounds).unwrap(),
-            );
-        }
+        keep_only(&mut study, &[ITSELF, "disjoint half", "noise"], 18);
         let stop = std::sync::atomic::AtomicBool::new(false);
         let networks = study.of_networks(2).unwrap();
         let harvest =
