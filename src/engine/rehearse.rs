@@ -259,7 +259,9 @@ impl Work<'_> {
             }
         }
         let mut left: BTreeMap<usize, usize> = BTreeMap::new();
-        waiting.iter().for_each(|entry| *left.entry(entry.player).or_default() += 1);
+        for entry in &waiting {
+            *left.entry(entry.player).or_default() += 1;
+        }
         let mut progress = self.progress(&left);
         tell(&progress);
         let (trials, receiver) = self.begin(&players, waiting, self.costs.is_empty());

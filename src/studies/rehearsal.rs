@@ -212,7 +212,9 @@ impl RehearsalStudy {
             let near = quick.near(round, self.epsilons[k]);
             for entry in entries.into_iter().filter(|it| near.contains(&it.player)) {
                 let loss = losses.iter().find(|(known, _)| *known == entry);
-                loss.iter().for_each(|(_, loss)| quick.add(entry, Played::of_loss(*loss)));
+                if let Some((_, loss)) = loss {
+                    quick.add(entry, Played::of_loss(*loss));
+                }
             }
         }
         of.advice(&quick, k)
