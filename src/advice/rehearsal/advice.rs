@@ -479,9 +479,12 @@ impl Advice {
             }
             _ => false,
         };
-        self.judged_by.unwrap_or_else(|| match self.lines.iter().any(of_classes) {
-            true => ErrorMeasure::of(Task::Classification, Loss::default()),
-            false => ErrorMeasure::MeanSquare,
+        self.judged_by.unwrap_or_else(|| {
+            if self.lines.iter().any(of_classes) {
+                ErrorMeasure::of(Task::Classification, Loss::default())
+            } else {
+                ErrorMeasure::MeanSquare
+            }
         })
     }
 
@@ -733,10 +736,8 @@ impl Advice {
         let ForeseenScore { records, gain, half_width } = standing.score?;
         // A score of classes counts wrong answers.
         let of_classes = self.measure() == ErrorMeasure::Logarithmic;
-        let (gain, what) = match of_classes {
-            true => (gain, " of wrong answers"),
-            false => (1.0 - standing.ratio, ""),
-        };
+        let (gain, what) =
+            if of_classes { (gain, " of wrong answers") } else { (1.0 - standing.ratio, "") };
         let gain_words = match gain {
             gain if gain < 0.005 => "a gain".to_owned(),
             gain => format!("a gain of {:.0} %", 100.0 * gain),
