@@ -216,7 +216,7 @@ impl RankingStudy {
             let mean = self.means(harvest, row, pick);
             let taus: Vec<f64> = repeats.iter().map(|goods| kendall(goods, &mean)).collect();
             let wanted = (goals && k == 9).then_some(ExpectedMean::AtLeast(0.9));
-            let sure = goals && k % 9 == 0 && label.starts_with(ENERGY);
+            let sure = goals && k.is_multiple_of(9) && label.starts_with(ENERGY);
             let tau = sure.then_some(ExpectedMean::AtLeast(0.95));
             rows.push(TableRow {
                 label,
