@@ -77,8 +77,14 @@ fn three_charts() {
             for (k, track) in tracks.iter().enumerate() {
                 let area = Rect::new(0, 20 * k as u16, COLUMNS, 20);
                 let style = theme.series(k);
-                let series =
-                    SeriesView { name: "a", style, curator: false, points: track.view(), slot: k };
+                let series = SeriesView {
+                    name: "a",
+                    style,
+                    curator: false,
+                    points: track.view(),
+                    slot: k,
+                    range: None,
+                };
                 let chart = Chart::new("t", &theme, &glyphs).series(series);
                 black_box(chart.window(window).log(k == 1).draw(area, &mut buffer));
             }
@@ -98,7 +104,8 @@ fn news(index: u64, total: u64) -> WorkerReport {
     ];
     let step = made_up_step(index, total, &numbers);
     let epsilon = (x / total as f64).sqrt();
-    let progress = StepProgress { step, epsilon, worked: Duration::from_millis(index) };
+    let progress =
+        StepProgress { step, epsilon, worked: Duration::from_millis(index), columns: Vec::new() };
     WorkerReport::Run(1, JobEvent::Progress(RunProgress::Stepped(progress)))
 }
 

@@ -34,6 +34,7 @@ use crate::session::{PlanDefinition, Session, Workspace, dataset};
   halflight rehearse session.ron --out advised.ron
   halflight rehearse session.ron --out candidates.ron --best 3
   halflight rehearse session.ron --on slurm --parts 8 --sbatch=--time=1:00:00")]
+#[expect(clippy::struct_excessive_bools, reason = "switches of a command line")]
 pub struct Rehearse {
     /// Session file (.ron).
     session: PathBuf,

@@ -98,8 +98,12 @@ impl Screen {
                 ];
                 let colours =
                     colours.into_iter().filter(|(it, _)| is_light && asked(it.as_bytes()));
-                let mut answer: String =
-                    colours.map(|(_, colour)| format!("\x1b]{colour}\x1b\\")).collect();
+                let mut answer = String::new();
+                for (_, colour) in colours {
+                    answer += "\x1b]";
+                    answer += colour;
+                    answer += "\x1b\\";
+                }
                 answer += if asked(b"\x1b[c") { "\x1b[?62c" } else { "" };
                 if let Some(writer) = answerer.lock().unwrap().as_mut() {
                     let _ = writer.write_all(answer.as_bytes());
