@@ -204,17 +204,18 @@ impl Errors {
         }
         if let Some(best) = self.no_privacy.filter(|best| *best > 0.0) {
             let above = self.model / best - 1.0;
+            let chance = if self.differ(self.model, best) { "" } else { ", which may be chance" };
             let told = format!("({}{mark})", self.short(best));
             sentences.push(if above > SAME {
                 format!(
-                    "{:.0} % above what private data without privacy would give {told}.",
+                    "{:.0} % above what private data without privacy would give {told}{chance}.",
                     100.0 * above
                 )
             } else if above < -SAME {
                 format!(
-                    "{:.0} % below what private data alone would give without privacy {told}: public \
-                     data help.",
-                    -100.0 * above
+                    "{:.0} % below what private data alone would give without privacy {told}{}.",
+                    -100.0 * above,
+                    if chance.is_empty() { ": public data help" } else { chance }
                 )
             } else {
                 format!("As good as private data without privacy {told}.")

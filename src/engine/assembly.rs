@@ -311,7 +311,7 @@ pub fn propose(
     let declared = overlap::declarations(publics.iter().copied());
     warnings.extend(declared.iter().cloned());
     warnings.extend(records.leaking.iter().cloned());
-    warnings.extend(unconfirmed(private, publics));
+    warnings.extend(unconfirmed(session, plan));
     warnings.extend(other_names(private, publics)?);
     let named = publics.iter().find_map(|public| public.definition.unit.as_ref());
     if let (None, Some(unit)) = (&private.definition.unit, named) {
@@ -609,10 +609,12 @@ fn left_out(private: &Loaded, used: &[String]) -> Option<String> {
 }
 
 /// A remark about guesses that nobody has confirmed.
-fn unconfirmed(private: &Loaded, publics: &[&Loaded]) -> Option<String> {
+fn unconfirmed(session: &Session, plan: &PlanDefinition) -> Option<String> {
     let (mut names, mut about) = (Vec::new(), BTreeSet::new());
-    for loaded in std::iter::once(private).chain(publics.iter().copied()) {
-        let DatasetDefinition { name, guessed, .. } = &loaded.definition;
+    // The session knows what was confirmed since the data were read.
+    let definitions = std::iter::once(&plan.private).chain(&plan.public);
+    for definition in definitions.filter_map(|name| session.dataset(name).ok()) {
+        let DatasetDefinition { name, guessed, .. } = definition;
         let found = guessed.keys().filter(|about| **about != Guessed::Rows);
         let found: Vec<String> = found.map(ToString::to_string).collect();
         if !found.is_empty() {

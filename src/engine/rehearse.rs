@@ -130,6 +130,10 @@ impl RehearsalProgress {
     }
 }
 
+const ONLY_THESE: &str = "Only the methods that you named were tried.";
+const ONE_SET: &str = "There is one public dataset, so its parts play the private records. If these differ \
+                       from it more than its parts do from each other, they help more than is said here.";
+
 /// Rehearses until everything is done or stopped; `tell` is called after every trial.
 pub fn rehearse(
     job: &RehearsalJob,
@@ -148,7 +152,10 @@ pub fn rehearse(
     overlap::refuse_private_rows(private, &publics, &job.run.workspace, &Watch::sealed())?;
     let declared = declared(private, &job.run.plan)?;
     let plan = job.run.plan.resolved(&job.run.workspace);
-    let data = Arc::new(data_from(&plan, &job.epsilons, declared, &publics)?);
+    let mut data = data_from(&plan, &job.epsilons, declared, &publics)?;
+    data.left_out.extend((!job.methods.is_empty()).then(|| ONLY_THESE.to_owned()));
+    data.left_out.extend((publics.len() == 1).then(|| ONE_SET.to_owned()));
+    let data = Arc::new(data);
     let players = players(job, private.definition.task)?;
     let notebook = Notebook::open(&job.run.workspace, &name_of(&job.run.plan, &loaded, VERSION)?)?;
     let trust = trust(job, private, &data)?;

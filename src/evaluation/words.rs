@@ -52,9 +52,14 @@ pub fn less_error([own, other]: [f64; 2], is_number: bool) -> String {
 impl Scored {
     /// The kind of error, as a heading, with its cap.
     pub fn error_name(&self) -> String {
-        let name = self.loss.map_or("wrong answers", |loss| loss.words());
+        let name = self.kind();
         let cap = self.cap().map(|cap| format!(", capped at {cap}"));
         name.to_owned() + &cap.unwrap_or_default()
+    }
+
+    /// The kind of error.
+    pub fn kind(&self) -> &'static str {
+        self.loss.map_or("wrong answers", |loss| loss.words())
     }
 
     /// The limit of errors, in three digits.
@@ -146,18 +151,25 @@ impl Scored {
     }
 
     /// How much less this error is than that of another model with a name, and whether that may be
-    /// chance. The errors must be of the same kind and have the same cap.
+    /// chance. The errors must be of the same kind. If this one has the larger cap, it would be no larger
+    /// with the cap of the other one, so that it has at least so much less.
     pub fn less_than(&self, (name, other): (&str, &Self)) -> Result<String, String> {
+        let (own_cap, other_cap) = (self.largest_error, other.largest_error);
+        let at_least = match (own_cap, other_cap) {
+            (Some(own), Some(other)) if own != other => own > other,
+            _ => false,
+        };
         let (own_name, other_name) = (self.error_name(), other.error_name());
-        if own_name != other_name {
+        if own_name != other_name && !(at_least && self.loss == other.loss) {
             return Err(format!("not comparable: {own_name} and {other_name}"));
         }
-        let (own, other) = (self.error, other.error);
-        let cap = self.cap().map_or_else(String::new, |cap| format!(" (capped at {cap})"));
-        let less = less_error([own.value, other.value], self.loss.is_some());
-        let apart = own.high < other.low || other.high < own.low;
+        let (own, theirs) = (self.error, other.error);
+        let cap = other.cap().map_or_else(String::new, |cap| format!(" (capped at {cap})"));
+        let less = less_error([own.value, theirs.value], self.loss.is_some());
+        let least = if at_least { "at least " } else { "" };
+        let apart = own.high < theirs.low || theirs.high < own.low;
         let sure = if apart { "do not overlap" } else { "overlap, so it may be chance" };
-        Ok(format!("{less}{cap} than {name}; their ranges {sure}"))
+        Ok(format!("{least}{less}{cap} than {name}; their ranges {sure}"))
     }
 
     /// Whether private training was worth it, as far as the score shows.

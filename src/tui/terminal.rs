@@ -93,7 +93,8 @@ fn cannot(what: &str) -> impl Fn(std::io::Error) -> Error {
 fn take_over(mouse: bool) -> std::io::Result<()> {
     enable_raw_mode()?;
     ENTERED.store(true, Ordering::SeqCst);
-    execute!(stdout(), EnterAlternateScreen, EnableBracketedPaste)?;
+    // A program that was killed left its last screen there.
+    execute!(stdout(), EnterAlternateScreen, Clear(ClearType::All), EnableBracketedPaste)?;
     if mouse { execute!(stdout(), EnableMouseCapture) } else { Ok(()) }
 }
 

@@ -102,6 +102,9 @@ impl<'a> BudgetGauge<'a> {
             (_, GaugeState::Within(share)) if share > FULL => words(&["used up", "full"]),
             (of, GaugeState::Within(share)) => {
                 let percent = format!("{} %", percent(share));
+                if of == GaugeOf::Plan {
+                    return words(&[&format!("{percent} with this run"), &percent]);
+                }
                 let nearly = of == GaugeOf::Account && share >= NEARLY;
                 nearly
                     .then(|| format!("{percent} nearly spent"))

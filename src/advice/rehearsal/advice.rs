@@ -654,7 +654,7 @@ impl Advice {
         if player.spends() {
             said.extend(self.limits(standing));
         }
-        said.extend(repeated(standing));
+        said.extend(player.spends().then(|| repeated(standing)).flatten());
         if player.spends() && self.grown > 1.0 + NOTICEABLE {
             said.push(format!(
                 "The rehearsals have fewer records than the private data. So ε was up to {} times \

@@ -149,7 +149,7 @@ mod tests {
     fn swept(axes: &[&str]) -> Result<Vec<SweepVariant>> {
         let session = demo::session("bikeshare").unwrap();
         let axes = axes.iter().map(|axis| SweepAxis::parse(axis)).collect::<Result<Vec<_>>>()?;
-        variants(&session, &session.plans[0], &axes)
+        variants(&session, &session.plans[1], &axes)
     }
 
     fn refusal(axes: &[&str]) -> String {

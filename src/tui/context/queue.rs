@@ -28,7 +28,7 @@ impl Context {
                 "{runs} in the queue, but the ledger would refuse the shown plan now: {refused}"
             ));
         }
-        self.say(Level::Good, format!("{runs} in the queue: w runs it, every run is charged"));
+        self.say(Level::Good, format!("{runs} in the queue: Q runs it, every run is charged"));
     }
 
     /// Starts the queue, or halts it after the current run.
@@ -39,7 +39,7 @@ impl Context {
         }
         let count = self.queue.plans.len();
         if count == 0 {
-            return self.inform("the queue is empty: a appends this plan, s a sweep");
+            return self.inform("the queue is empty: a adds this plan, E a sweep");
         }
         let text = format!(
             "Run the {count} queued plans one after the other? Each reserves its ε before it \

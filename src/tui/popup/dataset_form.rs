@@ -42,6 +42,8 @@ pub struct DatasetForm {
     pub known_columns: Vec<String>,
     pub form: Form,
     pub problem: Option<String>,
+    /// Whether the user has seen and taken what was guessed.
+    pub is_confirmed: bool,
 }
 
 impl DatasetForm {
@@ -134,6 +136,7 @@ impl DatasetForm {
         Self {
             replaces: (!is_new).then(|| definition.name.clone()),
             original: definition,
+            is_confirmed: false,
             known_columns,
             form: Form::new(&Self::LINES, texts),
             problem: None,
@@ -223,6 +226,9 @@ impl DatasetForm {
             ..self.original.clone()
         };
         definition.forget_changed_guesses(&self.original);
+        if self.is_confirmed {
+            definition.guessed.clear();
+        }
         definition.check()?;
         Ok(definition)
     }

@@ -64,7 +64,11 @@ pub(super) fn enter(app: &mut App, popup: OpenPopup) {
         // A question is asked because yes cannot be undone, so Enter is the safe answer.
         OpenPopup::Question(_) | OpenPopup::Words(_) => {}
         OpenPopup::Prompt(prompt) => answer(&mut app.context, prompt),
-        OpenPopup::Dataset(form) => app.context.describe(form),
+        OpenPopup::Dataset(mut form) => {
+            // Who takes the form as it is has seen what was guessed.
+            form.is_confirmed = true;
+            app.context.describe(form);
+        }
         OpenPopup::Ranking(form) => app.context.set_ranking(form),
         OpenPopup::Palette(picker) => {
             if let Some(command) = picker.into_chosen() {

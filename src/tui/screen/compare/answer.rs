@@ -30,7 +30,7 @@ impl CompareScreen {
     /// errors do if they may be seen.
     pub fn answer(&self, runs: &[ArchivedRun], watch: &Watch, glyphs: &Glyphs) -> Option<Answer> {
         let released =
-            |run: &ArchivedRun| run.score.as_ref().map(|it| (it.error.value, it.error_name()));
+            |run: &ArchivedRun| run.score.as_ref().map(|it| (it.error.value, it.kind().to_owned()));
         let exact = |run: &ArchivedRun| {
             let series = run.error_series()[1];
             let error = last(run, series, watch).filter(|_| run.is_settled())?;

@@ -397,20 +397,19 @@ fn selected<'a>(shown: Shown, canvas: &Canvas, room: u16) -> Vec<Line<'a>> {
         facts.push((name, format!("{process}, {wrote}{then}")));
     }
     if state_words(&run.outcome) == GIVEN_UP {
-        facts.push(("given up", "p puts its settings into the plan, to start it again".to_owned()));
+        facts.push(("given up", "t puts its settings into the plan, to start it again".to_owned()));
     }
     if run.skipped > 0 {
         facts.push(("not shown", unread_words(run.skipped)));
     }
     facts.extend(run.trouble.clone().map(|trouble| ("trouble", trouble)));
-    let mut lines = Vec::new();
+    let mut lines = canvas.pairs(&facts, room);
     if let Some(errors) = run.errors.as_ref().and_then(|errors| errors.reveal(watch)) {
         let Verdict { tone, sentences } = errors.verdict(Standing::Exact);
         let first = sentences.into_iter().next().unwrap_or_default();
         let first = first.replace('◆', canvas.glyphs.curator);
         lines.push(Line::styled(first, toned(theme, tone)));
     }
-    lines.extend(canvas.pairs(&facts, room));
     lines
 }
 

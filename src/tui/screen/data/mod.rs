@@ -190,14 +190,14 @@ impl Screen for DataScreen {
             (0, 0) => "a adds a data file, Ctrl-o opens a session".to_owned(),
             (0, _) => "no dataset is private: Enter changes the role of one".to_owned(),
             (_, 0) => {
-                "no public data yet: b splits this table by a column, a adds a file".to_owned()
+                "no public data yet: D divides this table by a column, a adds a file".to_owned()
             }
             (_, 2..) if !ranked => {
                 format!(
                     "{public} public datasets, no ranking yet: 2, then r ranks them; 3 plans a run"
                 )
             }
-            _ => "3 plans a run on these data".to_owned(),
+            _ => "3 plans a run".to_owned(),
         })
     }
 

@@ -138,7 +138,11 @@ fn entry_cells(run: &RunRecord, digest: &EntryDigest) -> Vec<String> {
         asked(run),
         delta_words(run.grant.target.delta),
         spent,
-        format!("{} of {}", digest.charged, digest.planned),
+        // What is reserved counts, and need not have been drawn.
+        match run.state {
+            RunState::Open => format!("{} reserved", digest.charged),
+            _ => format!("{} of {}", digest.charged, digest.planned),
+        },
         state_words(run, digest).to_owned(),
     ]
 }

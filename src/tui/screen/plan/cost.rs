@@ -215,9 +215,9 @@ fn left(preview: &Preview) -> String {
     }
     let more = match preview.fits {
         None | Some(0) => "it does not fit".to_owned(),
-        Some(1) => "no other run like it fits".to_owned(),
-        Some(runs) if runs >= MOST_RUNS => format!("{} and more such runs fit", runs - 1),
-        Some(runs) => format!("{} more such runs fit", runs - 1),
+        Some(1) => "room for this run, and no other like it".to_owned(),
+        Some(MOST_RUNS..) => format!("room for {MOST_RUNS} such runs and more"),
+        Some(runs) => format!("room for {runs} such runs"),
     };
     let claimed = match preview.standing {
         TotalStanding::Claimed => "; a part was claimed by other trainers",
