@@ -50,7 +50,7 @@ fn a_newcomer_plays_the_whole_story_with_the_keys_on_screen() {
     screen.press("<<<");
     screen.press(" ");
     screen.wait_for("running");
-    screen.press("s");
+    screen.press("c");
     screen.wait_for("Stop this run?");
     screen.press("y");
     screen.wait_for("stopped");
@@ -75,12 +75,12 @@ fn a_newcomer_plays_the_whole_story_with_the_keys_on_screen() {
 
     // Compare: the run is in the archive; sealed, its exact numbers are nowhere.
     screen.press("5");
-    screen.wait_for("private ◆");
+    screen.wait_for("on private ◆");
     screen.wait_for("Runs · 1 of 1");
     screen.press(" ");
-    screen.wait_for("Pin a second run");
+    screen.wait_for("Mark a second run");
     screen.press("v");
-    screen.wait_until("the exact columns to go", |text| !text.contains("private ◆"));
+    screen.wait_until("the exact columns to go", |text| !text.contains("on private ◆"));
     screen.press("X");
     screen.wait_for("Export what is shown");
     screen.press(ENTER);
@@ -310,7 +310,7 @@ fn the_whole_story_with_the_mouse_alone() {
     let mut screen = Screen::start(directory.path(), &["demo"], 120, 34);
     screen.wait_until("all datasets to be ready", |text| text.matches("ready").count() == 4);
     screen.click("spring");
-    screen.wait_for("Rows · 1 of 2203");
+    screen.wait_for("spring · ");
     screen.click("3 Plan");
     // A plan with more steps; the one before the first is the last.
     screen.click("? help");
@@ -335,14 +335,14 @@ fn the_whole_story_with_the_mouse_alone() {
     screen.wait_for("paused");
     screen.click("Space pause");
     screen.wait_for("running");
-    screen.click("s stop  ");
+    screen.click("c stop  ");
     screen.wait_for("Stop this run?");
     screen.click("y: stop");
     screen.wait_for("stopped");
     screen.click("5 Compare");
     screen.wait_for("Runs · 1 of 1");
-    screen.click("Space pin  ");
-    screen.wait_for("Pin a second run");
+    screen.click("Space mark  ");
+    screen.wait_for("Mark a second run");
     screen.click("6 Ledger");
     screen.wait_for("1 of 2 stopped");
     screen.click("q quit");
@@ -594,17 +594,17 @@ fn a_run_that_died_is_told_from_others_and_goes_on_and_a_report_is_written() {
     other.wait_for("died");
     // The Run screen says which key resumes it, and so does Compare.
     other.press("4");
-    other.wait_for("r resumes it");
+    other.wait_for("R resumes it");
     other.press("5");
-    other.wait_for("r resumes it");
-    other.press("r");
+    other.wait_for("R resumes it");
+    other.press("R");
     other.wait_for("Resume 2");
     other.press("y");
     other.wait_for("guarantee: ε");
     assert!(other.text().contains("finished"), "{}", other.text());
     other.press("5");
     other.wait_for("than public data alone");
-    other.press("R");
+    other.press("w");
     other.wait_for("Write a report");
     other.press(ENTER);
     other.wait_for("wrote");
@@ -701,10 +701,10 @@ fn a_sweep_is_collected_from_the_ledger_screen() {
     screen.wait_until("both datasets to be ready", |text| text.matches("ready").count() == 2);
     screen.press("6");
     screen.wait_for("What ours has spent");
-    screen.wait_for("c gathers the results of the sweep");
+    screen.wait_for("U gathers the results of the sweep");
     // This one lies neither among the workspace's own sweeps nor beside the session.
     let collect = |screen: &mut Screen, wanted: &str| {
-        screen.press("c");
+        screen.press("U");
         screen.wait_for("Collect a sweep");
         screen.press("\x15cluster/sweep");
         screen.press(ENTER);
@@ -738,9 +738,9 @@ fn a_sweep_of_the_workspace_is_found_and_what_will_never_end_is_settled() {
     screen.wait_until("both datasets to be ready", |text| text.matches("ready").count() == 2);
     screen.press("6");
     screen.wait_for("3 runs of a sweep");
-    screen.press("s");
-    screen.wait_for("when it is collected");
     screen.press("c");
+    screen.wait_for("when it is collected");
+    screen.press("U");
     screen.wait_for("1 of 3 runs of the sweep have ended: 1 without a result, 1 not");
     screen.press("y");
     screen.wait_for("all 3 runs of the sweep have ended");
@@ -756,7 +756,7 @@ fn private_records_choose_among_plans_from_the_plan_screen() {
     screen.wait_until("all datasets to be ready", |text| text.matches("ready").count() == 4);
     screen.press("3");
     screen.wait_for("can be launched");
-    screen.press("b");
+    screen.press("p");
     screen.wait_for("Let private records choose");
     screen.wait_for("which cost nothing");
     screen.press("y");

@@ -82,8 +82,8 @@ fn the_whole_tutorial_in_a_small_and_a_large_terminal() {
 
     wait_in_both_sizes(&mut screen, "Tutorial 7 of 7: report");
     screen.press("5");
-    wait_in_both_sizes(&mut screen, "Press R to write a page");
-    screen.press("R");
+    wait_in_both_sizes(&mut screen, "Press w to write a page");
+    screen.press("w");
     wait_in_both_sizes(&mut screen, "Press Enter to write it");
     screen.press(ENTER);
     wait_in_both_sizes(&mut screen, "Tutorial: all 7 steps done");

@@ -497,15 +497,15 @@ fn an_interface_shows_and_stops_the_run_of_another_process() {
     };
     let then = step(&screen.text()).unwrap();
     screen.wait_until("it to grow", |text| step(text).is_some_and(|now| now >= then + 3));
-    screen.press("p");
+    screen.press(" ");
     screen.wait_for(" paused · step ");
-    screen.press("p");
+    screen.press(" ");
     screen.wait_for(" running · step ");
     screen.press("5");
     screen.wait_for("running");
     screen.press("4");
     screen.wait_for(" running · step ");
-    screen.press("s");
+    screen.press("c");
     screen.wait_for("to stop this run?");
     screen.press("y");
     screen.wait_for(" stopped · step ");
@@ -599,6 +599,7 @@ fn goes_on_without_its_interface(leave: impl FnOnce(&mut Screen)) {
     fs::write(directory.path().join("session.ron"), SESSION).unwrap();
     let mut screen = Screen::start(directory.path(), &["session.ron"], 120, 36);
     let launch = |screen: &mut Screen| {
+        screen.wait_for("1 Data");
         screen.press("3");
         screen.wait_for("What it costs");
         screen.press("l");
