@@ -314,6 +314,10 @@ fn the_whole_story_with_the_mouse_alone() {
     screen.click("3 Plan");
     // A plan with more steps; the one before the first is the last.
     screen.click("? help");
+    screen.wait_for("Keys and commands");
+    for _ in 0..24 {
+        screen.mouse(65, 50, 16, true);
+    }
     screen.click("previous plan  ");
     screen.wait_for("Plan 3 of 3");
     screen.click("l launch  ");
