@@ -1,7 +1,6 @@
 //! `cargo bench --bench program [-- ROWS COLUMNS]`: the whole program as its user meets it. The first
 //! frame of the interface, at 160 × 50; the time from a key to the frame that it leads to, and while a
-//! rehearsal works; a run over
-//! ROWS × COLUMNS numbers in a Parquet file, from the start to the certificate, in memory and on the
+//! rehearsal works; a run over ROWS × COLUMNS numbers in a Parquet file, from the start to the certificate, in memory and on the
 //! disk, with its largest memory; and a sweep of a hundred tasks.
 #![allow(clippy::unwrap_used)]
 
@@ -28,6 +27,9 @@ fn main() {
     };
     let small = session(&synthetic("target", 2000), &synthetic("source", 2000));
     std::fs::write(place.path().join("small.ron"), small).unwrap();
+    // Its rehearsal takes longer than the keys that are pressed meanwhile.
+    let busy = session(&synthetic("target", 2000), &synthetic("source", 16_000));
+    std::fs::write(place.path().join("busy.ron"), busy).unwrap();
     interface(place.path());
     sweep(place.path());
     let (rows, columns) =
@@ -85,7 +87,12 @@ fn interface(place: &Path) {
     let mut screen = Screen::start(place, &["small.ron"], 160, 50);
     screen.wait_until("both datasets to be ready", |text| text.matches("ready").count() == 2);
     println!("a key to its frame: {}", keys(&mut screen, KEYS));
+    screen.press("q");
+    screen.wait_for_end();
+    let mut screen = Screen::start(place, &["busy.ron"], 160, 50);
+    screen.wait_until("both datasets to be ready", |text| text.matches("ready").count() == 2);
     screen.press("3");
+    screen.wait_for("What it costs");
     screen.press("r");
     screen.wait_for(" left");
     println!("while a rehearsal works: {}", keys(&mut screen, KEYS / 2));
