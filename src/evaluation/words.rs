@@ -152,7 +152,7 @@ impl Scored {
 
     /// How much less this error is than that of another model with a name, and whether that may be
     /// chance. The errors must be of the same kind. If this one has the larger cap, it would be no larger
-    /// with the cap of the other one, so that it has at least so much less.
+    /// with the cap of the other one, so that the comparison favours the other one.
     pub fn less_than(&self, (name, other): (&str, &Self)) -> Result<String, String> {
         let (own_cap, other_cap) = (self.largest_error, other.largest_error);
         let at_least = match (own_cap, other_cap) {
@@ -164,12 +164,16 @@ impl Scored {
             return Err(format!("not comparable: {own_name} and {other_name}"));
         }
         let (own, theirs) = (self.error, other.error);
-        let cap = other.cap().map_or_else(String::new, |cap| format!(" (capped at {cap})"));
+        let at = other.cap().unwrap_or_default();
+        let (capped, favour) = match other.largest_error {
+            None => (String::new(), String::new()),
+            Some(_) if at_least => (String::new(), format!(" (whose lower cap, {at}, favours it)")),
+            Some(_) => (format!(" (capped at {at})"), String::new()),
+        };
         let less = less_error([own.value, theirs.value], self.loss.is_some());
-        let least = if at_least { "at least " } else { "" };
         let apart = own.high < theirs.low || theirs.high < own.low;
         let sure = if apart { "do not overlap" } else { "overlap, so it may be chance" };
-        Ok(format!("{least}{less}{cap} than {name}; their ranges {sure}"))
+        Ok(format!("{less}{capped} than {name}{favour}; their ranges {sure}"))
     }
 
     /// Whether private training was worth it, as far as the score shows.
@@ -331,6 +335,13 @@ mod tests {
         });
         assert_eq!(capped.less_than(("b", &worse)), Ok(told.to_owned()));
         assert!(number(None).less_than(("b", &good)).is_err());
+        // The larger cap is a handicap, so that less error with it is less error.
+        let lower = Scored { error: worse.error, ..number(Some(61.2)) };
+        let told = capped.less_than(("b", &lower)).unwrap();
+        assert!(
+            told.contains(" than b (whose lower cap, 61.2, favours it); their ranges "),
+            "{told}"
+        );
     }
 
     #[test]
