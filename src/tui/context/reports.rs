@@ -16,7 +16,7 @@ use crate::live_rehearsal::LiveRehearsal;
 use crate::live_run::LiveRun;
 use crate::notice::{ErrorTopic, Level};
 use crate::popup::file_browser::FileBrowser;
-use crate::session::Session;
+use crate::session::{Session, demo};
 
 /// During a run of this length the user probably looks elsewhere.
 const LONG: Duration = Duration::from_secs(20);
@@ -166,7 +166,12 @@ impl Context {
             },
             WorkerReport::Trouble(error) => self.complain(&error),
             WorkerReport::Wrote(path) => {
-                let removed = self.demo.as_ref().is_some_and(|demo| path.starts_with(demo));
+                // A demo in a directory of the user's keeps it.
+                let is_thrown_away = |place: &PathBuf| {
+                    let name = place.file_name().unwrap_or_default().to_string_lossy();
+                    name.starts_with(demo::FOLDER) && path.starts_with(place)
+                };
+                let removed = self.demo.as_ref().is_some_and(is_thrown_away);
                 let ends = if removed {
                     "; the demo removes it at its end, so give a full path to keep it"
                 } else {
