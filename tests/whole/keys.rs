@@ -171,45 +171,45 @@ fn incomes_of_one_table_split_by_sex_and_age() {
     assert!(keys <= 157, "{keys} keys");
 }
 
-#[test]
-fn hospitals_in_four_files() {
+/// From files that need no word about them to the end of the first run.
+fn files_that_need_no_word(name: &str, directory: &Path, files: &[&str], label: &str) {
+    let typist = Typist::open(directory, files);
+    typist.screen.wait_for(label);
+    let keys = typist.run();
+    println!("{name}: {keys} keys");
+    assert!(keys <= 4, "{keys} keys");
+}
+
+/// A directory with these files.
+fn place_with(files: Vec<(String, String)>) -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
-    for (name, text) in halflight::session::demo::tutorial_tables() {
+    for (name, text) in files {
         std::fs::write(directory.path().join(name), text).unwrap();
     }
+    directory
+}
+
+#[test]
+fn hospitals_in_four_files() {
+    let place = place_with(halflight::session::demo::tutorial_tables());
     let files = ["city.csv", "county.csv", "coast.csv", "children.csv"];
-    let typist = Typist::open(directory.path(), &files);
-    typist.screen.wait_for("days (regression)");
-    let keys = typist.run();
-    println!("hospitals: {keys} keys");
-    assert!(keys <= 4, "{keys} keys");
+    files_that_need_no_word("hospitals", place.path(), &files, "days (regression)");
 }
 
 #[test]
 fn bicycles_of_four_seasons_in_four_files() {
-    let directory = tempfile::tempdir().unwrap();
-    for (name, text) in halflight::session::demo::practice_files() {
-        std::fs::write(directory.path().join(name), text).unwrap();
-    }
+    let place = place_with(halflight::session::demo::practice_files());
     let files = ["winter.csv", "spring.csv", "summer.csv", "autumn.csv"];
-    let typist = Typist::open(directory.path(), &files);
-    typist.screen.wait_for("bikers (regression)");
-    let keys = typist.run();
-    println!("bicycles: {keys} keys");
-    assert!(keys <= 4, "{keys} keys");
+    files_that_need_no_word("bicycles", place.path(), &files, "bikers (regression)");
 }
 
 #[test]
 fn images_of_clothes_in_two_files() {
-    let directory = tempfile::tempdir().unwrap();
+    let place = place_with(Vec::new());
     let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/fashion_mnist");
     for file in std::fs::read_dir(assets).unwrap().flatten() {
-        std::fs::copy(file.path(), directory.path().join(file.file_name())).unwrap();
+        std::fs::copy(file.path(), place.path().join(file.file_name())).unwrap();
     }
     let files = ["t1k-images-idx3-ubyte.gz", "train2k-images-idx3-ubyte.gz"];
-    let typist = Typist::open(directory.path(), &files);
-    typist.screen.wait_for("label (classification");
-    let keys = typist.run();
-    println!("images: {keys} keys");
-    assert!(keys <= 4, "{keys} keys");
+    files_that_need_no_word("images", place.path(), &files, "label (classification");
 }
