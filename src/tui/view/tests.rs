@@ -286,7 +286,7 @@ fn columns_of_private_rows_are_empty_frames_until_somebody_looks() {
         (line.unwrap_or_else(|| panic!("{text}")), text)
     };
     let (hidden, _) = shown(&fixtures::loaded());
-    let own = hidden.split_whitespace().nth(3).unwrap();
+    let own = hidden.split_whitespace().nth(2).unwrap();
     assert!(own.starts_with("[····") && hidden.contains('▇'), "{hidden}");
     let mut app = fixtures::peeking();
     app.focus_on(COLUMNS);

@@ -17,7 +17,7 @@ use crate::session::dataset::ColumnKind;
 use crate::theme::Theme;
 use crate::widgets::bars::{bars, of_texts, values_below};
 
-/// The least width for the kind of each column.
+/// The least width for long histograms and counts.
 const WIDE: u16 = 90;
 /// The fewest cells of a histogram beside others.
 const FEWEST_CELLS: usize = 8;
@@ -96,33 +96,25 @@ pub(super) fn image_words(numbers: usize) -> Option<String> {
     Some(format!("images of {width} × {height} pixels{colours}"))
 }
 
-/// The first fields of every line: name and use of a column, and its kind if there is room.
+/// The first fields of every line: the name of a column, and what it is used as.
 fn described(
     definition: &DatasetDefinition,
     column: &ColumnKind,
-    canvas: (&Theme, bool),
+    theme: &Theme,
 ) -> (Vec<Line<'static>>, Style) {
-    let (theme, wide) = canvas;
     let (word, style) = match () {
         () if definition.label.as_ref() == Some(&column.name) => ("label", theme.accent),
-        () if !definition.uses(&column.name) => ("left out", theme.muted),
+        () if !definition.uses(&column.name) => ("–", theme.muted),
         () if definition.category(&column.name).is_some() => ("category", theme.text),
-        () => ("feature", theme.text),
+        () => (column.holds(), theme.text),
     };
-    let mut line = vec![Line::styled(column.name.clone(), style), Line::styled(word, style)];
-    line.extend(wide.then(|| Line::styled(column.holds(), theme.muted)));
-    (line, style)
+    (vec![Line::styled(column.name.clone(), style), Line::styled(word, style)], style)
 }
 
 /// Heads and widths of these fields.
 fn first_fields(columns: &[ColumnKind], wide: bool) -> ColumnWidths<'static> {
     let names = longest(columns.iter().map(|it| &it.name)).clamp(6, if wide { 24 } else { 14 });
-    let count = if wide { 3 } else { 2 };
-    let (heads, widths) = (["column", "use", "kind"], [names, 8, 6]);
-    (
-        heads[..count].iter().map(|it| Line::raw(*it)).collect(),
-        widths[..count].iter().map(|it| Length(*it)).collect(),
-    )
+    (["column", "use"].map(Line::raw).to_vec(), [names, 8].map(Length).to_vec())
 }
 
 /// A line for each column with its profile.
@@ -146,7 +138,7 @@ fn profiles(
     });
     let row = |at: usize| {
         let column = &columns[at];
-        let (mut line, style) = described(definition, column, (theme, wide));
+        let (mut line, style) = described(definition, column, theme);
         let style = if definition.role == Role::Private { theme.curator } else { style };
         let count = |count: Option<usize>| {
             let text = count.filter(|it| *it > 0).map_or_else(String::new, |it| it.to_string());
@@ -225,7 +217,7 @@ fn beside_others(
     }
     let row = |at: usize| {
         let column = &columns[at];
-        let (mut line, _) = described(definition, column, (theme, wide));
+        let (mut line, _) = described(definition, column, theme);
         let drawn = beside_each_other(&sets, &column.name, (context, theme), cells);
         line.extend(drawn.into_iter().map(Line::from));
         line

@@ -7,12 +7,9 @@ use crate::canvas::{
 use crate::context::Context;
 use crate::engine::lookup::{Digest, EntryDigest, MOST_RUNS};
 use crate::glossary;
-use crate::methods::Series;
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::{Account, Gap, RunRecord, RunState, TotalStanding};
-use crate::run_column::RunColumn;
 use crate::screen::of_state;
-use crate::session::archive::last_further;
 use crate::theme::Theme;
 use crate::widgets::chart::Chart;
 use crate::widgets::gauge::{BudgetGauge, GaugeOf};
@@ -112,7 +109,7 @@ fn spending(shown: Shown, canvas: &mut Canvas, area: Rect) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let title = context.filtered_title(&format!("What {} has spent", name_of(account)));
     let inner = canvas.pane(area, &title, ENTRIES);
-    let bought = if inner.height >= 16 { 7 } else { 0 };
+    let bought = if inner.height >= 16 { 5 } else { 0 };
     let said = totals(shown, canvas);
     let visible = screen.visible_entries(context);
     // A third of the pane and the room left by the entries; `halflight ledger` has the rest.
@@ -215,8 +212,8 @@ fn stairs(shown: Shown, canvas: &mut Canvas, area: Rect, selected: Option<&RunLi
         dates.extend(time.map(|time| (x, time.chars().take(16).skip(5).collect())));
     }
     points.extend(points.last().map(|(x, epsilon)| (x + 0.5, *epsilon)));
-    let title = format!("ε of all runs together at δ {:e}, after each run (UTC)", digest.delta);
-    let mut chart = Chart::new(&title, theme, glyphs).legend(false).x_labels("ε, UTC", dates);
+    let title = "ε of all runs together";
+    let mut chart = Chart::new(title, theme, glyphs).legend(false).x_labels("ε, UTC", dates);
     if !own.is_empty() {
         chart = chart.curve(("selected", 0), false, own.as_slice());
     }
@@ -261,7 +258,7 @@ fn totals<'a>(Shown { context, account, digest, .. }: Shown, canvas: &Canvas) ->
     let fits = match digest.largest {
         Some(left) if left > 0.0 => {
             let left = round_down(left);
-            format!("Room for one more run of up to ε {left} at δ {delta:e}.")
+            format!("Room for one more run of up to ε {left}.")
         }
         Some(_) => "The budget has no room for another run.".to_owned(),
         None if account.budget.is_none() => "Without a budget no run is allowed.".to_owned(),
@@ -300,7 +297,7 @@ fn totals<'a>(Shown { context, account, digest, .. }: Shown, canvas: &Canvas) ->
     lines
 }
 
-/// The draws of a run, and its model.
+/// The draws of a run.
 fn bought_by(context: &Context, canvas: &mut Canvas, area: Rect, run: &RunRecord) {
     let theme = canvas.theme;
     // What is reserved is charged before anything is drawn.
@@ -344,27 +341,6 @@ fn bought_by(context: &Context, canvas: &mut Canvas, area: Rect, run: &RunRecord
         lines.push(Line::styled(words, theme.muted));
         return canvas.paragraph(lines, true, area);
     };
-    let mut parts = vec![Span::styled("a model with ", theme.text)];
-    for (column, name, style) in [
-        (RunColumn::PublicLast, "error on public records", theme.text),
-        (RunColumn::PublicBest, "least", theme.text),
-        (RunColumn::PrivateLast, "error on private records ◆", theme.curator),
-    ] {
-        if RunColumn::shown(!context.watch.is_sealed()).contains(&column) {
-            let text = format!("{name} {}  ", column.text(archived, &context.watch));
-            parts.push(Span::styled(text, style));
-        }
-    }
-    lines.push(Line::from(parts));
-    for (side, series, style) in [
-        ("on public records:", Series::BESIDE_PUBLIC, theme.text),
-        ("◆ on private records:", Series::BESIDE_PRIVATE, theme.curator),
-    ] {
-        let words = last_further(archived, series, &context.watch).words();
-        if !words.is_empty() {
-            lines.push(Line::styled(format!("{side} {words}"), style));
-        }
-    }
     if !archived.tag.is_empty() {
         lines.push(Line::styled(format!("tag: {}", archived.tag), theme.text));
     }

@@ -152,7 +152,7 @@ fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16)
         Some(refusal) if matches!(refusal.action(), Some(Action::SetBudget { .. })) => {
             Line::styled("no budget yet: l asks for one, then launches", theme.warning)
         }
-        None => Line::styled("can be launched: press l", theme.good),
+        None => Line::styled("can be launched", theme.good),
         Some(refusal) => Line::styled(one_line(refusal), theme.error),
     }];
     let mut facts = vec![("result", expected_result(context, preview))];
@@ -183,7 +183,7 @@ fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16)
     lines.extend(ranked.and_then(|table| table.against(&plan.public)).map(|text| {
         Line::styled(format!("{} note: {text}", canvas.glyphs.curator), theme.curator)
     }));
-    lines.push(Line::styled("i: how the noise is made, bounds, sizes, theory", theme.muted));
+    lines.push(Line::styled("i: how the noise is made", theme.muted));
     lines
 }
 
@@ -193,7 +193,7 @@ fn expected_result(context: &Context, preview: &Preview) -> String {
     let advice = context.advice(plan);
     let found = advice.and_then(|it| it.of_plan(&plan.player(), plan.target.epsilon));
     match advice.zip(found) {
-        None => "unknown; r rehearses it on public data, for free".to_owned(),
+        None => "unknown before a rehearsal".to_owned(),
         Some(_) if !plan.spends() => {
             "what the rehearsal compares others with; r shows it".to_owned()
         }
@@ -205,7 +205,9 @@ fn expected_result(context: &Context, preview: &Preview) -> String {
 
 /// What the budget has left after this run.
 fn left(preview: &Preview) -> String {
-    let Some(budget) = preview.budget else { return "no budget is set".to_owned() };
+    if preview.budget.is_none() {
+        return "no budget is set".to_owned();
+    }
     match preview.standing {
         TotalStanding::Nothing => return "no total: noise came from a known seed".to_owned(),
         TotalStanding::AtLeast => {
@@ -223,12 +225,7 @@ fn left(preview: &Preview) -> String {
         TotalStanding::Claimed => "; a part was claimed by other trainers",
         _ => "",
     };
-    let other = if budget.delta == preview.plan.target.delta {
-        String::new()
-    } else {
-        format!("; the budget counts runs at its own δ {:e}", budget.delta)
-    };
-    format!("{more}{claimed}{other}")
+    format!("{more}{claimed}")
 }
 
 /// How the noise is made, and the sizes behind it.
@@ -269,9 +266,15 @@ pub fn how_noise_is_made(preview: &Preview) -> Vec<Explained> {
     };
     let early = methods::method(&plan.method).is_ok_and(|method| method.spec().may_end_early);
     let most = if early { "at most " } else { "" };
+    let delta = match preview.budget {
+        Some(budget) if budget.delta != plan.target.delta => {
+            format!(" The budget counts runs at its own δ {:e}.", budget.delta)
+        }
+        _ => String::new(),
+    };
     let text = format!(
         "Bounds: {seen}; private records beyond them are clipped, and Run counts them. To train on: \
-         {records}, {} public records, {} features. Steps: {most}{}.",
+         {records}, {} public records, {} features. Steps: {most}{}.{delta}",
         shape.public_records, shape.dimension, preview.releases.steps
     );
     words.push(word("bounds and sizes of this plan", "records features steps clipping", text));

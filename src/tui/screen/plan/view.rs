@@ -11,6 +11,7 @@ use crate::canvas::{
 use crate::context::Context;
 use crate::methods;
 use crate::notice::one_line;
+use crate::rehearsal::advice::capital;
 use crate::session::PlanDefinition;
 use crate::widgets::shortened;
 use crate::widgets::text_field::TextFieldView;
@@ -183,7 +184,7 @@ fn form(Shown { screen, context, plan }: Shown, canvas: &mut Canvas, area: Rect)
 fn about_method(plan: &PlanDefinition) -> String {
     match methods::method(&plan.method) {
         Ok(method) => {
-            format!("{} Enter shows what fits your data.", method.spec().summary)
+            format!("{}. Enter shows what fits your data.", capital(method.spec().line))
         }
         Err(error) => one_line(&error),
     }

@@ -281,11 +281,17 @@ impl Screen for RankScreen {
         };
     }
 
-    fn words(&self, _: &Context) -> Vec<Explained> {
-        explained(
+    fn words(&self, context: &Context) -> Vec<Explained> {
+        let settings = Explained {
+            name: "settings of this ranking".to_owned(),
+            also: "model directions order".to_owned(),
+            text: view::settings(context),
+        };
+        let words = explained(
             "GSD; error of its own model; ranking; energy; discrepancy; labelled discrepancy; error \
              elsewhere; principal angles; exact number; released",
-        )
+        );
+        std::iter::once(settings).chain(words).collect()
     }
 
     fn view(&self, context: &Context, canvas: &mut Canvas, area: Rect) {

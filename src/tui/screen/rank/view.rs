@@ -192,25 +192,17 @@ fn nothing(context: &Context, canvas: &mut Canvas, area: Rect) {
     let question = "Which public dataset can stand in for the private one? By GSD, how differently a \
                     model learns from it, and by the error of its own model. Less is better.";
     let mut lines = vec![Line::styled(question, theme.text), Line::raw("")];
-    let (first, rest) = (sizes(context, canvas, inner), facts_before(context));
-    lines.extend(first);
-    lines.push(Line::raw(""));
-    lines.extend(canvas.pairs(&rest, inner.width));
-    let mechanism = context.session.ranking.mechanism(&context.session);
+    lines.extend(sizes(context, canvas, inner));
     let epsilon = context.session.ranking.epsilon;
     let epsilon = epsilon.map_or("some ε".to_owned(), |epsilon| format!("ε {epsilon}"));
     let keys = [
         format!("r  exact ({}): free, but the ledger notes it", canvas.glyphs.curator),
-        format!("p  released, for {epsilon}. {}", first_sentence(mechanism.about())),
-        "e  other settings".to_owned(),
+        format!("p  released, for {epsilon}"),
+        "e  settings; i says which they are".to_owned(),
     ];
     lines.push(Line::raw(""));
     lines.extend(keys.map(|text| Line::styled(text, theme.muted)));
     canvas.paragraph(lines, true, inner);
-}
-
-fn first_sentence(text: &str) -> &str {
-    text.split([':', '.']).next().unwrap_or(text)
 }
 
 /// The candidates with bars as long as they have rows; of many the first ones.
@@ -247,20 +239,18 @@ fn sizes(context: &Context, canvas: &Canvas, area: Rect) -> Vec<Line<'static>> {
 }
 
 /// What is compared, and how.
-fn facts_before(context: &Context) -> Vec<(&'static str, String)> {
+pub(super) fn settings(context: &Context) -> String {
     let session = &context.session;
     let ranking = &session.ranking;
-    let private = ranking.private_name(session).unwrap_or("none yet: 1 and a add one");
+    let private = ranking.private_name(session).unwrap_or("none yet");
     let RankingSettings { directions, batch, repeats, seed, .. } = &ranking.settings;
-    vec![
-        ("private", private.to_owned()),
-        ("model", ranking.model_words(session)),
-        (
-            "settings",
-            format!("k {directions} directions, m {batch} records, {repeats} repeats, seed {seed}"),
-        ),
-        ("order", ranking.settings.order.words().to_owned()),
-    ]
+    format!(
+        "Private: {private}. Model: {}. GSD: k {directions} directions, m {batch} records, {repeats} \
+         repeats, seed {seed}. Order: {}. Released: {}.",
+        ranking.model_words(session),
+        ranking.settings.order.words(),
+        ranking.mechanism(session).about()
+    )
 }
 
 fn exact(shown: Shown, canvas: &mut Canvas, area: Rect) {

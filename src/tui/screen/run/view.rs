@@ -79,7 +79,8 @@ pub fn view(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Re
         (30.., _) => 5,
         _ => 3,
     };
-    let head = head_lines(context, canvas, run);
+    let detail = if area.height >= TALL { Detail::Table } else { Detail::Short };
+    let head = head_lines(context, canvas, run, detail);
     let width = area.width.saturating_sub(2);
     let head_rows = head.iter().map(|line| wrapped_lines(&line.to_string(), width)).sum::<u16>();
     let list_rows = if several { (context.runs.len() as u16).min(4) + 1 } else { 0 };
@@ -87,7 +88,7 @@ pub fn view(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Re
     // first, because the verdict has its numbers. `i` shows the omitted parts.
     let room = area.height.saturating_sub(list_rows + 2 + log_rows + LEAST_CHARTS);
     let told = matches!(run.ended, Some(Ended::Summary(_)));
-    let results_rows = if told && head_rows + results_rows > room && area.height < 30 {
+    let results_rows = if told && head_rows + results_rows > room && area.height < TALL {
         results_rows.min(results_rows.saturating_sub(TABLE_ROWS))
     } else {
         results_rows
@@ -153,6 +154,8 @@ fn waiting(context: &Context, canvas: &mut Canvas, area: Rect) {
     canvas.empty_box(area, "Watching", &lines);
 }
 
+/// With fewer rows the table of errors may be left out.
+const TALL: u16 = 30;
 /// The rows that the charts keep when there is a lot of text.
 const LEAST_CHARTS: u16 = 7;
 /// With fewer rows the charts are side by side.
@@ -162,9 +165,18 @@ const LEAST_OF_SEVERAL: u16 = 7;
 /// The errors of three models, and their heading.
 const TABLE_ROWS: u16 = 4;
 
-/// The sentences about a run's result; those that judge it have a tone. In short, exact numbers
-/// answer one question: is it better than public data alone?
-fn result_of(run: &LiveRun, watch: &Watch, short: bool) -> Vec<(Option<Tone>, String)> {
+/// How much is said of a result.
+#[derive(Clone, Copy, PartialEq)]
+enum Detail {
+    All,
+    /// Of exact numbers just whether the model is better than public data alone.
+    Short,
+    /// Nothing of exact numbers beside a released score: the table has them.
+    Table,
+}
+
+/// The sentences about a run's result; those that judge it have a tone.
+fn result_of(run: &LiveRun, watch: &Watch, detail: Detail) -> Vec<(Option<Tone>, String)> {
     let Some(Ended::Summary(summary)) = &run.ended else { return Vec::new() };
     let mut parts = Vec::new();
     if let Some(told) = &summary.score {
@@ -174,9 +186,11 @@ fn result_of(run: &LiveRun, watch: &Watch, short: bool) -> Vec<(Option<Tone>, St
     }
     let weights = source_words(&summary.source_weights);
     parts.extend(weights.map(|words| (None, format!("Released, may be shared: {words}."))));
-    let verdict = summary.scores.exact(watch).map(|errors| errors.verdict(Standing::Exact));
+    let exact = summary.scores.exact(watch);
+    let exact = exact.filter(|_| detail != Detail::Table || summary.score.is_none());
+    let verdict = exact.map(|errors| errors.verdict(Standing::Exact));
     parts.extend(verdict.map(|verdict| {
-        let first = verdict.sentences.first().filter(|_| short).cloned();
+        let first = verdict.sentences.first().filter(|_| detail != Detail::All).cloned();
         (Some(verdict.tone), first.unwrap_or_else(|| verdict.text()))
     }));
     parts
@@ -185,19 +199,25 @@ fn result_of(run: &LiveRun, watch: &Watch, short: bool) -> Vec<(Option<Tone>, St
 /// Everything about a run's result, for the window that explains words.
 pub fn result_in_words(run: &LiveRun, watch: &Watch) -> Option<String> {
     let mut parts: Vec<String> =
-        result_of(run, watch, false).into_iter().map(|(_, text)| text).collect();
+        result_of(run, watch, Detail::All).into_iter().map(|(_, text)| text).collect();
     parts.extend(run.caution(watch).map(|caution| format!("◆ {caution}.")));
     (!parts.is_empty()).then(|| parts.join(" "))
 }
 
 /// Whether the model is good, in words, once there is one, with warnings for the curator.
-fn head_lines(context: &Context, canvas: &Canvas, run: &LiveRun) -> Vec<Line<'static>> {
+fn head_lines(
+    context: &Context,
+    canvas: &Canvas,
+    run: &LiveRun,
+    detail: Detail,
+) -> Vec<Line<'static>> {
     let (theme, sign) = (canvas.theme, canvas.glyphs.curator);
     let line = |(tone, text): (Option<Tone>, String)| {
         let style = tone.map_or(theme.text, |tone| bold(toned(theme, tone)));
         Line::styled(text.replace('◆', sign), style)
     };
-    let mut lines: Vec<Line> = result_of(run, &context.watch, true).into_iter().map(line).collect();
+    let mut lines: Vec<Line> =
+        result_of(run, &context.watch, detail).into_iter().map(line).collect();
     if let Some(trained) = &run.trained {
         let style = if trained.is_too_low { theme.error } else { theme.text };
         lines.push(Line::styled(format!("ε: {}.", trained.verdict), bold(style)));
