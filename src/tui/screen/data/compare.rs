@@ -41,7 +41,7 @@ pub(super) struct OfSet<'a> {
 
 impl<'a> OfSet<'a> {
     /// A column in a dataset that was read, if it has the column; `at` is the dataset's place in the
-    /// session, which says its colour.
+    /// session. The colour is that of its place among the public ones.
     fn of(
         (at, definition): (usize, &'a DatasetDefinition),
         column: &str,
@@ -62,7 +62,11 @@ impl<'a> OfSet<'a> {
         let style = match (exact, facts) {
             (true, _) => theme.curator,
             (_, None) => theme.muted,
-            _ => theme.series[at % theme.series.len()],
+            _ => {
+                let before = &context.session.datasets[..at];
+                let place = before.iter().filter(|it| it.role == Role::Public).count();
+                theme.series[place % theme.series.len()]
+            }
         };
         let sign = if exact { "◆ " } else { "" };
         let title = format!("{sign}{}", definition.name);
@@ -168,12 +172,15 @@ pub(super) fn framed(words: &str, cells: usize) -> String {
 /// The selected column in every dataset that was read and has it.
 pub(super) fn compare(shown: Shown, canvas: &mut Canvas, area: Rect) {
     let Shown { screen, context, .. } = shown;
-    let Some(column) = selected(screen, context, canvas.has_focus(COLUMNS)).map(|it| it.name)
-    else {
-        return;
-    };
+    if let Some(column) = selected(screen, context, canvas.has_focus(COLUMNS)) {
+        in_every_dataset(&column.name, context, canvas, area);
+    }
+}
+
+/// A column in every dataset that was read and has it.
+pub fn in_every_dataset(column: &str, context: &Context, canvas: &mut Canvas, area: Rect) {
     let all = context.session.datasets.iter().enumerate();
-    let sets = all.filter_map(|set| OfSet::of(set, &column, (context, canvas.theme)));
+    let sets = all.filter_map(|set| OfSet::of(set, column, (context, canvas.theme)));
     let sets: Vec<OfSet> = sets.collect();
     let what = match sets.iter().find_map(|set| set.facts?.spread.as_ref()) {
         Some(Spread::Numbers(_)) => "on one axis",
@@ -184,7 +191,7 @@ pub(super) fn compare(shown: Shown, canvas: &mut Canvas, area: Rect) {
         1 => "in this dataset".to_owned(),
         count => format!("in {count} datasets"),
     };
-    let title = [column.as_str(), &count, what].into_iter().filter(|it| !it.is_empty());
+    let title = [column, &count, what].into_iter().filter(|it| !it.is_empty());
     let inner = canvas.boxed(area, &title.collect::<Vec<_>>().join(" · "));
     let lines = if sets.iter().any(|set| set.vectors.is_some()) {
         images(&sets, canvas, inner)
@@ -193,7 +200,7 @@ pub(super) fn compare(shown: Shown, canvas: &mut Canvas, area: Rect) {
     } else if what.is_empty() {
         return canvas.empty(inner, &["No dataset shows values of this column."]);
     } else {
-        values(&sets, &column, canvas, inner)
+        values(&sets, column, canvas, inner)
     };
     canvas.lines(lines, inner);
 }

@@ -5,6 +5,8 @@ mod compare;
 mod update;
 mod view;
 
+pub use compare::in_every_dataset;
+
 use super::{DIED_RUN, Keys, LONGEST_TEXT, Screen, explained, moved, moved_in};
 use crate::canvas::{Canvas, Rect};
 use crate::context::{Change, Context};

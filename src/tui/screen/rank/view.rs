@@ -14,6 +14,7 @@ use crate::privacy::accountant::round_up;
 use crate::rank::candidate_line::{Mean, MeanScores, Paired};
 use crate::rank::comparison::Comparison;
 use crate::rank::{CandidateOrder, Disclosed, RankingSettings, released};
+use crate::screen::data::in_every_dataset;
 use crate::session::dataset::Loaded;
 use crate::theme::Theme;
 use crate::widgets::chart::Chart;
@@ -177,7 +178,23 @@ fn progress(context: &Context, canvas: &mut Canvas, area: Rect) {
     canvas.line(Line::from(spans), area);
 }
 
+/// The rows that the words before a ranking need.
+const LEAST_WORDS: u16 = 14;
+
+/// What will be compared: the label in all datasets, and sizes.
 fn nothing(context: &Context, canvas: &mut Canvas, area: Rect) {
+    let session = &context.session;
+    let private = session.ranking.private_name(session).ok();
+    let label = private.and_then(|name| session.dataset(name).ok()?.label.as_deref());
+    // A box needs two rows, the axis one, and each dataset one to four, the private one one.
+    let sets =
+        session.datasets.iter().filter(|it| context.loaded(&it.name).is_some()).count() as u16;
+    let drawn = area.height.saturating_sub(LEAST_WORDS).min(4 * sets);
+    let drawn = if sets < 2 || label.is_none() || drawn < sets + 3 { 0 } else { drawn };
+    let [area, picture] = in_rows(area, [Fill(1), Length(drawn)]);
+    if let Some(label) = label.filter(|_| drawn > 0) {
+        in_every_dataset(label, context, canvas, picture);
+    }
     let inner = canvas.boxed(area, "Rank");
     if let Some(work) = &context.ranking.work {
         let when = if work.privately {
