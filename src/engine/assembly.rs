@@ -323,6 +323,11 @@ pub fn propose(
         ));
     }
     warnings.extend(clipping(public, &plan.preparation, &records.clipping));
+    let idle = records.preparation.idle_scores();
+    let idle = idle.filter_map(|at| plan.public_predictor.each().get(at));
+    warnings.extend(idle.map(|one| {
+        format!("the public predictor {one} has the same score for all public records, so it says nothing")
+    }));
     warnings.extend(left_out(private, &records.used));
     if labelled {
         warnings.extend(spelled_in_public(&problem.shape.classes, private, publics));
@@ -500,7 +505,7 @@ impl<'a> Parts<'a> {
         }
         let mut scores = None;
         if !wanted.is_none() {
-            if *foreign && matches!(wanted, PublicPredictor::Linear | PublicPredictor::Trees) {
+            if *foreign && wanted.is_trained() {
                 return Err(Error::usage(
                     "the public records do not have the private label, so no public predictor of \
                      it can be trained on them",
@@ -646,42 +651,43 @@ fn private_classes(private: &DatasetDefinition) -> Result<Vec<String>> {
 
 /// The finished model that a plan's public predictor is.
 pub(super) fn predictor_model(plan: &PlanDefinition) -> Result<Option<SavedModel>> {
-    match &plan.public_predictor {
-        PublicPredictor::Model(path) => SavedModel::open(Path::new(path)).map(Some),
-        _ => Ok(None),
-    }
+    plan.public_predictor.model().map(|path| SavedModel::open(Path::new(path))).transpose()
 }
 
-/// The columns that a plan's public predictor needs besides the features. A column that is the score
-/// is no other feature.
-fn wanted_columns(
+/// The columns that a plan's public predictors need besides the features. A column that is a score is
+/// no other feature.
+pub(super) fn wanted_columns(
     wanted: &PublicPredictor,
     earlier: Option<&SavedModel>,
     definition: &mut DatasetDefinition,
     table: &Table,
 ) -> Result<Vec<String>> {
+    let mut needed = Vec::new();
     if let Some(saved) = earlier {
         let preparation = saved.for_table(table).preparation;
-        return Ok(preparation.needed_columns().into_iter().map(str::to_owned).collect());
+        needed.extend(preparation.needed_columns().into_iter().map(str::to_owned));
     }
-    let PublicPredictor::Column(name) = wanted else { return Ok(Vec::new()) };
-    table.column(name).map_err(|error| {
-        error.within("the column of the public predictor, `public_predictor: column(…)`")
-    })?;
-    if definition.label.as_ref() == Some(name) || definition.is_of_unit(name) {
-        return Err(Error::usage(format!(
-            "column '{name}' is the label or names persons, so it is no score"
-        ))
-        .cure("name another column in `public_predictor: column(…)`"));
-    }
-    if let Columns::Only(columns) = &mut definition.columns {
-        columns.retain(|column| column != name);
-        if columns.is_empty() {
-            return Err(Error::usage("no feature is left besides the score")
-                .cure("choose at least one more column as a feature"));
+    for one in wanted.each() {
+        let PublicPredictor::Column(name) = one else { continue };
+        table.column(name).map_err(|error| {
+            error.within("the column of the public predictor, `public_predictor: column(…)`")
+        })?;
+        if definition.label.as_ref() == Some(name) || definition.is_of_unit(name) {
+            return Err(Error::usage(format!(
+                "column '{name}' is the label or names persons, so it is no score"
+            ))
+            .cure("name another column in `public_predictor: column(…)`"));
         }
+        if let Columns::Only(columns) = &mut definition.columns {
+            columns.retain(|column| column != name);
+            if columns.is_empty() {
+                return Err(Error::usage("no feature is left besides the score")
+                    .cure("choose at least one more column as a feature"));
+            }
+        }
+        needed.push(name.clone());
     }
-    Ok(vec![name.clone()])
+    Ok(needed)
 }
 
 /// The model of an earlier run, and how its features are prepared.

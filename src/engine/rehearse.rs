@@ -9,7 +9,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::assembly::{missing_of, pool, predictor_model, shared_classes, training_records};
+use super::assembly::{
+    missing_of, pool, predictor_model, shared_classes, training_records, wanted_columns,
+};
 use super::control::Control;
 use super::job::{Job, named};
 use super::{overlap, resemblance};
@@ -18,7 +20,7 @@ use crate::data::selection::{resolved, used_columns};
 use crate::data::{DatasetDefinition, Source, Table, Task};
 use crate::error::{Error, Result};
 use crate::evaluation::{Pay, Scoring};
-use crate::methods::{self, STEPS_VERSION};
+use crate::methods::{self, PublicPredictor, STEPS_VERSION};
 use crate::numeric::parallel;
 use crate::plot::number::duration;
 use crate::privacy::Watch;
@@ -360,6 +362,12 @@ fn declared(private: &Loaded, plan: &PlanDefinition) -> Result<Declared> {
     Ok(Declared { rows, records: training_records(private, plan)?, definition })
 }
 
+/// The public predictors that a plan gives to a method with predictors of its own.
+fn given(plan: &PlanDefinition) -> PublicPredictor {
+    let has_own = methods::method(&plan.method).is_ok_and(|it| it.spec().has_own_predictor);
+    if has_own { plan.public_predictor.clone() } else { PublicPredictor::None }
+}
+
 /// The data of rehearsals from public and declared values.
 fn data_from(
     plan: &PlanDefinition,
@@ -381,6 +389,8 @@ fn data_from(
     // The columns that identify a person are not features.
     let own = DatasetDefinition { unit: private.unit.clone(), ..own.clone() };
     let mut definition = resolved(&own, tables[0])?;
+    let (given, earlier) = (given(plan), predictor_model(plan)?);
+    wanted_columns(&given, None, &mut definition, tables[0])?;
     let used = used_columns(&definition, tables[0])?;
     // Columns that are not features may still distinguish groups.
     let everywhere = |name: &&String| tables.iter().all(|table| table.has(name));
@@ -403,7 +413,7 @@ fn data_from(
     };
     epsilons.sort_by(f64::total_cmp);
     epsilons.dedup();
-    let earlier = predictor_model(plan)?.map(|saved| saved.for_table(&table));
+    let earlier = earlier.map(|saved| saved.for_table(&table));
     let terms = RunTerms {
         delta: plan.target.delta,
         epsilons,
@@ -412,6 +422,7 @@ fn data_from(
         public_records: plan.public_records,
         loss: plan.loss(),
         score: score(plan, &declared, definition.classes.len())?,
+        given,
         earlier,
     };
     let owners = (owners.as_slice(), plan.public.as_slice());
@@ -484,6 +495,10 @@ fn name_of(plan: &PlanDefinition, loaded: &[&Loaded], version: u32) -> Result<St
     }
     if version > OF_SQUARES {
         facts = format!("{facts}{:?}", plan.loss());
+    }
+    let given = given(plan);
+    if !given.is_none() {
+        facts = format!("{facts}given {given}");
     }
     // Earlier programs let one record of each person play.
     if private.definition.unit.is_some() {
@@ -833,8 +848,7 @@ mod tests {
         assert_eq!(advice(&job), None);
         let found = run(&job);
         assert_eq!(advice(&job), Some(found.advice.clone()));
-        let plan =
-            Player::of_plan("target_only", &BTreeMap::new(), &methods::PublicPredictor::None);
+        let plan = Player::of_plan("target_only", &BTreeMap::new(), &PublicPredictor::None);
         assert!(
             found
                 .advice

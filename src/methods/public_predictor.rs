@@ -39,18 +39,96 @@ pub enum PublicPredictor {
     Model(String),
     /// A column of the tables that holds a score.
     Column(String),
+    /// Several of the others, at most one of them a model.
+    Several(Vec<Self>),
 }
 
 /// What may be asked for.
-pub const FORM: &str = "none, linear, trees, model(\"PATH\") or column(\"NAME\")";
+pub const FORM: &str =
+    "none, linear, trees, model(\"PATH\"), column(\"NAME\"), or several of them with + between";
+/// How a session file writes it.
+pub const IN_A_FILE: &str =
+    "none, linear, trees, model(\"PATH\"), column(\"NAME\") or several([trees, column(\"NAME\")])";
+
+/// The most predictors of a plan.
+pub const MOST: usize = 8;
 
 impl PublicPredictor {
     pub fn is_none(&self) -> bool {
         *self == Self::None
     }
 
+    /// The predictors that a plan names.
+    pub fn each(&self) -> &[Self] {
+        match self {
+            Self::None => &[],
+            Self::Several(all) => all,
+            one => std::slice::from_ref(one),
+        }
+    }
+
+    /// Whether one of them is trained for the plan.
+    pub fn is_trained(&self) -> bool {
+        self.each().iter().any(|one| matches!(one, Self::Linear | Self::Trees))
+    }
+
+    /// The model that a plan names.
+    pub fn model(&self) -> Option<&str> {
+        self.each().iter().find_map(|one| match one {
+            Self::Model(path) => Some(path.as_str()),
+            _ => None,
+        })
+    }
+
+    /// The predictors with other paths of models.
+    #[must_use]
+    pub fn with_models(&self, path: &impl Fn(&str) -> String) -> Self {
+        match self {
+            Self::Model(own) => Self::Model(path(own)),
+            Self::Several(all) => {
+                Self::Several(all.iter().map(|one| one.with_models(path)).collect())
+            }
+            other => other.clone(),
+        }
+    }
+
+    /// Refuses what no plan can have.
+    pub fn check(&self) -> Result<()> {
+        let Self::Several(all) = self else { return Ok(()) };
+        let refused = |what: String, cure: &str| Err(Error::usage(what).cure(cure.to_owned()));
+        if all.len() > MOST {
+            let what =
+                format!("{} public predictors are given, and {MOST} are the most", all.len());
+            return refused(what, "leave out those that are nearly the same as others");
+        }
+        if let Some(one) = all.iter().find(|one| matches!(one, Self::None | Self::Several(_))) {
+            let what = format!("'{one}' is not one of several public predictors");
+            return refused(what, "name linear, trees, model(\"PATH\") or column(\"NAME\")");
+        }
+        let twice = all.iter().enumerate().find(|(at, one)| all[..*at].contains(one));
+        if let Some((_, one)) = twice {
+            return refused(format!("'{one}' is given twice"), "name each public predictor once");
+        }
+        if all.iter().filter(|one| matches!(one, Self::Model(_))).count() > 1 {
+            let what = "several finished models are given as public predictors".to_owned();
+            return refused(
+                what,
+                "name one model, and write the predictions of the others into columns: \
+                 `halflight predict`",
+            );
+        }
+        Ok(())
+    }
+
     /// Reads what [`fmt::Display`] writes. Quotation marks may be left out.
     pub fn parse(text: &str) -> Result<Self> {
+        let all: Vec<&str> = text.split(" + ").collect();
+        if all.len() > 1 {
+            let all = all.into_iter().map(Self::parse).collect::<Result<_>>()?;
+            let several = Self::Several(all);
+            several.check()?;
+            return Ok(several);
+        }
         let text = text.trim();
         let inside = |word: &str| {
             let rest = text.strip_prefix(word)?.trim_start();
@@ -99,6 +177,10 @@ impl PublicPredictor {
                  score of a public predictor, and nobody checked that. If other private records \
                  went into the number in a row, they have no protection here"
             )),
+            Self::Several(all) => {
+                let each: Vec<String> = all.iter().filter_map(|one| one.words(datasets)).collect();
+                Some(each.join(", and "))
+            }
         }
     }
 }
@@ -111,6 +193,10 @@ impl fmt::Display for PublicPredictor {
             Self::Trees => f.write_str("trees"),
             Self::Model(path) => write!(f, "model(\"{path}\")"),
             Self::Column(name) => write!(f, "column(\"{name}\")"),
+            Self::Several(all) => {
+                let each: Vec<String> = all.iter().map(Self::to_string).collect();
+                f.write_str(&each.join(" + "))
+            }
         }
     }
 }
@@ -173,11 +259,37 @@ pub fn fitted(
     plain: &Preparation,
     rows: PublicRows<'_>,
 ) -> Result<Option<(Preparation, Matrix)>> {
-    let PublicRows { table, settings, .. } = rows;
-    let (source, scores) = match wanted {
-        PublicPredictor::None => return Ok(None),
-        PublicPredictor::Linear => trained(false, plain, rows)?,
-        PublicPredictor::Trees => trained(true, plain, rows)?,
+    wanted.check()?;
+    let each = wanted.each().iter().map(|one| source(one, earlier, plain, rows));
+    let (sources, scores): (Vec<_>, Vec<_>) = each.collect::<Result<Vec<_>>>()?.into_iter().unzip();
+    let records = rows.table.rows();
+    let mut all = Matrix::zeros(scores.iter().map(Matrix::nrows).sum(), records);
+    let mut first = 0;
+    for scores in &scores {
+        all.rows_mut(first, scores.nrows()).copy_from(scores);
+        first += scores.nrows();
+    }
+    if sources.is_empty() {
+        return Ok(None);
+    }
+    let preparation = plain.with_scores(sources, rows.table, &all, rows.settings)?;
+    Ok(Some((preparation, all)))
+}
+
+/// One of the sources, and the scores of the public rows.
+fn source(
+    wanted: &PublicPredictor,
+    earlier: Option<&EarlierModel>,
+    plain: &Preparation,
+    rows: PublicRows<'_>,
+) -> Result<(ScoreSource, Matrix)> {
+    let table = rows.table;
+    match wanted {
+        PublicPredictor::Linear => trained(false, plain, rows),
+        PublicPredictor::Trees => trained(true, plain, rows),
+        PublicPredictor::None | PublicPredictor::Several(_) => {
+            Err(Error::failed(format!("'{wanted}' is not one public predictor")))
+        }
         PublicPredictor::Model(path) => {
             let Some(earlier) = earlier else {
                 return Err(Error::failed(format!("the model '{path}' was not read")));
@@ -187,17 +299,15 @@ pub fn fitted(
             let preparation = Box::new(preparation.with_missing(plain.missing()));
             let source = ScoreSource::Earlier { model, preparation };
             let scores = plain.scores_of(&source, table)?;
-            (source, scores)
+            Ok((source, scores))
         }
         PublicPredictor::Column(name) => {
             let column = ScoreColumn::of(table, name, plain.missing())?;
             let source = ScoreSource::Column(column);
             let scores = plain.scores_of(&source, table)?;
-            (source, scores)
+            Ok((source, scores))
         }
-    };
-    let preparation = plain.with_score(source, table, &scores, settings)?;
-    Ok(Some((preparation, scores)))
+    }
 }
 
 fn trained(

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::gap::Gap;
+use super::public_predictor::PublicPredictor;
 use super::sources::SourceWeights;
 use crate::data::Task;
 use crate::data::names::hint_or_all;
@@ -62,7 +63,8 @@ pub struct Spec {
     /// Whether the method uses public records alone: it releases nothing, and its runs spend
     /// nothing.
     pub public_only: bool,
-    /// Whether public predictors are a part of the method, so that a plan cannot add one.
+    /// Whether trees and a linear model of public records are a part of the method, so that a plan can
+    /// add only finished models and columns.
     pub has_own_predictor: bool,
     /// Whether rehearsals also try the method with a public predictor, because this is cheap to try
     /// and often better.
@@ -248,6 +250,11 @@ impl FieldKind {
 }
 
 impl Spec {
+    /// Whether a plan of the method can have these public predictors.
+    pub fn takes_predictor(&self, wanted: &PublicPredictor) -> bool {
+        !(self.has_own_predictor && wanted.is_trained())
+    }
+
     /// Facts that most methods share. A method names itself and states what differs.
     pub const DEFAULT: Self = Self {
         id: "",

@@ -12,6 +12,7 @@ use crate::data::PreparationSettings;
 use crate::data::filter::Filter;
 use crate::error::Result;
 use crate::evaluation::Loss;
+use crate::methods::PublicPredictor;
 use crate::numeric::parallel;
 use halflight_advice::rehearsal::advice::{Advice, Results, TrialResult};
 use halflight_advice::rehearsal::case::{Case, CaseKind};
@@ -56,6 +57,7 @@ impl RehearsedDataset {
         let definition = problem.definition.clone();
         let private = Declared { rows, records, definition: definition.clone() };
         let terms = RunTerms {
+            given: PublicPredictor::None,
             delta: case.delta,
             epsilons: epsilons.to_vec(),
             preparation: PreparationSettings::default(),

@@ -141,11 +141,57 @@ fn what_cannot_be_a_predictor_is_refused_with_a_cure() {
     };
     let plan = |predictor: &str| format!("method: \"target_only\", public_predictor: {predictor}");
     refused(&plan("forest"), &["session.ron:1:", "none, linear, trees, model(\"PATH\")"]);
+    refused(&plan("several([trees, trees])"), &["'trees' is given twice"]);
     refused(&plan("column(\"q\")"), &["column 'q'", "public.csv"]);
     refused(&plan("column(\"y\")"), &["is the label"]);
     refused(&plan("model(\"nowhere\")"), &["nowhere", "name a run directory"]);
     refused(
         "method: \"public_shape\", public_predictor: trees",
-        &["has public predictors built in", "leave `public_predictor` out"],
+        &["trains trees and a linear model itself", "takes finished models and columns"],
     );
+}
+
+#[test]
+fn predictions_of_any_public_model_are_a_base_that_private_records_correct() {
+    // Predictions on another scale, which no column explains; in the second case all the same, in the
+    // third with gaps.
+    let with_column = |rows: std::ops::Range<u32>, level: f64, case: usize| {
+        let hidden = |i: u32| (f64::from(i) * 2.399).sin();
+        let row = |i: u32| {
+            let y = hidden(i) + level;
+            let score = 300.0 * (hidden(i) + 0.05 * (f64::from(i) * 1.3).cos()) - 7.0;
+            let score = match case {
+                0 => score.to_string(),
+                1 => "4.5".to_owned(),
+                _ if i.is_multiple_of(3) => String::new(),
+                _ => score.to_string(),
+            };
+            format!("{},{},{score}", (f64::from(i) * 0.37).sin(), y)
+        };
+        let rows: Vec<String> = rows.map(row).collect();
+        format!("x,y,score\n{}\n", rows.join("\n"))
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let asked = "method: \"public_shape\", public_predictor: column(\"score\")";
+    let run = |case: usize| {
+        std::fs::write(here.join("private.csv"), with_column(0..700, 0.5, case)).unwrap();
+        std::fs::write(here.join("public.csv"), with_column(1000..2200, 0.0, case)).unwrap();
+        write_session(here, asked);
+        halflight(here, &["run", "session.ron"])
+    };
+    let good = run(0);
+    assert!(good.status.success(), "{}", text(&good));
+    let model = runs(here).remove(0);
+    // Without the column the error is .7, and without private records the level is off by .5.
+    let found = error(here, &model);
+    assert!(found < 0.2, "{found}");
+    succeeds(here, &["verify", &format!("{model}/certificate.json")]);
+    succeeds(here, &["export", &model, "-o", "model.onnx"]);
+    let certificate = std::fs::read_to_string(Path::new(&model).join("certificate.json")).unwrap();
+    assert!(certificate.contains("the numbers in column 'score' were made"), "{certificate}");
+    let idle = run(1);
+    assert!(idle.status.success() && text(&idle).contains("so it says nothing"), "{}", text(&idle));
+    let gaps = text(&run(2));
+    assert!(gaps.contains("column 'score'") && gaps.contains("`missing` says"), "{gaps}");
 }

@@ -32,9 +32,14 @@ impl Player {
         predictor: &PublicPredictor,
     ) -> Self {
         let mut settings = settings.clone();
+        let mut predictor = predictor;
         if let Ok(method) = methods::method(method) {
             if method.spec().public_only {
                 return Self::PublicOnly;
+            }
+            // A rehearsal gives them to all such methods.
+            if method.spec().has_own_predictor {
+                predictor = &PublicPredictor::None;
             }
             let usual = |key: &str| method.spec().field(key).map(|it| it.kind.default_value());
             settings.retain(|key, value| usual(key).as_ref() != Some(value));

@@ -69,6 +69,8 @@ pub struct RunTerms {
     pub loss: Loss,
     /// The score that the run releases, and the ε of the whole plan.
     pub score: Option<(Scoring, f64)>,
+    /// The public predictors that methods with predictors of their own get, as public data alone do.
+    pub given: PublicPredictor,
     /// The finished model that is the plan's public predictor.
     pub earlier: Option<EarlierModel>,
 }
@@ -285,7 +287,17 @@ impl RehearsalData {
             let public = self.records(public, &table, &owners);
             Ok(PreparedSide { preparation, public })
         };
-        let wide = side(plain.wide())?;
+        let wide = plain.wide();
+        let rows = self.public_rows(&table, &owners);
+        let given =
+            public_predictor::fitted(&self.terms.given, self.terms.earlier.as_ref(), &wide, rows)?;
+        let wide = match given {
+            None => side(wide)?,
+            Some((preparation, scores)) => {
+                let public = preparation.apply_scored(&table, "public", true, &scores)?;
+                PreparedSide { preparation, public: self.records(public, &table, &owners) }
+            }
+        };
         let acting = some(self.each(acting), self.actors[case], &mut draw);
         let plain = side(plain)?;
         let (scored, public_alone) = <_>::default();
@@ -299,6 +311,10 @@ impl RehearsalData {
         if owners.is_empty() { public } else { public.of_datasets(owners.to_vec(), self.datasets) }
     }
 
+    fn public_rows<'a>(&'a self, table: &'a Table, owners: &'a [u32]) -> PublicRows<'a> {
+        PublicRows { table, owners, settings: &self.terms.preparation, seed: self.terms.seed }
+    }
+
     /// The public records of a case with the scores of a predictor that was trained on them.
     fn scored(&self, set: &Set, wanted: &PublicPredictor) -> Result<Option<Arc<PreparedSide>>> {
         if wanted.is_none() {
@@ -309,8 +325,7 @@ impl RehearsalData {
             return Ok(Some(Arc::clone(side)));
         }
         let (table, owners) = &set.rows;
-        let settings = &self.terms.preparation;
-        let rows = PublicRows { table, owners, settings, seed: self.terms.seed };
+        let rows = self.public_rows(table, owners);
         let plain = &set.plain.preparation;
         let Some((preparation, scores)) =
             public_predictor::fitted(wanted, self.terms.earlier.as_ref(), plain, rows)?
@@ -344,7 +359,8 @@ impl RehearsalData {
             Player::Method { id, .. } => methods::method(id)?.spec().takes_wide_features,
         };
         let (settings, predictor) = player.settings();
-        let scored = self.scored(&set, &predictor)?;
+        // Wide features have these scores already.
+        let scored = if wide { None } else { self.scored(&set, &predictor)? };
         let side = match &scored {
             Some(scored) => scored,
             None if wide => &set.wide,

@@ -27,7 +27,7 @@ mod usable;
 
 use std::collections::HashSet;
 use std::f64::consts::SQRT_2;
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 use serde::{Deserialize, Serialize};
 
@@ -141,12 +141,15 @@ pub struct Preparation {
     /// The score of a public predictor, as further features; none in older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     score: Option<PublicScore>,
+    /// The scores of further predictors.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    further_scores: Vec<PublicScore>,
 }
 
 /// The columns of a table in the form that a preparation uses.
 struct CodedTable<'a> {
     columns: Vec<(&'a [Standardisation], Coded<'a>)>,
-    score: Option<Scorer<'a>>,
+    scores: Vec<Scorer<'a>>,
 }
 
 fn one() -> f64 {
@@ -224,8 +227,17 @@ impl Preparation {
             }
         };
         let intercept = settings.intercept;
-        let (room, score) = (1.0, None);
-        Ok(Self { encodings, unit, feature_norm, intercept, missing, labels, room, score })
+        Ok(Self {
+            encodings,
+            unit,
+            feature_norm,
+            intercept,
+            missing,
+            labels,
+            room: 1.0,
+            score: None,
+            further_scores: Vec::new(),
+        })
     }
 
     /// The preparation under a dataset's own rules for missing and unknown values.
@@ -249,7 +261,7 @@ impl Preparation {
     /// A preparation with its own labels, and the features of another one.
     pub fn with_features_of(&self, other: &Self) -> Result<Self> {
         // The score of their public predictor comes with them.
-        let plain = Self { score: None, ..other.clone() };
+        let plain = Self { score: None, further_scores: Vec::new(), ..other.clone() };
         let (ours, theirs) = (self.feature_names(), plain.feature_names());
         if ours != theirs {
             let differ = ours.iter().zip(&theirs).find(|(ours, theirs)| ours != theirs);
@@ -532,15 +544,27 @@ impl Preparation {
     /// The name of each feature, after encoding.
     pub fn feature_names(&self) -> Vec<String> {
         let intercept = self.intercept.then(|| "(intercept)".to_owned());
-        let score = self.score.iter().flat_map(|score| score.names(self.class_names()));
+        let scores = self.all_scores().enumerate();
+        let scores = scores.flat_map(|(at, score)| score.names(at, self.class_names()));
         let columns = self.encodings.iter().flat_map(Encoding::feature_names);
-        columns.chain(score).chain(intercept).collect()
+        columns.chain(scores).chain(intercept).collect()
     }
 
     /// The number of features of a prepared record.
     pub fn dimension(&self) -> usize {
-        let score = self.score.as_ref().map_or(0, PublicScore::count);
-        self.scales().count() + score + usize::from(self.intercept)
+        self.scales().count() + self.score_inputs().len() + usize::from(self.intercept)
+    }
+
+    /// The places of the scores among the features.
+    pub fn score_inputs(&self) -> Range<usize> {
+        let (first, count) =
+            (self.scales().count(), self.all_scores().map(PublicScore::count).sum::<usize>());
+        first..first + count
+    }
+
+    /// Whether features are hardly clipped.
+    fn is_wide(&self) -> bool {
+        self.room > 1.0
     }
 
     fn scales(&self) -> impl Iterator<Item = Standardisation> {
@@ -599,9 +623,9 @@ impl Preparation {
             .iter()
             .map(|encoding| Ok((encoding.scales(), encoding.read(table, gaps)?)));
         let columns = columns.collect::<Result<_>>()?;
-        let score =
-            self.score.as_ref().map(|score| score.scorer(table, self.missing)).transpose()?;
-        Ok(CodedTable { columns, score })
+        let scores = self.all_scores().map(|score| score.scorer(table, self.missing));
+        let scores = scores.collect::<Result<_>>()?;
+        Ok(CodedTable { columns, scores })
     }
 
     /// Standardised features of `rows` rows from `first` on, before they are bounded.
@@ -622,9 +646,9 @@ impl Preparation {
         features: &mut Matrix,
         scores: Option<&Matrix>,
     ) -> Vec<bool> {
-        let score = self.score.as_ref().and_then(|_| {
+        let score = self.score.as_ref().map(|_| {
             let standard = self.standard(coded, first, features.ncols());
-            self.score_features(coded.score.as_ref(), &standard, first, scores)
+            self.score_features(&coded.scores, &standard, first, scores)
         });
         coded.standardise(first, features.as_mut_slice(), self.dimension());
         let standard = self.scales().count();
@@ -696,7 +720,7 @@ impl Preparation {
         let unit = Standardisation { width: self.unit, ..Standardisation::IDENTITY };
         let sound =
             self.scales().chain([unit]).all(Standardisation::is_sound) && self.labels.is_sound();
-        let scored = self.score.as_ref().is_none_or(|score| score.is_sound(self.scales().count()));
+        let scored = self.all_scores().all(|score| score.is_sound(self.scales().count()));
         if whole
             && sound
             && scored

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::encoding::{Coded, Encoding};
 use super::recipe::{RecipeScore, ScoreRecipe};
 use super::scale::Standardisation;
-use super::{FeatureScaling, LARGEST, Preparation, declared_norm, gaps};
+use super::{FeatureScaling, LARGEST, Preparation, WIDE, declared_norm, gaps};
 use crate::column::Column;
 use crate::error::{Error, Result};
 use crate::model::Model;
@@ -25,7 +25,7 @@ use crate::{Dataset, Missing, PreparationSettings, Table};
 pub const WIDEST: f64 = 2.5;
 
 /// The name of the feature.
-const NAME: &str = "(public score)";
+const NAME: &str = "public score";
 
 /// Where the score comes from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -75,6 +75,18 @@ pub(super) struct PublicScore {
     width: f64,
     /// The size of the features, in units of the standardised ones.
     scale: f64,
+    /// A score is no further than this many deviations from its mean.
+    #[serde(default = "widest", skip_serializing_if = "is_widest")]
+    limit: f64,
+}
+
+fn widest() -> f64 {
+    WIDEST
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // as serde calls it
+fn is_widest(limit: &f64) -> bool {
+    *limit == WIDEST
 }
 
 impl ScoreSource {
@@ -129,11 +141,11 @@ impl PublicScore {
         let width =
             if deviation > 1e-9 * largest && deviation.is_finite() { deviation } else { 0.0 };
         let centre = if width > 0.0 { centre } else { vec![0.0; centre.len()] };
-        Self { source, centre, width, scale: 1.0 }
+        Self { source, centre, width, scale: 1.0, limit: WIDEST }
     }
 
-    /// Bounded features of scores, in units of the standardised ones. Their norm is at most
-    /// [`WIDEST`] times the scale.
+    /// Bounded features of scores, in units of the standardised ones. Their norm is at most the limit
+    /// times the scale.
     fn features(&self, scores: Matrix) -> Matrix {
         let mut scores = centred(scores);
         for mut column in scores.column_iter_mut() {
@@ -143,7 +155,7 @@ impl PublicScore {
                     *score = 0.0;
                 }
             }
-            let factor = self.scale * shrink_factor(column.norm(), WIDEST);
+            let factor = self.scale * shrink_factor(column.norm(), self.limit);
             column *= factor;
         }
         scores
@@ -153,13 +165,15 @@ impl PublicScore {
         self.centre.len()
     }
 
-    pub fn names(&self, classes: &[String]) -> Vec<String> {
+    /// The names of the features, `at` being the place among several predictors.
+    pub fn names(&self, at: usize, classes: &[String]) -> Vec<String> {
+        let name = if at == 0 { NAME.to_owned() } else { format!("{NAME} {}", at + 1) };
         match self.count() {
-            1 => vec![NAME.to_owned()],
+            1 => vec![format!("({name})")],
             count => (0..count)
-                .map(|at| {
-                    let class = classes.get(at).map_or("", String::as_str);
-                    format!("(public score of {class})")
+                .map(|class| {
+                    let class = classes.get(class).map_or("", String::as_str);
+                    format!("({name} of {class})")
                 })
                 .collect(),
         }
@@ -176,7 +190,7 @@ impl PublicScore {
     }
 
     pub fn is_sound(&self, inputs: usize) -> bool {
-        let numbers = self.centre.iter().chain([&self.width, &self.scale]);
+        let numbers = self.centre.iter().chain([&self.width, &self.scale, &self.limit]);
         numbers.into_iter().all(|number| number.is_finite())
             && self.width >= 0.0
             && self.source.count() == self.count()
@@ -198,7 +212,7 @@ impl PublicScore {
             from,
             centre: self.centre.clone(),
             factor: if self.width > 0.0 { 1.0 / self.width } else { 0.0 },
-            limit: WIDEST,
+            limit: self.limit,
             scale: self.scale,
         })
     }
@@ -233,10 +247,20 @@ impl PublicScore {
 }
 
 impl Preparation {
+    pub(super) fn all_scores(&self) -> impl Iterator<Item = &PublicScore> {
+        self.score.iter().chain(&self.further_scores)
+    }
+
+    /// The places of scores that are the same for all public records.
+    pub fn idle_scores(&self) -> impl Iterator<Item = usize> {
+        let all = self.all_scores().enumerate();
+        all.filter(|(_, score)| score.width == 0.0).map(|(at, _)| at)
+    }
+
     /// The columns that a row needs, each once.
     pub(super) fn all_encodings(&self) -> Vec<&Encoding> {
         let mut all: Vec<&Encoding> = self.encodings.iter().collect();
-        for more in self.score.iter().flat_map(PublicScore::columns) {
+        for more in self.all_scores().flat_map(PublicScore::columns) {
             if !all.iter().any(|it| it.column() == more.column()) {
                 all.push(more);
             }
@@ -256,7 +280,7 @@ impl Preparation {
             let name = here(encoding.column());
             encoding.rename(name);
         }
-        if let Some(score) = &mut self.score {
+        for score in self.score.iter_mut().chain(&mut self.further_scores) {
             match &mut score.source {
                 ScoreSource::Trained(_) => {}
                 ScoreSource::Earlier { preparation, .. } => {
@@ -273,7 +297,7 @@ impl Preparation {
 
     pub(super) fn set_missing(&mut self, missing: Missing) {
         self.missing = missing;
-        if let Some(score) = &mut self.score {
+        for score in self.score.iter_mut().chain(&mut self.further_scores) {
             score.set_missing(missing);
         }
     }
@@ -293,40 +317,59 @@ impl Preparation {
             centre: vec![0.0; source.count()],
             width: 0.0,
             scale: 1.0,
+            limit: WIDEST,
         };
         let scorer = score.scorer(table, self.missing)?;
         Ok(scorer(&self.standardised(table)?, 0))
     }
 
-    /// The preparation with a score whose constants come from these public rows and their scores,
-    /// which are out of fold where a predictor was trained on them.
-    pub fn with_score(
+    /// The preparation with scores whose constants come from these public rows and their scores,
+    /// which are out of fold where a predictor was trained on them: those of the sources below each
+    /// other.
+    pub fn with_scores(
         &self,
-        source: ScoreSource,
+        sources: Vec<ScoreSource>,
         public: &Table,
         scores: &Matrix,
         settings: &PreparationSettings,
     ) -> Result<Self> {
-        let mut score = PublicScore::fit(source, scores);
-        let mut preparation = Self { score: None, ..self.clone() };
-        // One deviation of the score is as long as the other features of a usual record together.
-        // Of a quarter, a half, one and two times that, one had the least geometric mean of errors
-        // on wind, bikeshare, wine and german (`halflight-studies predictor`).
-        match settings.features {
+        let mut preparation = self.clone();
+        // One deviation of a score is as long as the other features of a usual record together, and
+        // so are several scores together. Of a quarter, a half, one and two times that, one had the
+        // least geometric mean of errors on wind, bikeshare, wine and german (`halflight-studies
+        // predictor`).
+        let length = match settings.features {
+            FeatureScaling::Public => self.unit,
+            FeatureScaling::Declared(norm) => declared_norm(norm)? / WIDEST,
+        } / (sources.len().max(1) as f64).sqrt();
+        let mut fitted = Vec::new();
+        let mut squares: Vec<f64> = match settings.features {
             FeatureScaling::Public => {
-                score.scale = self.unit;
-                let standard = self.standardised(public)?;
-                let features = score.features(scores.clone());
-                let each = standard.column_iter().zip(features.column_iter());
-                let squares = each.map(|(x, score)| x.norm_squared() + score.norm_squared());
-                preparation.unit = super::usual_norm(squares.collect());
+                self.standardised(public)?.column_iter().map(|it| it.norm_squared()).collect()
             }
-            FeatureScaling::Declared(norm) => {
-                score.scale = declared_norm(norm)? / WIDEST;
+            FeatureScaling::Declared(_) => Vec::new(),
+        };
+        let mut first = 0;
+        for source in sources {
+            let count = source.count();
+            let own = scores.rows(first, count).into_owned();
+            let mut score = PublicScore { scale: length, ..PublicScore::fit(source, &own) };
+            if self.is_wide() {
+                score.limit = WIDEST * WIDE;
             }
+            let features = score.features(own);
+            for (square, more) in squares.iter_mut().zip(features.column_iter()) {
+                *square += more.norm_squared();
+            }
+            score.set_missing(self.missing);
+            fitted.push(score);
+            first += count;
         }
-        score.set_missing(self.missing);
-        preparation.score = Some(score);
+        if !squares.is_empty() {
+            preparation.unit = super::usual_norm(squares);
+        }
+        let mut fitted = fitted.into_iter();
+        (preparation.score, preparation.further_scores) = (fitted.next(), fitted.collect());
         Ok(preparation)
     }
 
@@ -342,20 +385,29 @@ impl Preparation {
         self.apply_with(table, (name, with_label), Some(scores))
     }
 
-    /// The features of the score for rows with these standardised features.
+    /// The features of all scores for rows with these standardised features.
     pub(super) fn score_features(
         &self,
-        scorer: Option<&Scorer<'_>>,
+        scorers: &[Scorer<'_>],
         standard: &Matrix,
         first: usize,
         given: Option<&Matrix>,
-    ) -> Option<Matrix> {
-        let score = self.score.as_ref()?;
-        let raw = match given {
-            Some(given) => given.columns(first, standard.ncols()).into_owned(),
-            None => scorer?(standard, first),
-        };
-        Some(score.features(raw) / self.unit)
+    ) -> Matrix {
+        let count = self.all_scores().map(PublicScore::count).sum();
+        let mut features = Matrix::zeros(count, standard.ncols());
+        let mut place = 0;
+        for (score, scorer) in self.all_scores().zip(scorers) {
+            let raw = match given {
+                Some(given) => {
+                    given.view((place, first), (score.count(), standard.ncols())).into_owned()
+                }
+                None => scorer(standard, first),
+            };
+            let own = score.features(raw) / self.unit;
+            features.rows_mut(place, score.count()).copy_from(&own);
+            place += score.count();
+        }
+        features
     }
 }
 

@@ -24,8 +24,8 @@ pub struct Recipe {
     pub largest: f64,
     /// The features of a row are shortened to this norm.
     pub norm: f64,
-    /// Follows the features, before they are shortened.
-    pub score: Option<RecipeScore>,
+    /// Follow the features, before they are shortened.
+    pub scores: Vec<RecipeScore>,
     /// Follows the features, if there is one; all are then divided by `divisor`.
     pub intercept: Option<f64>,
     pub divisor: f64,
@@ -108,7 +108,7 @@ impl Preparation {
             largest: LARGEST,
             norm: self.feature_norm * (1.0 - SLACK),
             divisor: if intercept.is_some() { SQRT_2 } else { 1.0 },
-            score: self.score.as_ref().map(PublicScore::recipe).transpose()?,
+            scores: self.all_scores().map(PublicScore::recipe).collect::<Result<_>>()?,
             intercept,
         })
     }

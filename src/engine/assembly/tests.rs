@@ -253,7 +253,7 @@ fn private_rows_cannot_change_the_public_predictor() {
     let trees = "public_predictor: trees";
     let one = predicted(|i| format!("0.1,{},{}", i % 3, i % 2), trees).unwrap();
     let other = predicted(|i| format!("{},9,{}", i * 7, i * i), trees).unwrap();
-    assert!(one.proposal.preparation.recipe().unwrap().score.is_some());
+    assert!(one.proposal.preparation.recipe().unwrap().scores.len() == 1);
     assert_eq!(one.proposal.preparation, other.proposal.preparation);
     assert_eq!(one.proposal.problem.public.shared(), other.proposal.problem.public.shared());
     // Records that it was not trained on have its score, those of training do not.
@@ -269,6 +269,14 @@ fn a_column_that_is_the_score_is_no_other_feature_and_must_be_there() {
     let found = predicted(private, "public_predictor: column(\"b\")").unwrap();
     let names = ["a", "(public score)", "(intercept)"];
     assert_eq!(found.proposal.problem.public.feature_names, names);
+    let idle =
+        |found: Assembly| found.proposal.warnings.iter().any(|it| it.contains("says nothing"));
+    assert!(!idle(found));
+    let both = predicted(private, "public_predictor: several([trees, column(\"b\")])").unwrap();
+    let names = ["a", "(public score)", "(public score 2)", "(intercept)"];
+    assert_eq!(both.proposal.problem.public.feature_names, names);
+    let words = both.proposal.taken_as_public.predictor.clone().unwrap();
+    assert!(words.contains("boosted trees trained on 'theirs'") && words.contains("column 'b'"));
     let error = predicted(private, "public_predictor: column(\"c\")").unwrap_err().to_string();
     assert!(error.contains("no column 'c'") && error.contains("public.csv"), "{error}");
 }

@@ -41,7 +41,7 @@ use crate::error::{Error, Result};
 use crate::evaluation::scoring::{Scoring, ScoringNeeds};
 use crate::evaluation::tally::Kind;
 use crate::evaluation::{Evaluation, Pay, Score, Scored};
-use crate::methods::{self, Companion, PublicPredictor, Run, Step};
+use crate::methods::{self, Companion, Run, Step};
 use crate::model::Model;
 use crate::privacy::ledger::{RunId, RunOutcome};
 use crate::privacy::{
@@ -235,7 +235,7 @@ impl ChoiceJob {
             )
             .cure("leave this plan out"));
         }
-        let uses_a_model = matches!(plan.public_predictor, PublicPredictor::Model(_));
+        let uses_a_model = plan.public_predictor.model().is_some();
         if plan.start.is_some() || uses_a_model {
             return Err(Error::usage("it builds on an earlier model").cure(
                 "choose among plans without `start` and without `public_predictor: model(…)`",

@@ -29,6 +29,7 @@ pub const TOPICS: &[Topic] = topics! {
     "tutorial": "ten minutes inside the interface, step by step",
     "epsilon": "choosing ε and δ: what the numbers mean, and where to begin",
     "methods": "choosing a method: which one for which data, and what to expect",
+    "own": "bring your own model: predictions of any public model as a base",
     "ranking": "reading the ranking: which public data fit",
     "rehearsals": "trying methods on public data, for free",
     "scores": "how good a model is, released with noise; choosing among plans",

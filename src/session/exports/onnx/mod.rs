@@ -280,6 +280,7 @@ mod tests {
     fn a_public_predictor_is_part_of_the_graph_and_shares_its_inputs() {
         use crate::data::preparation::{ScoreColumn, ScoreSource};
         use crate::data::{Missing, PreparationSettings, csv};
+        use crate::numeric::Matrix;
         let public =
             csv::read_bytes("public.csv", b"x,z,y,s\n1,4,0,3\n2,9,1,5\n3,1,0,4\n4,2,1,9\n");
         let public = public.ok().unwrap();
@@ -294,16 +295,22 @@ mod tests {
         let parameters = (0..two.parameters()).map(|k| k as f64 / 3.0).collect();
         let two = Model::Classifier(Classifier::new(two, parameters).unwrap());
         let column = ScoreColumn::of(&public, "s", Missing::Refuse).unwrap();
-        for (source, inputs) in [
-            (ScoreSource::Trained(Model::Shape(pair)), vec!["x", "z"]),
-            (ScoreSource::Earlier { model: two, preparation: Box::new(other) }, vec!["x", "z"]),
-            (ScoreSource::Column(column), vec!["x", "z", "s"]),
+        let trained = ScoreSource::Trained(Model::Shape(pair));
+        let earlier = ScoreSource::Earlier { model: two, preparation: Box::new(other) };
+        let column = ScoreSource::Column(column);
+        for (sources, inputs) in [
+            (vec![trained.clone()], vec!["x", "z"]),
+            (vec![earlier.clone()], vec!["x", "z"]),
+            (vec![column.clone()], vec!["x", "z", "s"]),
+            (vec![column, trained, earlier], vec!["x", "z", "s"]),
         ] {
-            let scores = plain.scores_of(&source, &public).unwrap();
-            assert_eq!(scores.shape(), (1, 4));
+            let own = sources.iter().map(|it| plain.scores_of(it, &public).unwrap());
+            let scores: Vec<_> = own.collect();
+            let all = Matrix::from_fn(scores.len(), 4, |at, row| scores[at][(0, row)]);
             let settings = PreparationSettings::default();
-            let scored = plain.with_score(source, &public, &scores, &settings).unwrap();
-            let model: Model = LinearModel { weights: vec![1.0, -1.0, 0.5, 2.0] }.into();
+            let scored = plain.with_scores(sources, &public, &all, &settings).unwrap();
+            let weights = (0..3 + scores.len()).map(|k| 1.0 - 0.5 * k as f64).collect();
+            let model: Model = LinearModel { weights }.into();
             let (path, rename) = ("model.ron".into(), [].into());
             let saved = SavedModel {
                 path,

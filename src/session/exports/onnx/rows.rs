@@ -125,8 +125,9 @@ pub fn prepare(graph: &mut Graph, recipe: &Recipe) -> Result<Rows> {
     let side_by_side = graph.beside(&parts);
     let ordered = in_order(graph, &side_by_side, recipe);
     let scaled = graph.with_number("Div", &ordered, recipe.unit);
-    let mut features = clipped(graph, &scaled, recipe.largest);
-    if let Some(score) = &recipe.score {
+    let features = clipped(graph, &scaled, recipe.largest);
+    let mut parts = vec![features];
+    for score in &recipe.scores {
         let standard = clipped(graph, &ordered, recipe.largest);
         let (scores, lacks, further) = scored(graph, score, &standard, recipe)?;
         columns.extend(further);
@@ -134,8 +135,9 @@ pub fn prepare(graph: &mut Graph, recipe: &Recipe) -> Result<Rows> {
             (Some(own), Some(other)) => Some(graph.node("Or", &[&own, &other], &[])),
             (own, other) => own.or(other),
         };
-        features = graph.beside(&[features, scores]);
+        parts.push(scores);
     }
+    let features = graph.beside(&parts);
     let mut features = graph.shortened(&features, recipe.norm);
     if let Some(intercept) = recipe.intercept {
         let norm = graph.norm(&features);

@@ -114,7 +114,7 @@ impl PlanDefinition {
         id.clone_into(&mut self.method);
         self.settings.clear();
         let spec = methods::method(id).ok().map(methods::Method::spec);
-        if spec.is_some_and(|spec| spec.has_own_predictor) {
+        if spec.is_some_and(|spec| !spec.takes_predictor(&self.public_predictor)) {
             self.public_predictor = PublicPredictor::None;
         }
         let covers = spec.is_some_and(|spec| spec.covers_scores);
@@ -143,10 +143,8 @@ impl PlanDefinition {
     /// The plan with the paths of its models made absolute.
     pub fn resolved(&self, workspace: &Workspace) -> Self {
         let absolute = |path: &String| workspace.resolve(path).display().to_string();
-        let public_predictor = match &self.public_predictor {
-            PublicPredictor::Model(path) => PublicPredictor::Model(absolute(path)),
-            other => other.clone(),
-        };
+        let model = |path: &str| workspace.resolve(path).display().to_string();
+        let public_predictor = self.public_predictor.with_models(&model);
         Self { start: self.start.as_ref().map(absolute), public_predictor, ..self.clone() }
     }
 
@@ -173,7 +171,10 @@ impl PlanDefinition {
         let (settings, predictor) = player.settings();
         self.take_method(id);
         self.settings = settings;
-        self.public_predictor = predictor;
+        // What is given to a method with predictors of its own is no setting of the player.
+        if !methods::method(id).is_ok_and(|method| method.spec().has_own_predictor) {
+            self.public_predictor = predictor;
+        }
         true
     }
 }
@@ -294,13 +295,15 @@ impl Session {
                 .cure("leave `start` out, or choose the method pretraining"));
         }
         if !plan.public_predictor.is_none() {
-            let cure = "leave `public_predictor` out, or choose another method";
-            if spec.has_own_predictor {
+            plan.public_predictor.check()?;
+            if !spec.takes_predictor(&plan.public_predictor) {
                 return Err(Error::usage(format!(
-                    "'{}' has public predictors built in, so no other one is added",
+                    "'{}' trains trees and a linear model itself, so these are not added",
                     spec.name
                 ))
-                .cure(cure));
+                .cure(
+                    "leave them out: `public_predictor` takes finished models and columns here",
+                ));
             }
             if plan.start.is_some() {
                 return Err(Error::usage(
@@ -459,29 +462,51 @@ mod tests {
 
     #[test]
     fn a_plan_has_a_public_predictor_only_where_it_says_so() {
-        let plan = |more: &str| {
+        let plan_of = |more: &str| {
             let written = session("", "").unwrap().to_ron().unwrap();
             assert!(!written.contains("public_predictor"), "{written}");
             Session::parse(&written.replace("seed: 0", &format!("seed: 0{more}")), "s.ron")
         };
-        assert!(plan("").unwrap().plans[0].public_predictor.is_none());
-        let found = plan(", public_predictor: column(\"risk\")").unwrap();
+        assert!(plan_of("").unwrap().plans[0].public_predictor.is_none());
+        let found = plan_of(", public_predictor: column(\"risk\")").unwrap();
         let asked = PublicPredictor::Column("risk".to_owned());
         assert_eq!(found.plans[0].public_predictor, asked);
         assert_eq!(Session::parse(&found.to_ron().unwrap(), "s.ron").unwrap(), found);
-        let error = plan(", public_predictor: forest").unwrap_err().to_string();
-        for wanted in ["s.ron:", "forest", public_predictor::FORM] {
+        let error = plan_of(", public_predictor: forest").unwrap_err().to_string();
+        for wanted in ["s.ron:", "forest", public_predictor::IN_A_FILE] {
             assert!(error.contains(wanted), "{wanted}: {error}");
         }
         let mut plan = found.plans[0].clone();
         let player = plan.player();
         plan.public_predictor = PublicPredictor::None;
         assert!(plan.take_player(&player) && plan == found.plans[0]);
+        // A method that trains trees itself keeps a column, and takes no trees.
+        plan.take_method("public_shape");
+        assert_eq!(plan.public_predictor, asked);
+        assert!(plan.take_player(&plan.player()) && plan.public_predictor == asked);
+        let several = PublicPredictor::parse("trees + column(risk)").unwrap();
+        assert_eq!(several.to_string(), "trees + column(\"risk\")");
+        plan.public_predictor = several.clone();
+        let error = found.check_plan(&plan).unwrap_err().to_string();
+        assert!(error.contains("trains trees and a linear model itself"), "{error}");
+        plan.take_method("target_only");
+        assert!(plan.public_predictor == several);
         plan.take_method("public_shape");
         assert!(plan.public_predictor.is_none());
-        plan.public_predictor = asked;
-        let error = found.check_plan(&plan).unwrap_err().to_string();
-        assert!(error.contains("has public predictors built in"), "{error}");
+        let texts = [
+            "column(a) + column(a)",
+            "trees + none",
+            "model(a) + model(b)",
+            "column(a) + column(b) + column(c) + column(d) + column(e) + column(f) + column(g) + \
+             column(h) + column(i)",
+        ];
+        for text in texts {
+            let error = PublicPredictor::parse(text).unwrap_err();
+            assert!(error.to_string().contains("what to do"), "{text}: {error}");
+        }
+        let file = plan_of(", public_predictor: several([trees, column(\"risk\")])").unwrap();
+        assert_eq!(file.plans[0].public_predictor, several);
+        assert_eq!(Session::parse(&file.to_ron().unwrap(), "s.ron").unwrap(), file);
     }
 
     #[test]

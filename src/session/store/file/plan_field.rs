@@ -40,10 +40,7 @@ pub fn fields(plan: &PlanDefinition) -> Vec<PlanField> {
     let mut fields = vec![F::Name, F::Method, F::Private, F::Public, F::Epsilon, F::Delta];
     let spec = methods::method(&plan.method).ok().map(methods::Method::spec);
     fields.extend(spec.iter().flat_map(|spec| spec.fields).map(F::Setting));
-    let predicts = spec.is_some_and(|spec| spec.has_own_predictor);
-    fields.extend([F::Features, F::Labels, F::Intercept]);
-    fields.extend((!predicts).then_some(F::PublicPredictor));
-    fields.extend([F::Holdout, F::Score]);
+    fields.extend([F::Features, F::Labels, F::Intercept, F::PublicPredictor, F::Holdout, F::Score]);
     // If records are held out, they are the test.
     fields.extend((plan.holdout == 0.0 || plan.test.is_some()).then_some(F::Test));
     fields.extend([F::Seed, F::LargeDelta, F::PrivateRecords, F::PublicRecords]);

@@ -18,7 +18,7 @@ const SHOWN: usize = 40;
 const FORMS: [(&str, &str); 8] = [
     ("source", "file(\"patients.csv\"), or as `halflight guide files` says for other files"),
     ("pay", "covered, share(0.1) or epsilon(0.25)"),
-    ("public_predictor", public_predictor::FORM),
+    ("public_predictor", public_predictor::IN_A_FILE),
     ("columns", "all, only([\"age\"]) or except([\"mrn\"])"),
     ("target", "(epsilon: 1.0, delta: 1e-5)"),
     ("epsilon", "1.0"),
