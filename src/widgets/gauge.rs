@@ -92,9 +92,7 @@ impl<'a> BudgetGauge<'a> {
         let words = |words: &[&str]| words.iter().map(|it| (*it).to_owned()).collect();
         match (self.of, state) {
             (GaugeOf::Run, GaugeState::Within(share)) if share > ALL => {
-                let budget = number::compact_down(self.budget);
-                let whole = format!("all of this run's ε {budget} is used");
-                words(&[&whole, "all of it is used", "all"])
+                words(&["all of it is used", "all"])
             }
             (GaugeOf::Plan, GaugeState::Within(share)) if share > FULL => {
                 words(&["all of it, with this run", "all of it", "all"])
@@ -226,10 +224,9 @@ mod tests {
     fn all_of_a_grant_and_a_plan_that_takes_the_rest_are_no_alarm() {
         let (theme, glyphs) = (Theme::monochrome(), Glyphs::unicode());
         let mut buffer = Buffer::empty(Rect::new(0, 0, 40, 1));
-        for (of, words) in [
-            (GaugeOf::Run, "all of this run's ε 1 is used"),
-            (GaugeOf::Plan, "all of it, with this run"),
-        ] {
+        for (of, words) in
+            [(GaugeOf::Run, "all of it is used"), (GaugeOf::Plan, "all of it, with this run")]
+        {
             let gauge = BudgetGauge::new(of, (1.0, 1.0), &theme, &glyphs);
             assert_eq!(gauge.style(gauge.state()), theme.good);
             gauge.render(buffer.area, &mut buffer);

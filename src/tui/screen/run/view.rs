@@ -283,7 +283,8 @@ fn status_lines(Shown { screen, context, run }: Shown, canvas: &mut Canvas, area
         let text = format!(" {} step {} of {}", glyphs.curator, run.step, run.total);
         parts.push(Span::styled(text, theme.curator));
     } else if run.choice.is_none() || !(in_secret || run.has_ended()) {
-        let text = format!(" · step {} of {} · {}", run.step, run.total, run.phase);
+        let phase = if run.has_ended() { String::new() } else { format!(" · {}", run.phase) };
+        let text = format!(" · step {} of {}{phase}", run.step, run.total);
         parts.push(Span::styled(text, theme.text));
     }
     if let Some(elsewhere) = run.elsewhere.as_ref() {
@@ -686,7 +687,7 @@ fn outcome(context: &Context, canvas: &mut Canvas, area: Rect, summary: &Summary
     };
     let mut columns = vec![
         column(22, theme.curator, ON_PRIVATE, exact.map(private)),
-        column(27, theme.text, "on public records, may rise", open.map(public)),
+        column(22, theme.text, ON_PUBLIC, open.map(public)),
     ];
     // Further scores get columns if they fit.
     let fits = |columns: &[OutcomeColumn], more: &[OutcomeColumn]| {
