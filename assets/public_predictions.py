@@ -123,6 +123,7 @@ def main():
         return learner.fit(features[rows], labels[rows] if asked.classes else labels[rows].astype(float))
 
     part = parts(frames["public"])
+    print(f"learning {1 + len(np.unique(part))} times from {len(labels)} public rows", flush=True)
     unseen = np.zeros((len(labels), 1 if classes is None else len(classes) - 1))
     for one in np.unique(part):
         unseen[part == one] = scores(learned(part != one), features[part == one])
@@ -144,7 +145,10 @@ def main():
         place = os.path.join(asked.out, os.path.basename(path))
         handle = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o644)
         with os.fdopen(handle, "w", newline="") as file:
-            as_it_is(path).assign(**dict(zip(names, made.T))).to_csv(file, index=False)
+            # The label stays the last column, where halflight looks for it first.
+            copy = as_it_is(path).assign(**dict(zip(names, made.T)))
+            order = [name for name in copy.columns if name != asked.label]
+            copy[order + [name for name in copy.columns if name == asked.label]].to_csv(file, index=False)
         print(place)
 
 

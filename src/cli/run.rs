@@ -223,6 +223,11 @@ impl RunCommand {
                     None => "the run ended early; `halflight score` releases one for some ε",
                 };
                 print_line(&format!("  no released score: {why}"))?;
+            } else if plan.evaluation.is_none() && plan.test.is_none() && plan.spends() {
+                print_line(
+                    "  no released score: the plan asks for none (`evaluation: ()` in the session does); \
+                     `halflight score` releases one for some ε",
+                )?;
             }
             if let Some(seed) = self.insecure_noise_seed {
                 print_line(&format!(
@@ -386,7 +391,7 @@ fn as_text(summary: &Summary, watch: &Watch) -> String {
         ));
         for (name, score, further) in [
             ("public data alone", errors.public_alone, further.and_then(|it| it.public_alone)),
-            ("private data, no privacy", errors.no_privacy, further.and_then(|it| it.no_privacy)),
+            ("linear, no privacy", errors.no_privacy, further.and_then(|it| it.no_privacy)),
             (model.as_str(), Some(errors.model), Some(own)),
         ] {
             lines.push(match score {

@@ -672,11 +672,19 @@ pub(super) fn wanted_columns(
         table.column(name).map_err(|error| {
             error.within("the column of the public predictor, `public_predictor: column(…)`")
         })?;
-        if definition.label.as_ref() == Some(name) || definition.is_of_unit(name) {
+        if definition.label.as_ref() == Some(name) {
             return Err(Error::usage(format!(
-                "column '{name}' is the label or names persons, so it is no score"
+                "column '{name}' is the label of '{}', so it is no public predictor of it",
+                definition.name
             ))
-            .cure("name another column in `public_predictor: column(…)`"));
+            .cure(
+                "choose the label that you want to predict on each dataset, or name another \
+                   column in `public_predictor: column(…)`",
+            ));
+        }
+        if definition.is_of_unit(name) {
+            return Err(Error::usage(format!("column '{name}' names persons, so it is no score"))
+                .cure("name another column in `public_predictor: column(…)`"));
         }
         if let Columns::Only(columns) = &mut definition.columns {
             columns.retain(|column| column != name);

@@ -202,7 +202,10 @@ pub(super) fn in_known_order(datasets: &[Arc<Loaded>]) -> Vec<Arc<Loaded>> {
 /// The dataset of this name.
 pub(super) fn named<'a, T: Borrow<Loaded>>(datasets: &'a [T], name: &str) -> Result<&'a T> {
     let found = datasets.iter().find(|loaded| (*loaded).borrow().definition.name == name);
-    found.ok_or_else(|| Error::failed(format!("dataset '{name}' is not loaded")))
+    found.ok_or_else(|| {
+        Error::failed(format!("dataset '{name}' is not loaded"))
+            .cure("look at the Data screen (1) for the reason, or choose other data for the plan")
+    })
 }
 
 /// The names in the model for the columns of the plan's files. The private file comes first,

@@ -177,8 +177,7 @@ fn curator(
         )
         .cure("unseal it, or rank privately (--private EPSILON)"));
     }
-    // Its account has the session's budget from the beginning, so no screen says that it has none.
-    let account = OpenAccount::open(private, &job.workspace, &job.session)?.id;
+    let account = OpenAccount::for_a_look(private, &job.workspace, &job.session)?;
     look::note(private, &job.workspace, RANKING_NOTE)?;
     let ranking = Ranking::new(&job.session.ranking.settings, setup, data);
     let mut about = About::of(ranking.setup(), ranking.setup().remarks());
@@ -231,6 +230,7 @@ fn privately(
     }
     let name = &private.definition.name;
     let mut account = OpenAccount::open(private, &job.workspace, &job.session)?;
+    outlook.extend(account.other_budget.clone());
     let allow_large_delta = job.allow_large_delta;
     let purpose = Purpose { allow_large_delta, ..Purpose::new(work.method(), &calibrated) };
     account.admit(&purpose)?;

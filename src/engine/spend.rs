@@ -29,7 +29,7 @@ pub(super) struct OpenAccount {
     /// The columns that identify the person of a row, where persons are protected.
     unit: Option<String>,
     /// What to say if the session names another budget than the ledger.
-    other_budget: Option<String>,
+    pub other_budget: Option<String>,
 }
 
 impl OpenAccount {
@@ -41,6 +41,23 @@ impl OpenAccount {
         let id = private.register(&mut ledger)?;
         let other_budget = budget.map(|budget| ledger.hold_to(&id, *budget)).transpose()?.flatten();
         Ok(Self { ledger, id, unit: private.unit(), other_budget })
+    }
+
+    /// The account of a private dataset at which somebody looks. A new one gets the session's budget, so
+    /// that no screen says that it has none; another budget is not touched, because nothing is spent.
+    pub fn for_a_look(
+        private: &Loaded,
+        workspace: &Workspace,
+        session: &Session,
+    ) -> Result<AccountId> {
+        let mut ledger = workspace.ledger()?;
+        let id = private.register(&mut ledger)?;
+        let has_budget = ledger.book()?.account(&id).is_some_and(|it| it.budget.is_some());
+        if let Some(budget) = session.budgets.get(&private.definition.name).filter(|_| !has_budget)
+        {
+            ledger.hold_to(&id, *budget)?;
+        }
+        Ok(id)
     }
 
     /// Refuses what has no room now. Nothing is reserved, so the room may be gone later.

@@ -153,6 +153,8 @@ impl Widget for BudgetGauge<'_> {
         let mut x = after + 1;
         if bar >= SHORTEST_BAR {
             let filled = match state {
+                // It is said that all is used.
+                GaugeState::Within(share) if share > ALL && matches!(self.of, GaugeOf::Run) => bar,
                 GaugeState::Within(share) => filled_cells(share, bar),
                 GaugeState::Over(_) => bar,
                 GaugeState::Unlimited | GaugeState::Unknown => 0,

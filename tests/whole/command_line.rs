@@ -289,7 +289,7 @@ fn the_plain_demo_tells_its_guarantee_and_its_private_models_beat_the_public_one
     assert!(output.status.success(), "{}", stderr(&output));
     let text = stdout(&output);
     for wanted in
-        ["public data alone", "private data, no privacy", "this model (ε", "ε = ", "δ = 1e-6", "◆"]
+        ["public data alone", "linear, no privacy", "this model (ε", "ε = ", "δ = 1e-6", "◆"]
     {
         assert!(text.contains(wanted), "{wanted} is missing in:\n{text}");
     }
@@ -299,7 +299,7 @@ fn the_plain_demo_tells_its_guarantee_and_its_private_models_beat_the_public_one
         rows.filter_map(|line| line.split_whitespace().rev().nth(1)?.parse().ok()).collect()
     };
     let (source, target, models) =
-        (score("public data alone"), score("private data, no privacy"), score("this model (ε"));
+        (score("public data alone"), score("linear, no privacy"), score("this model (ε"));
     assert_eq!(models.len(), 3, "{text}");
     // With private labels it is clearly better; without them about as good as public trees.
     assert!(models[0] < models[1] && models[1] < 0.85 * source[0], "{text}");

@@ -138,7 +138,7 @@ pub(super) fn against(
 pub fn in_short(line: &CandidateLine, order: CandidateOrder) -> &'static str {
     match line.place {
         CandidatePlace::Broken => "left out",
-        _ if line.as_noise && order == CandidateOrder::Error => "like constant",
+        _ if line.as_noise && order == CandidateOrder::Error => "no use alone",
         _ if line.as_noise => "like noise",
         CandidatePlace::Best => "best",
         CandidatePlace::Tied(_) => "as good",

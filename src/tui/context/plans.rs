@@ -249,8 +249,10 @@ impl Context {
         } else {
             "It uses public data alone and spends nothing".to_owned()
         };
+        let label = self.session.dataset(&plan.private).ok().and_then(|it| it.label.as_ref());
+        let predicts = label.map_or_else(String::new, |label| format!(" It predicts '{label}'."));
         let text = format!(
-            "Launch '{}'? {cost}.{}",
+            "Launch '{}'?{predicts} {cost}.{}",
             plan.name,
             lost.map_or(String::new(), |lost| format!(" Warning: {lost}"))
         );
@@ -271,7 +273,8 @@ impl Context {
     ) {
         let title = format!("A budget for '{name}'");
         let help = "ε and δ that all runs on these records may spend together, now and later. \
-                    These numbers are enough for this run only";
+                    These numbers are enough for this run alone: give more now if more runs are to \
+                    follow, because a budget that is raised later protects less than it said";
         let text = format!("{} {:e}", target.epsilon, target.delta);
         self.prompt(title, help, &text, move |context, text| {
             let budget = parse_budget(text).map_err(|error| one_line(&error))?;

@@ -125,7 +125,7 @@ const WORDS: [&str; 8] = [
     "holds if",
     "hold-out",
     "public data alone",
-    "private data, no privacy",
+    "linear, no privacy",
     "noise",
 ];
 

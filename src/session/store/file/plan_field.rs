@@ -60,7 +60,7 @@ impl PlanField {
             Self::Features => "features",
             Self::Labels => "label range",
             Self::Intercept => "intercept",
-            Self::PublicPredictor => "predictor",
+            Self::PublicPredictor => "public predictor",
             Self::Holdout => "hold-out share",
             Self::Score => "released score",
             Self::Test => "test data",

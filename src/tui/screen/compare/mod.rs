@@ -340,7 +340,7 @@ impl Screen for CompareScreen {
         let words = explained(&format!(
             "{first}; {sort}; error on private records; error on public records; mean absolute error; \
              balanced accuracy; AUC; verdict; ε; δ; outcome; steps; exact number; public data \
-             alone; private data, no privacy; tag; run"
+             alone; linear, no privacy; tag; run"
         ));
         run.into_iter().chain(words).collect()
     }

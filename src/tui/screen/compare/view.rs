@@ -384,6 +384,9 @@ fn selected<'a>(shown: Shown, canvas: &Canvas, room: u16) -> Vec<Line<'a>> {
         let settings =
             if settings.is_empty() { "defaults".to_owned() } else { settings.join(", ") };
         facts.push(("settings", settings));
+        if !plan.public_predictor.is_none() {
+            facts.push(("public predictor", plan.public_predictor.to_string()));
+        }
     }
     if !run.is_settled()
         && let Some(process) = &run.process

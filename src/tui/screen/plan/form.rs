@@ -211,6 +211,9 @@ impl FormField for PlanField {
                 })?;
             }
             Self::Intercept => plan.preparation.intercept = text == "yes",
+            Self::PublicPredictor if text.is_empty() => {
+                plan.public_predictor = PublicPredictor::None;
+            }
             Self::PublicPredictor => plan.public_predictor = PublicPredictor::parse(text)?,
             Self::Holdout => {
                 plan.holdout = number(text, |x| x == 0.0 || (0.05..=0.9).contains(&x))

@@ -78,8 +78,10 @@ fn edit(screen: &mut PlanScreen, context: &mut Context) {
     if let Some(choices) = field.choices(&context.session) {
         return choose(context, field, &choices, 1);
     }
-    // The typed text replaces the word "automatic".
-    let now = if field.is_automatic(plan) { String::new() } else { field.value(plan) };
+    // The typed text replaces the word "automatic", or that there is none.
+    let is_none = matches!(field, PlanField::PublicPredictor) && plan.public_predictor.is_none();
+    let is_empty = is_none || field.is_automatic(plan);
+    let now = if is_empty { String::new() } else { field.value(plan) };
     screen.editing = Some(Editing { field, text: TextField::new(&now), problem: None });
 }
 

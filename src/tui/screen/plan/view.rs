@@ -122,7 +122,9 @@ fn form(Shown { screen, context, plan }: Shown, canvas: &mut Canvas, area: Rect)
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let candidate = if screen.marked.contains(&plan.name) { " · candidate" } else { "" };
     let (number, count) = (context.plan.index + 1, context.session.plans.len());
-    let title = format!("Plan {number} of {count}{candidate}");
+    let label = context.session.dataset(&plan.private).ok().and_then(|it| it.label.as_ref());
+    let predicts = label.map_or_else(String::new, |label| format!(" · predicts {label}"));
+    let title = format!("Plan {number} of {count}{predicts}{candidate}");
     let inner = canvas.pane(area, &title, FIELDS);
     let lines = screen.lines(plan);
     let selected_field = lines.get(screen.field).copied().flatten();

@@ -247,7 +247,11 @@ impl Screen for RankScreen {
         }
         Some(match &self.advised(context)[..] {
             [] => "v opens the view on this ranking; p ranks privately".to_owned(),
-            [name] => format!("Enter takes {name} into the plan"),
+            [name] => {
+                let all = context.session.ranking.public_names(&context.session).len();
+                let only = if all > 1 { "only " } else { "" };
+                format!("Enter has the plan use {only}{name}; 3 keeps its public data")
+            }
             [first @ .., last] => {
                 let first = first.join(", ");
                 format!("Enter takes {first} and {last} into the plan: none is clearly better")

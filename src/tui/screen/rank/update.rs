@@ -64,14 +64,14 @@ fn edit_settings(_: &mut RankScreen, context: &mut Context) {
 /// Asks for ε first, keeps it in the session, and then asks whether to spend it.
 fn rank_privately(context: &mut Context, mechanism: RankingMechanism) {
     let title = match mechanism {
-        RankingMechanism::Errors => "Release the errors of public models",
+        RankingMechanism::Errors => "ε for the errors of public models",
         RankingMechanism::PermuteAndFlip | RankingMechanism::Exponential => {
-            "Release the name of the best dataset"
+            "ε for the name of the best dataset"
         }
-        RankingMechanism::Table => "Release the table",
-        RankingMechanism::Direction => "Release a direction",
+        RankingMechanism::Table => "ε for the table",
+        RankingMechanism::Direction => "ε for one direction",
     };
-    let help = format!("{}. Type ε, or ε and δ: 0.5 1e-6", mechanism.about());
+    let help = format!("Type ε, or ε and δ: 0.5 1e-6. {}", mechanism.about());
     let ranking = &context.session.ranking;
     let epsilon = ranking.epsilon.unwrap_or(0.5).to_string();
     let delta = ranking.delta.map(|delta| format!(" {delta:e}")).unwrap_or_default();
@@ -154,9 +154,15 @@ fn take(screen: &mut RankScreen, context: &mut Context) {
         Err(error) => return context.complain(&error),
     };
     let index = context.plan.index.min(context.session.plans.len() - 1);
-    let text = format!("the plan now uses {} as its public data", names.join(", "));
     let plan = &mut context.session.plans[index];
-    plan.public = names;
+    let before = std::mem::replace(&mut plan.public, names);
+    let left: Vec<&String> = before.iter().filter(|name| !plan.public.contains(name)).collect();
+    let listed =
+        |names: &[&String]| names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
+    let mut text = format!("the plan now uses {}", listed(&plan.public.iter().collect::<Vec<_>>()));
+    if !is_new && !left.is_empty() {
+        text = format!("{text} and no longer {}; u undoes this", listed(&left));
+    }
     if is_new {
         plan.name = plan_name::free(plan, &[]);
     }

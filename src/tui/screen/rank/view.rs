@@ -206,14 +206,20 @@ fn nothing(context: &Context, canvas: &mut Canvas, area: Rect) {
         return canvas.empty(inner, &[when]);
     }
     let theme = canvas.theme;
-    let question = "Which public dataset can stand in for the private one? By GSD, how differently a \
-                    model learns from it, and by the error of its own model. Less is better.";
+    let question = format!(
+        "Which public dataset can stand in for {}? By GSD, how differently a model learns from it, and \
+         by the error of its own model. Less is better.",
+        private.unwrap_or("the private one")
+    );
     let mut lines = vec![Line::styled(question, theme.text), Line::raw("")];
     lines.extend(sizes(context, canvas, inner));
     let epsilon = context.session.ranking.epsilon;
     let epsilon = epsilon.map_or("some ε".to_owned(), |epsilon| format!("ε {epsilon}"));
     let keys = [
-        format!("r  exact ({}): free, but the ledger notes it", canvas.glyphs.curator),
+        format!(
+            "r  exact, for your eyes only ({}): no ε, but the ledger notes it",
+            canvas.glyphs.curator
+        ),
         format!("p  released, for {epsilon}"),
         "e  settings; i says which they are".to_owned(),
     ];

@@ -139,7 +139,7 @@ impl Screen for RunScreen {
         });
         words.splice(0..0, result);
         words.extend(explained(
-            "ε; verdict; choice; hold-out; public data alone; private data, no privacy; \
+            "ε; verdict; choice; hold-out; public data alone; linear, no privacy; \
              correction; clipping; guarantee; exact number; released; steps",
         ));
         words

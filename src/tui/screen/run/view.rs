@@ -708,7 +708,7 @@ fn outcome(context: &Context, canvas: &mut Canvas, area: Rect, summary: &Summary
     let is_share = scores.task == Some(Task::Classification);
     let error = if is_share { "wrong answers" } else { scores.error_words() };
     let own = format!("this model (ε {})", round_up(summary.guarantee.epsilon, 2));
-    let names = [error, &own, "public data alone", "private data, no privacy"];
+    let names = [error, &own, "public data alone", "linear, no privacy"];
     let row = |(row, name): (usize, &str)| {
         let style = |own| if row == 0 { theme.muted } else { own };
         let cell = |column: &OutcomeColumn| {
