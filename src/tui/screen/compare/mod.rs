@@ -320,7 +320,7 @@ impl Screen for CompareScreen {
         if run.outcome == DIED {
             return Some("this run died: R resumes it, 6 settles it".to_owned());
         }
-        Some("m marks runs to compare them; w writes a report to pass on".to_owned())
+        Some("m marks runs to compare; w writes a report".to_owned())
     }
 
     fn hindrance(&self, name: &str, context: &Context) -> Option<&'static str> {

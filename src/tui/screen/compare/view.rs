@@ -96,7 +96,7 @@ fn archive(shown: Shown, canvas: &mut Canvas, area: Rect) {
         });
         format!("{} tasks: {}{}", runs.len(), tally(runs), best.unwrap_or_default())
     } else {
-        format!("Runs · {} of {} · errors on held-out records", order.len(), runs.len())
+        format!("Runs · {}/{} · errors on held-out records", order.len(), runs.len())
     };
     let inner = canvas.pane(area, &context.filtered_title(&title), ARCHIVE);
     if order.is_empty() {
@@ -261,8 +261,8 @@ fn chart(Shown { screen, context, runs, order }: Shown, canvas: &mut Canvas, are
     let mut kinds = runs.iter().filter_map(|run| Some(run.score.as_ref()?.error_name()));
     let kind = kinds.next().filter(|kind| kinds.all(|other| other == *kind));
     let title = match kind.filter(|_| quantity == Quantity::Score) {
-        Some(kind) => format!("released {kind}, against ε (]: next)"),
-        None => format!("{} (]: next)", quantity.title()),
+        Some(kind) => format!("released {kind}, against ε"),
+        None => quantity.title(),
     };
     let chart = Chart::new(&title, theme, glyphs).log(log);
     if quantity.is_of_runs() {
