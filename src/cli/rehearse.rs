@@ -15,6 +15,7 @@ use crate::engine::sweep::axes::SweepAxis;
 use crate::engine::{Job, look};
 use crate::error::{Error, Result};
 use crate::files;
+use crate::methods;
 use crate::rehearsal::Player;
 use crate::rehearsal::advice::{Advice, PlayerLine, PlayerStanding, capital, odds};
 use crate::session::named::{self, OwnKind, Replace};
@@ -47,7 +48,8 @@ pub struct Rehearse {
     #[arg(long, value_name = "epsilon=VALUES")]
     over: Option<String>,
 
-    /// Only these methods, such as public_shape,target_only (default: all that fit).
+    /// Only these methods, such as public_shape,target_only, by id, name or how one begins (default: all
+    /// that fit).
     #[arg(long = "only", visible_alias = "methods", value_delimiter = ',')]
     methods: Vec<String>,
 
@@ -111,6 +113,12 @@ fn part(text: &str) -> std::result::Result<(usize, usize), String> {
 }
 
 impl Rehearse {
+    /// The ids of the methods that are asked for.
+    fn methods(&self, plan: &PlanDefinition) -> Result<Vec<String>> {
+        let named = methods::named(&self.methods.join(","), methods::task_of(&plan.method))?;
+        Ok(named.into_iter().map(str::to_owned).collect())
+    }
+
     pub fn execute(&self) -> Result<()> {
         let session = Session::open(&self.session)?;
         let plan = self.plan(&session)?.clone();
@@ -132,7 +140,7 @@ impl Rehearse {
         let (control, interrupted) = signals::control()?;
         let job = RehearsalJob {
             epsilons,
-            methods: self.methods.clone(),
+            methods: self.methods(&plan)?,
             repetitions: self.repetitions,
             deep: self.deep || self.best.is_some(),
             part: self.part.unwrap_or(rehearse::ALL_TRIALS),

@@ -14,7 +14,7 @@ use super::{further_json, messages, print_json, print_line, signals, workspace_f
 use crate::data::persons::protected_words;
 use crate::data::{Role, Task};
 use crate::engine::look;
-use crate::engine::preview::{Preview, preview, timed_preview};
+use crate::engine::preview::{Preview, check_all, timed_preview};
 use crate::engine::resume::{self, Resumable};
 use crate::engine::timing::RunTime;
 use crate::engine::{Job, PreparedStore, RunProgress, Summary, launch};
@@ -24,10 +24,14 @@ use crate::methods::source_words;
 use crate::privacy::accountant::{Guarantee, delta_words, round_up};
 use crate::privacy::ledger::{RunId, RunOutcome, TotalStanding};
 use crate::privacy::{CuratorOnly, Target, Watch};
-use crate::session::{PlanDefinition, Session, Workspace, dataset};
+use crate::session::comparison::{self, Answer, NOT_FOR_CHOICE, usual_name};
+use crate::session::{ArchivedRun, PlanDefinition, Session, Workspace, archive, dataset};
 use crate::verdict::{Standing, error_cell};
 
 /// Run the plans of a session without the interface.
+///
+/// Several plans are checked before the first begins: if one cannot run, or the budget has no room for
+/// all, none does, and nothing is spent.
 ///
 /// Each run leaves a directory in .halflight/runs beside the session, with what is needed to repeat
 /// it, its model, its certificate and a report.
@@ -135,7 +139,7 @@ impl RunCommand {
         Ok(())
     }
 
-    /// Runs the plans one after another and stops at the first failure. Resumes the run of the only
+    /// Runs the plans one after another, if all of them can run, and stops at the first failure. Resumes the run of the only
     /// plan if it is named.
     pub fn run_plans(
         &self,
@@ -151,18 +155,15 @@ impl RunCommand {
         }
         let jobs = self.jobs(session, workspace)?;
         if let (None, [_, _, ..]) = (resume, jobs.as_slice()) {
-            // No plan is charged while another one cannot be run.
-            for job in &jobs {
-                preview(job).map_err(|error| within(&job.plan, error))?;
-            }
+            check_all(&jobs)?;
         }
         // The run ends between two steps.
         let (control, interrupted) = signals::control()?;
         control.set_pace(self.pace);
-        let (mut results, mut cautioned) = (Vec::new(), Vec::new());
+        let mut done = Done::default();
         let ran = jobs.into_iter().try_for_each(|job| {
             let job = Job { control: control.of_one(), ..job };
-            let outcome = self.run(&job, resume, (&mut results, &mut cautioned))?;
+            let outcome = self.run(&job, resume, &mut done)?;
             if outcome == RunOutcome::Stopped && interrupted.load(Ordering::Relaxed) {
                 let what = "stopped by a signal; what was drawn is in the ledger";
                 return Err(Error::interrupted(what));
@@ -171,18 +172,16 @@ impl RunCommand {
         });
         // The runs before a failure are charged, and have results.
         if self.json {
-            print_json(&json!({ "runs": results }))?;
+            print_json(&json!({ "runs": done.results }))?;
+        } else {
+            print_answers(&done.directories, &look::view(self.sealed))?;
         }
         ran
     }
 
     /// Runs a plan, and prints its result or adds it to the others.
-    fn run(
-        &self,
-        job: &Job,
-        resume: Option<&RunId>,
-        (results, cautioned): (&mut Vec<Value>, &mut Vec<String>),
-    ) -> Result<RunOutcome> {
+    fn run(&self, job: &Job, resume: Option<&RunId>, done: &mut Done) -> Result<RunOutcome> {
+        let Done { results, cautioned, directories } = done;
         let Job { plan, watch, workspace, .. } = job;
         messages::tell(format_args!("plan '{}'", plan.name));
         messages::detail(format_args!(
@@ -209,6 +208,7 @@ impl RunCommand {
         };
         drop(steps);
         let summary = summary?;
+        directories.push(summary.directory.clone());
         if self.json {
             let mut result = as_json(&summary, self.include_curator.then_some(watch));
             if let Some(seed) = self.insecure_noise_seed {
@@ -307,6 +307,26 @@ impl RunCommand {
         print_line("nothing was spent")?;
         refused.map_or(Ok(()), Err)
     }
+}
+
+/// The runs of a command so far.
+#[derive(Default)]
+struct Done {
+    results: Vec<Value>,
+    /// Cautions that were printed.
+    cautioned: Vec<String>,
+    directories: Vec<PathBuf>,
+}
+
+/// Prints which of several runs is better.
+pub(super) fn print_answers(directories: &[PathBuf], watch: &Watch) -> Result<()> {
+    let runs: Vec<ArchivedRun> = directories.iter().map(|it| archive::read_run(it)).collect();
+    let answers = comparison::answers(&runs.iter().collect::<Vec<_>>(), usual_name, watch);
+    let is_exact = answers.iter().any(|it| it.is_exact);
+    for Answer { text, is_exact } in answers {
+        print_line(&if is_exact { format!("◆ {text}") } else { text })?;
+    }
+    if is_exact { print_line(NOT_FOR_CHOICE) } else { Ok(()) }
 }
 
 pub fn say_where(workspace: &Workspace) {

@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::job_array::{JobArray, On, check_sbatch, program, quoted};
 use super::progress::ProgressLine;
+use super::run::print_answers;
 use super::{messages, print_json, print_line, signals};
 use crate::engine::look;
 use crate::engine::sweep::axes::{self, SweepAxis};
@@ -263,6 +264,8 @@ impl Sweep {
         } else {
             print_line(&format!("{} of {} tasks are done", tally.done, states.len()))?;
             let watch = look::view(self.sealed);
+            let directories: Vec<PathBuf> =
+                sweep.manifest.tasks.iter().map(|entry| runs.join(&entry.run.0)).collect();
             for (index, (entry, state)) in tasks {
                 let why = match state {
                     TaskState::Ended(result)
@@ -279,6 +282,7 @@ impl Sweep {
                 let colon = if why.is_empty() { "" } else { ": " };
                 print_line(&format!("  {index:04} {values} {}{colon}{why}", word(state)))?;
             }
+            print_answers(&directories, &watch)?;
             messages::tell(format_args!("ledger and runs: {}", sweep.manifest.workspace.display()));
         }
         if tally.done == states.len() {

@@ -36,6 +36,10 @@ const EXAMPLE_ROWS: usize = 100;
 /// With fewer cells than this, starting another thread does not pay.
 const WORTH_A_THREAD: u64 = 1 << 18;
 
+/// Where so many pairs of equal numbers are expected and there is none, no measurement is: the chance
+/// is below e⁻¹⁰.
+const FEWEST_EQUAL: f64 = 10.0;
+
 /// The kind of a column whose cells are all numbers.
 const NUMBERS: &str = "numbers";
 
@@ -47,6 +51,18 @@ const WITNESSES: usize = 3;
 
 /// The number of shown values of a column.
 const EXAMPLES: usize = 5;
+
+/// Texts that are categories, and often say that a value is not known.
+const SEEM_GAPS: [&str; 8] = [
+    "none",
+    "unknown",
+    "not known",
+    "missing",
+    "not available",
+    "unspecified",
+    "not specified",
+    "undefined",
+];
 
 /// Names that labels often have.
 const LABEL_NAMES: [&str; 12] = [
@@ -89,6 +105,9 @@ pub struct ColumnFacts {
     /// Texts that are read as missing in a column of text.
     #[serde(skip)]
     missing_as: Vec<&'static str>,
+    /// Texts that are read as categories although they may say that there is no value.
+    #[serde(skip)]
+    seem_missing: Vec<String>,
     /// The number of different values; not counted for vectors.
     pub distinct: Option<usize>,
     /// Lowest and highest number, or the most common texts; only on demand.
@@ -244,6 +263,15 @@ impl Inspection {
         self.problems.push(DataProblem::new(None, what));
     }
 
+    /// The columns, or several together as a list, that may say whose record a row is.
+    pub fn units(&self) -> impl Iterator<Item = &str> {
+        let proposed = self.problems.iter().filter(|it| it.what.contains(MAY_SAY_WHOSE));
+        proposed.filter_map(|it| {
+            let (unit, _) = it.what.split_once("`unit: ")?.1.split_once('`')?;
+            Some(unit.trim_matches('"'))
+        })
+    }
+
     /// A definition to start from: with the best label, and without columns that cannot be
     /// features. It is private until somebody changes this.
     pub fn definition(&self, name: &str, source: Source) -> DatasetDefinition {
@@ -345,7 +373,37 @@ impl Inspection {
             );
             definition.guessed.insert(Guessed::Missing, words);
         }
+        if let Some(words) = Self::categories_like_gaps(all, &definition).filter(|_| all_public) {
+            let said = definition.guessed.entry(Guessed::Missing).or_default();
+            *said = if said.is_empty() { words } else { format!("{said}; {words}") };
+        }
         definition
+    }
+
+    /// Which texts are read as categories although they may say that there is no value, and what
+    /// leaves their rows out.
+    fn categories_like_gaps(all: &[&Self], definition: &DatasetDefinition) -> Option<String> {
+        let is_used = |it: &&ColumnFacts| definition.uses(&it.name);
+        let mut columns_of: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for column in all.iter().flat_map(|table| &table.columns).filter(is_used) {
+            for text in &column.seem_missing {
+                let columns = columns_of.entry(text).or_default();
+                if !columns.contains(&&*column.name) {
+                    columns.push(&column.name);
+                }
+            }
+        }
+        let (text, columns) = columns_of.first_key_value()?;
+        let is_plain = columns[0].chars().all(|it| it.is_alphanumeric() || it == '_');
+        let mark = if is_plain { "" } else { "`" };
+        let filter = format!("{mark}{}{mark} != \"{text}\"", columns[0]);
+        let each =
+            columns_of.iter().map(|(text, columns)| format!("'{text}' in {}", quoted(columns)));
+        let each = each.collect::<Vec<_>>().join("; ");
+        Some(format!(
+            "read as a category, not as missing: {each}; a filter such as {filter} leaves those rows \
+             out"
+        ))
     }
 
     /// Whether numbers have decimal commas here, by most cells of a column of text.
@@ -416,6 +474,7 @@ fn findings(
         missing,
         present: table.rows() - missing,
         missing_as: missing_as(column),
+        seem_missing: seem_missing(column),
         distinct: values.as_ref().map(Vec::len),
         values: shown.map(|values| summary(column, values)),
         spread: shown.and_then(Spread::of),
@@ -481,6 +540,8 @@ impl ColumnFacts {
             None
         } else if every_row && counts_up(column) {
             Some("numbers the rows: an identifier?")
+        } else if every_row && are_close_together(column) {
+            Some("another whole number in every row, hardly any of them left out: an identifier?")
         } else if every_row && is_whole(column) && seems_to_name_persons(&self.name) {
             Some("another whole number in every row, and a name like that of an identifier")
         } else if are_too_long(column) {
@@ -556,6 +617,13 @@ fn missing_as(column: &Column) -> Vec<&'static str> {
     shown.copied().filter(|text| found.iter().any(|cell| cell == text)).collect()
 }
 
+/// The texts of a column that are read as categories although they may say that there is no value.
+fn seem_missing(column: &Column) -> Vec<String> {
+    let Column::Text(cells) = column else { return Vec::new() };
+    let texts = cells.counts().map(|(cell, _)| cell.into_owned());
+    texts.filter(|cell| SEEM_GAPS.iter().any(|text| text.eq_ignore_ascii_case(cell))).collect()
+}
+
 /// Whether most cells of a column of text that are not whole numbers have a decimal comma that
 /// cannot separate thousands, and more than a tenth of all cells do.
 fn has_decimal_commas(column: &Column) -> bool {
@@ -605,6 +673,15 @@ fn has_commas_for_points(column: &Column) -> bool {
 fn counts_up(column: &Column) -> bool {
     let Column::Numbers(cells) = column else { return false };
     cells.iter().zip(cells.iter().skip(1)).all(|(one, next)| next == one + 1.0)
+}
+
+/// Whether different whole numbers are so close together that measurements of other rows would hardly
+/// all differ. Of n numbers from a range of r, n²/2r pairs are expected to be equal, or more.
+fn are_close_together(column: &Column) -> bool {
+    let Column::Numbers(cells) = column else { return false };
+    let ends = cells.iter().reduce(f64::min).zip(cells.iter().reduce(f64::max));
+    let pairs = (cells.len() as f64).powi(2) / 2.0;
+    are_whole(cells) && ends.is_some_and(|(low, high)| pairs >= FEWEST_EQUAL * (high - low))
 }
 
 /// Whether none of the numbers has decimals.
@@ -763,8 +840,13 @@ mod tests {
         let source = Source::File("t.csv".into());
         let guessed = Inspection::definition_of_all(&[&found], None, "t", source).guessed;
         let words = "values read as missing in 'illness', 'size' ('na'): the mean of the public \
-                     records fills them in";
+                     records fills them in; read as a category, not as missing: 'NONE' in 'illness'; \
+                     'None' in 'illness'; a filter such as illness != \"NONE\" leaves those rows out";
         assert_eq!(guessed[&Guessed::Missing], words);
+        // One private record can have such a text, so a private table says nothing of it.
+        let source = Source::File("t.csv".into());
+        let private = Inspection::definition_of_all(&[&found], Some(&found), "t", source).guessed;
+        assert!(!private[&Guessed::Missing].contains("category"), "{private:?}");
     }
 
     #[test]
@@ -775,6 +857,22 @@ mod tests {
         assert_eq!(found.problems[0].column.as_deref(), Some("n"));
         let [label] = &found.label_candidates[..] else { panic!("{:?}", found.label_candidates) };
         assert_eq!((label.column.as_str(), label.task), ("v", Task::Regression));
+    }
+
+    #[test]
+    fn different_whole_numbers_that_fill_their_range_are_identifiers_in_any_order() {
+        let left_out = |number: &dyn Fn(u64) -> u64| {
+            let rows: String = (0..500).map(|i| format!("{},{}.5\n", number(i), i % 97)).collect();
+            let table = csv::read_bytes("t.csv", format!("counter,y\n{rows}").as_bytes());
+            Inspection::of(&table.ok().unwrap(), false).problems.len() == 1
+        };
+        // 503 and 9973 are primes, so that no number comes twice.
+        assert!(left_out(&|i| 40_000 + i * 131 % 503));
+        assert!(left_out(&|i| i * 2741 % 9973));
+        // From so wide a range even measurements may all differ, and where two are equal they do
+        // not name the rows.
+        assert!(!left_out(&|i| i * 61_001 % 1_000_003));
+        assert!(!left_out(&|i| i * 131 % 499));
     }
 
     #[test]

@@ -134,6 +134,19 @@ impl NumberSpread {
         self.histogram(axis.range, axis.cells).into_iter().flat_map(cell).collect()
     }
 
+    /// Each of a few numbers on a grid, such as codes of classes, with its share.
+    pub fn shares(&self, most: usize) -> Option<Vec<(f64, f64)>> {
+        let step = self.step?;
+        let points = ((self.greatest - self.least) / step).round() as usize + 1;
+        let total = self.bins.iter().sum::<usize>() as f64;
+        let share = |at: usize| {
+            let number = self.least + at as f64 * step;
+            (number, self.bins[place(number, self.range(), BINS)] as f64 / total)
+        };
+        let shares = (points <= most).then(|| (0..points).map(share).collect::<Vec<_>>())?;
+        Some(shares.into_iter().filter(|(_, share)| *share > 0.0).collect())
+    }
+
     /// The range of its numbers.
     pub fn range(&self) -> (f64, f64) {
         (self.least, self.greatest)
@@ -284,7 +297,11 @@ mod tests {
         let two = of_numbers(&[1.0, 0.0, 0.0, f64::NAN, 1.0, 0.0]);
         assert_eq!((two.missing, two.distinct, spread(&two).middle), (1, Some(2), 0.0));
         assert_eq!(spread(&two).histogram((0.0, 1.0), 12)[..], [&[3][..], &[0; 10], &[2]].concat());
+        assert_eq!(spread(&two).shares(4), Some(vec![(0.0, 0.6), (1.0, 0.4)]));
         assert_eq!(spread(&of_numbers(&[1.0, 2.0, 4.0, 9.0])).middle, 3.0);
+        let codes = of_numbers(&[1.0, 2.0, 4.0, 2.0]);
+        assert_eq!(spread(&codes).shares(4), Some(vec![(1.0, 0.25), (2.0, 0.5), (4.0, 0.25)]));
+        assert_eq!((spread(&codes).shares(3), spread(&constant).shares(4)), (None, None));
         let gaps = of_numbers(&[f64::NAN; 3]);
         assert_eq!((gaps.spread, gaps.missing), (None, 3));
         assert_eq!(of_numbers(&[]).spread, None);

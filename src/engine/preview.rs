@@ -122,6 +122,34 @@ pub fn preview(job: &Job) -> Result<Preview> {
     timeable(job).map(|(preview, _)| preview)
 }
 
+/// Refuses all plans if one of them cannot run, or if their budgets have no room for all. Names the
+/// plan, and spends nothing.
+pub fn check_all(jobs: &[Job]) -> Result<()> {
+    let within = |job: &Job, error: Error| error.within(&format!("plan '{}'", job.plan.name));
+    let previews = jobs.iter().map(|job| {
+        let found = preview(job).map_err(|error| within(job, error))?;
+        found.refusal.clone().map_or(Ok(found), |error| Err(within(job, error)))
+    });
+    let previews = previews.collect::<Result<Vec<Preview>>>()?;
+    for (last, job) in jobs.iter().enumerate() {
+        let account = account_of(job.private()?, &job.session, &job.workspace)?;
+        let purposes = previews[..=last].iter().filter(|it| it.account == account.id);
+        let purposes: Vec<Purpose> = purposes
+            .map(|it| Purpose {
+                target: it.plan.target,
+                allow_large_delta: it.plan.allow_large_delta,
+                ..Purpose::new(&it.plan.method, &it.calibrated)
+            })
+            .collect();
+        Purpose::admit_all(&purposes, &account, job.private()?).map_err(|error| {
+            within(job, error).cure(
+                "nothing was spent: run one of the plans alone with --plan NAME, or raise the budget",
+            )
+        })?;
+    }
+    Ok(())
+}
+
 /// The cost of a plan, and how long the run would take another program, if that can be timed on
 /// public records.
 pub fn timed_preview(job: &Job) -> Result<(Preview, Option<RunTime>)> {

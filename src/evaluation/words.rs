@@ -96,6 +96,12 @@ impl Scored {
         self.error_text(&self.error)
     }
 
+    /// The error of public data alone, without its range.
+    pub fn public_value(&self) -> Option<String> {
+        let text = self.error_text(self.public_alone.as_ref()?);
+        Some(text.split(" (").next().unwrap_or(&text).to_owned())
+    }
+
     /// The error of the model in a few letters: `22.5 % (17–28)`, or `12.3 (11–14, cap 77.3)`.
     pub fn brief(&self) -> String {
         let (factor, unit) = if self.loss.is_some() { (1.0, "") } else { (100.0, " %") };

@@ -83,7 +83,7 @@ pub use mode::Mode;
 pub use plan::{ExplainedEnergy, Plan};
 pub use problem::{Problem, ProblemShape, StartingModel};
 pub use public_predictor::PublicPredictor;
-pub use registry::{method, methods, name_in, name_of, task_of};
+pub use registry::{method, methods, name_in, name_of, named, task_of};
 pub use sources::{SourceWeight, source_weights, source_words};
 pub use spec::{Field, FieldKind, Settings, Spec, Value};
 pub use theory::{Says, TheoryLine};

@@ -1,14 +1,14 @@
 //! The list of methods.
 
-use super::Method;
 use super::baselines::public_only;
 use super::classes::{adadps, dp_sgd, gep, pillar, pretraining};
 use super::labelled::{
     cnvx_adap, ncnvx_adap, profiled_cnvx_adap, profiled_logistic, public_shape, target_only,
 };
 use super::unlabelled::{frank_wolfe, mirror_descent, moment_release};
+use super::{Method, Spec};
 use crate::data::Task;
-use crate::data::names::hint_or_all;
+use crate::data::names::{hint_or_all, nearest};
 use crate::error::{Error, Result};
 use crate::privacy::ledger::Grant;
 
@@ -64,6 +64,58 @@ pub fn method(id: &str) -> Result<&'static Method> {
     })
 }
 
+/// The ids of the methods in a list with commas. Each may be an id, a name, or the beginning of just
+/// one of these, in small or capital letters. Names have commas, too. Of the methods with one name
+/// that of the task is meant.
+pub fn named(list: &str, task: Option<Task>) -> Result<Vec<&'static str>> {
+    let parts: Vec<&str> = list.split(',').map(str::trim).filter(|it| !it.is_empty()).collect();
+    let (mut found, mut at) = (Vec::new(), 0);
+    while at < parts.len() {
+        let longest = (at + 1..=parts.len()).rev();
+        let mut joined =
+            longest.filter_map(|end| Some((end, meant(&parts[at..end].join(", "), task).ok()?)));
+        let (end, id) = match joined.next() {
+            Some(known) => known,
+            None => (at + 1, meant(parts[at], task)?),
+        };
+        found.push(id);
+        at = end;
+    }
+    Ok(found)
+}
+
+/// The id of the method that a text means.
+fn meant(text: &str, task: Option<Task>) -> Result<&'static str> {
+    let specs = || methods().iter().map(|method| method.spec());
+    if let Some(spec) = specs().find(|spec| spec.id == text) {
+        return Ok(spec.id);
+    }
+    let text = text.to_lowercase();
+    let of_task = || specs().filter(|spec| task.is_none_or(|task| spec.task == task));
+    let both = |spec: &Spec| [spec.id, spec.name].map(str::to_lowercase);
+    if let Some(spec) = of_task().find(|spec| both(spec).contains(&text)) {
+        return Ok(spec.id);
+    }
+    let begin: Vec<_> =
+        of_task().filter(|spec| both(spec).iter().any(|it| it.starts_with(&text))).collect();
+    match begin.as_slice() {
+        [spec] => Ok(spec.id),
+        [] => {
+            let mut known: Vec<String> = of_task().flat_map(both).collect();
+            if nearest(&text, &known).is_empty() {
+                known = of_task().map(|spec| spec.id.to_owned()).collect();
+            }
+            let cure = hint_or_all(&text, &known, "choose one of");
+            Err(Error::usage(format!("there is no method '{text}'")).cure(cure))
+        }
+        several => {
+            let ids: Vec<&str> = several.iter().map(|spec| spec.id).collect();
+            Err(Error::usage(format!("several methods begin with '{text}'"))
+                .cure(format!("choose one of: {}", ids.join(", "))))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -75,6 +127,25 @@ mod tests {
     use crate::privacy::tape::{Departure, Draw};
     use crate::privacy::{Adjacency, Calibrated, Private, Spender, Watch};
     use crate::{ProblemShape, example, smallest};
+
+    #[test]
+    fn a_method_is_named_by_its_id_or_its_name_or_the_beginning_of_one() {
+        let (numbers, classes) = (Some(Task::Regression), Some(Task::Classification));
+        for spec in methods().iter().map(|method| method.spec()) {
+            for text in [spec.id.to_owned(), spec.name.to_owned(), spec.name.to_uppercase()] {
+                assert_eq!(named(&text, Some(spec.task)).unwrap(), [spec.id], "{text}");
+            }
+        }
+        let list = "Public model, corrected, target_only, linear, WEIGHTED by fit,";
+        let ids = ["public_shape", "target_only", "profiled_cnvx_adap"];
+        assert_eq!(named(list, numbers).unwrap(), ids);
+        assert_eq!(named("public model", classes).unwrap(), ["public_shape_classes"]);
+        let error = |text: &str| named(text, numbers).unwrap_err().to_string();
+        assert!(error("linear").contains("profiled_cnvx_adap, cnvx_adap"), "{}", error("linear"));
+        assert!(error("public shap").contains("did you mean"), "{}", error("public shap"));
+        assert!(error("target_only, alchemy").contains("no method 'alchemy'"));
+        assert!(error("alchemy").contains("choose one of: public_shape, "));
+    }
 
     #[test]
     fn every_method_is_proved_tried_and_in_the_guide() {

@@ -10,7 +10,7 @@ use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};
 
 use super::labelled::{self, CASES, Case, LabelledProblem};
-use super::scores::{WANTED, calibrated, released};
+use super::scores::{calibrated, coverage_words, released};
 use super::{Grid, GridTask, Harvest, StudyTable};
 use crate::data::{DatasetDefinition, Role, Source, Task};
 use crate::error::{Error, Result};
@@ -32,7 +32,7 @@ const COLUMNS: [(usize, f64); 3] = [(400, 1.0), (2000, 1.0), (400, 5.0)];
 const TRAINED: f64 = 1.0;
 
 /// The tables by which the rule of the cap was chosen.
-const CHOSEN_ON: usize = 6;
+pub const CHOSEN_ON: usize = 6;
 
 pub static TABLES: [Case; 12] = [
     Case { ..CASES[0] },
@@ -303,15 +303,7 @@ impl Study {
         for (at, range) in RANGES.iter().enumerate() {
             let shares: Vec<f64> =
                 cells.iter().map(|(_, found)| mean(found, &|it| it.held[at])).collect();
-            let within = shares.iter().filter(|share| WANTED.contains(share)).count();
-            let below = shares.iter().filter(|share| **share < *WANTED.start()).count();
-            header.push(format!(
-                "{range}: {within} of {} cells contain it in 94 to 97 % of the releases, {below} in \
-                 fewer; least {:.1} %, most {:.1} %.",
-                shares.len(),
-                100.0 * shares.iter().copied().fold(f64::INFINITY, f64::min),
-                100.0 * shares.iter().copied().fold(0.0, f64::max)
-            ));
+            header.push(coverage_words(range, &shares));
         }
         let ratios = cells
             .iter()

@@ -9,6 +9,7 @@
 //! | [`correction`] | public shape, private correction, compared with the alternatives |
 //! | [`coverage`] | scores of twelve tables: what their ranges contain, and the cap |
 //! | [`predictor`] | methods with and without a public predictor |
+//! | [`guesses`] | what opening a file guesses: label, columns, gaps, identifiers of persons |
 //! | `kernel_mean_matching` | weights that match means in a kernel's space |
 //! | [`labelled`] | labelled adaptation on real datasets |
 //! | [`persons`] | the cost of protecting whole persons |
@@ -42,6 +43,7 @@ pub mod correction;
 pub mod coverage;
 pub mod discrepancy;
 pub mod grid;
+pub mod guesses;
 mod kernel_mean_matching;
 pub mod labelled;
 pub mod persons;

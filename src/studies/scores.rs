@@ -25,7 +25,7 @@ const EACH: usize = 100;
 const RELEASES: usize = 2000;
 
 /// The goal for the shares: see the issue.
-pub(super) const WANTED: std::ops::RangeInclusive<f64> = 0.94..=0.97;
+const WANTED: std::ops::RangeInclusive<f64> = 0.94..=0.97;
 
 /// The frequency of class 1.
 const SECOND: f64 = 0.3;
@@ -248,20 +248,23 @@ impl Study {
             if shares.is_empty() {
                 continue;
             }
-            let within = shares.iter().filter(|share| WANTED.contains(share)).count();
-            let below = shares.iter().filter(|share| **share < *WANTED.start()).count();
-            let least = shares.iter().copied().fold(f64::INFINITY, f64::min);
-            let most = shares.iter().copied().fold(0.0, f64::max);
-            header.push(format!(
-                "{what}: {within} of {} cells hold the truth in 94 to 97 % of the releases, {below} \
-                 in fewer; least {:.1} %, most {:.1} %.",
-                shares.len(),
-                100.0 * least,
-                100.0 * most
-            ));
+            header.push(coverage_words(what, &shares));
         }
         header
     }
+}
+
+/// How often the ranges of each cell hold the truth.
+pub(super) fn coverage_words(what: &str, shares: &[f64]) -> String {
+    let within = shares.iter().filter(|share| WANTED.contains(share)).count();
+    let below = shares.iter().filter(|share| **share < *WANTED.start()).count();
+    format!(
+        "{what}: {within} of {} cells hold the truth in 94 to 97 % of the releases, {below} in fewer; \
+         least {:.1} %, most {:.1} %.",
+        shares.len(),
+        100.0 * shares.iter().copied().fold(f64::INFINITY, f64::min),
+        100.0 * shares.iter().copied().fold(0.0, f64::max)
+    )
 }
 
 pub(super) fn calibrated(tally: &Tally, epsilon: f64) -> Result<Calibrated> {

@@ -280,14 +280,22 @@ impl Words<'_> {
         list.push(if has(&claims) { Wanted::begin(claims) } else { Wanted::whole(others) });
         let none = format!("{looks}; before this run the ledger knew of no such look");
         let known = format!("{looks}; before this run the ledger knew of ");
+        // The words of versions until November 2026.
+        let untold_before = format!(
+            "{looks}; whether there was such a look before this run is not told here, and the \
+             curator's own copy of the certificate says it"
+        );
         list.push(if has(&none) {
             Wanted::whole(none)
         } else if has(&known) {
             Wanted::begin(known)
+        } else if has(&untold_before) {
+            Wanted::whole(untold_before)
         } else {
             Wanted::whole(format!(
-                "{looks}; whether there was such a look before this run is not told here, and the \
-                 curator's own copy of the certificate says it"
+                "{looks}; this copy leaves out earlier looks of this kind, if there were any: the \
+                 curator's own copy lists them. A ranking whose numbers were released with noise is \
+                 no such look"
             ))
         });
         list.extend(peeked);
@@ -543,7 +551,9 @@ impl Words<'_> {
         let ends = |end: &str| told.iter().any(|it| it.ends_with(end));
         let repeated = match looks {
             UNTOLD_LOOKS => {
-                told.iter().any(|it| it.contains("such a look before this run is not told"))
+                let untold =
+                    ["such a look before this run is not told", "leaves out earlier looks"];
+                told.iter().any(|it| untold.iter().any(|words| it.contains(words)))
             }
             "none outside the guarantee that the ledger knows of" => ends("knew of no such look"),
             looks => !looks.is_empty() && ends(&format!(": {looks}")),

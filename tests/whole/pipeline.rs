@@ -192,6 +192,41 @@ fn from_raw_files_to_a_report_without_a_terminal_and_without_a_trace_in_the_home
     assert!(written.is_empty() || written == secret, "{written:?} was written into the home");
 }
 
+/// A plan that cannot run, and a budget with room for the first plans only, stop the command before
+/// anything is spent. Afterwards the runs are compared in a sentence, as in a report on them.
+#[test]
+fn all_plans_are_checked_before_one_spends_and_their_runs_are_compared() {
+    let place = Place::new();
+    let session = read(place.path("work/session.ron"));
+    let refused = |changed: String, wanted: &[&str]| {
+        std::fs::write(place.path("work/session.ron"), changed).unwrap();
+        let output = place.halflight(&["run", "session.ron", "--sealed"]);
+        let said = stderr(&output);
+        assert!(!output.status.success() && output.stdout.is_empty(), "{said}");
+        assert!(wanted.iter().all(|it| said.contains(it)), "{said}");
+        let ledger = place.json("ledger", &["ledger", "--json"]);
+        let runs = |it: &Value| it["runs"].as_array().map_or(0, Vec::len);
+        let accounts = ledger["accounts"].as_array().map_or(0, |all| all.iter().map(runs).sum());
+        assert_eq!(accounts, 0, "{ledger}");
+    };
+    let last = session.rfind("public: [").unwrap();
+    let (before, after) = session.split_at(last);
+    let unknown = format!("{before}{}", after.replacen("\"spring\"", "\"sprong\"", 1));
+    refused(unknown, &["plan 'winter without its labels'", "sprong"]);
+    let small = session.replace("(epsilon: 4.0, delta: 1e-5)", "(epsilon: 1.3, delta: 1e-5)");
+    refused(small, &["plan 'winter without its labels'", "nothing was spent", "--plan NAME"]);
+    std::fs::write(place.path("work/session.ron"), session).unwrap();
+    let text = place.text(&["run", "session.ron", "--sealed"]);
+    let answer = text.lines().find(|line| line.contains("their ranges")).unwrap_or_default();
+    let (best, others) = answer.split_once(" has ").unwrap();
+    assert!(best.starts_with('\'') && others.contains("than 'winter"), "{answer}");
+    place.text(&["report", ".", "-o", "all.html"]);
+    let page = read(place.path("work/all.html"));
+    let sentence = |text: &str| text.replace('\'', "");
+    assert!(page.contains("their ranges") && !page.contains('◆'), "{page}");
+    assert!(page.contains(&format!("({}) has ", sentence(best))), "{best}: {page}");
+}
+
 #[test]
 fn what_a_command_prints_as_json_is_as_its_schema_says() {
     let place = Place::new();

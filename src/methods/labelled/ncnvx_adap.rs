@@ -352,7 +352,10 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::data::Dataset;
+    use crate::data::{Bounded, Dataset};
+    use crate::privacy::openings::OpenSpender;
+    use crate::privacy::tape::{Departure, Draw};
+    use crate::privacy::{Calibrated, Private, Spender, Watch};
     use crate::spec::Value;
     use crate::trial::{RehearsalNoise, Trial, Tried};
     use crate::{Series, example};
@@ -441,6 +444,56 @@ mod tests {
         let long = alone.normalize() * 21.0;
         assert!((radius(&long, None) - 42.0).abs() < 1e-9);
         assert_eq!(radius(&(long / 21.0), None), LEAST_RADIUS);
+    }
+
+    /// Public classes that are easily told apart make the ball long by themselves. A model at its end
+    /// makes the losses largest, and neighbours on opposite sides attain both sensitivities.
+    #[test]
+    fn in_a_ball_longer_than_ten_opposite_records_attain_both_sensitivities_and_pass_neither() {
+        let (mut shape, mut public, private) = example::two_classes(2, 300, 30, 3);
+        let apart = public.features.column_iter().map(|x| u32::from(x[0] > 0.0)).collect();
+        public.classes.as_mut().unwrap().of = apart;
+        shape.bounds.feature_norm = 1.0;
+        let alone = logistic::ridge_solution(&public.features, &signs(&public).unwrap(), RIDGE);
+        assert!(radius(&alone.unwrap(), None) > 1.5 * LEAST_RADIUS);
+        let given = BTreeMap::from([("steps".to_owned(), Value::Number(3.0))]);
+        let settings = SPEC.check(&given).unwrap();
+        let prepare = || {
+            METHOD.prepare(&settings, example::problem(&shape, &public), example::TARGET).unwrap()
+        };
+        let noise = Calibrated::of_rough_noise(&prepare().plan().releases, 1e-3, 0.5).unwrap();
+        let play = |angle: f64, class: u32, before: Option<Vec<Draw>>| -> Vec<Draw> {
+            let mut data = private.clone();
+            data.features.set_column(0, &Vector::from_vec(vec![angle.cos(), angle.sin()]));
+            data.classes.as_mut().unwrap().of[0] = class;
+            let departure = Departure { before, ..Departure::default() };
+            let mut spender = Spender::audited(&noise, 1, departure);
+            let data = Private::new(Bounded::within(data, shape.bounds));
+            let mut run = prepare().start(data, &noise).unwrap();
+            run.drive(&mut spender, &Watch::sealed(), |_, _, _| Ok(())).unwrap();
+            spender.into_draws()
+        };
+        // Released slopes that lead to the end of the ball, and leave the weights at their largest.
+        let mut history = play(0.0, 0, None);
+        for draw in &mut history {
+            let slope = if draw.event == 0 { -1e6 } else { 0.0 };
+            draw.released.fill(slope);
+        }
+        let angles = (0..72).map(|k| f64::from(k) * std::f64::consts::TAU / 72.0);
+        let played: Vec<Vec<Draw>> = angles
+            .flat_map(|angle| [0, 1].map(|class| play(angle, class, Some(history.clone()))))
+            .collect();
+        let mut attained = [0.0_f64; 2];
+        for (k, one) in played.iter().enumerate() {
+            for other in &played[..k] {
+                for (a, b) in one.iter().zip(other) {
+                    let query = &noise.events()[a.event].mechanism.query;
+                    attained[a.event] = attained[a.event].max(a.moved(b, query));
+                    assert!(!a.overreached, "{attained:?}");
+                }
+            }
+        }
+        assert!(attained.iter().all(|it| (0.95..=1.0).contains(it)), "{attained:?}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`certificate`] | what others may be told about a run, in words |
+//! | [`comparison`] | which of several runs is better, in a sentence |
 //! | [`lineage`] | what a run inherits from its starting model |
 //! | [`report`] | a page about one run or several, to be passed on |
 //! | [`signature`] | a certificate's signature |
@@ -11,6 +12,7 @@
 //! Statements are made of the files of the store. The store knows none of them.
 
 pub mod certificate;
+pub mod comparison;
 pub mod lineage;
 pub mod report;
 pub mod signature;

@@ -18,6 +18,7 @@ use crate::data::read::{Reading, Unwatched};
 use crate::discrepancy::{self, Convergence, DiscrepancyStudy, Temperatures};
 use crate::error::{Doing, Error, Result};
 use crate::files;
+use crate::guesses::{self, Guesses};
 use crate::labelled::{
     self, CASES, Case, FURTHER, HEART, LabelledProblem, PAPER, REVIEW_SCORES, REVIEWS,
 };
@@ -463,7 +464,7 @@ impl OnDatasets {
         let wanted = |case: &Case| any || self.only.iter().any(|name| name == case.name);
         let (mut found, mut missing) = (Vec::new(), Vec::new());
         for case in cases.iter().filter(|case| wanted(case)) {
-            match table(case, self.data.as_deref())? {
+            match table(case.file, case.arrays, self.data.as_deref())? {
                 Some(table) => found.push((*case, table)),
                 None if missing.contains(&case.file) => {}
                 None => missing.push(case.file),
@@ -476,18 +477,17 @@ impl OnDatasets {
 type FoundTables = (Vec<(&'static Case, data::Table)>, Vec<&'static str>);
 
 /// `None` if the dataset cannot be found.
-fn table(case: &Case, directory: Option<&Path>) -> Result<Option<data::Table>> {
+fn table(file: &str, arrays: &[&str], directory: Option<&Path>) -> Result<Option<data::Table>> {
     if let Some(directory) = directory {
-        let plain = directory.join(case.file);
-        let packed = directory.join(format!("{}.gz", case.file));
+        let plain = directory.join(file);
+        let packed = directory.join(format!("{file}.gz"));
         let found = [plain, packed].into_iter().find(|path| path.exists());
-        let arrays = || case.arrays.iter().map(|name| (*name).to_owned()).collect();
-        let reading =
-            if case.arrays.is_empty() { Reading::Plain } else { Reading::Arrays(arrays()) };
+        let named = || arrays.iter().map(|name| (*name).to_owned()).collect();
+        let reading = if arrays.is_empty() { Reading::Plain } else { Reading::Arrays(named()) };
         let read = |path: PathBuf| data::read::read(&path, &reading, &mut Unwatched);
         return found.map(read).transpose();
     }
-    let name = case.file.split('/').next().unwrap_or_default();
+    let name = file.split('/').next().unwrap_or_default();
     let Ok(bytes) = demo::builtin(name) else { return Ok(None) };
     data::read::csv::read_bytes(&format!("builtin:{name}"), bytes).map(Some)
 }
@@ -498,7 +498,8 @@ fn table(case: &Case, directory: Option<&Path>) -> Result<Option<data::Table>> {
   halflight-studies scores --quick
   halflight-studies scores --coverage --data ../shared/data")]
 struct ScoresCommand {
-    /// Score twelve real tables instead: what the ranges contain, their forecast, and the cap.
+    /// Score twelve real tables instead: what the ranges contain, their forecast, the cap, and what
+    /// opening the files guesses.
     #[arg(long)]
     coverage: bool,
 
@@ -527,10 +528,21 @@ impl ScoresCommand {
 impl ScoresCommand {
     fn cover(&self) -> Result<()> {
         let (mut problems, mut missing) = (Vec::new(), Vec::new());
-        for case in &coverage::TABLES {
-            match table(case, self.data.as_deref())? {
-                Some(table) => problems.push(LabelledProblem::new(case, table)?),
+        let mut found = Guesses::default();
+        for (at, case) in coverage::TABLES.iter().enumerate() {
+            let mark = if at < coverage::CHOSEN_ON { "" } else { "*" };
+            match table(case.file, case.arrays, self.data.as_deref())? {
+                Some(table) => {
+                    found.add(case.file, Some(format!("{}{mark}", case.name)), &table);
+                    problems.push(LabelledProblem::new(case, table)?);
+                }
                 None => missing.push(case.file),
+            }
+        }
+        for file in guesses::FURTHER.iter().chain(&guesses::WITH_PERSONS).map(|it| it.file) {
+            match table(file, &[], self.data.as_deref())? {
+                Some(table) => found.add(file, None, &table),
+                None => missing.push(file),
             }
         }
         missing.dedup();
@@ -538,6 +550,7 @@ impl ScoresCommand {
         let interrupted = signals::on_first(|| {})?;
         let harvest = conduct("cells", study.grid(), &interrupted, |place| study.measure(place))?;
         let (mut header, tables) = (study.header(&harvest), study.tables(&harvest));
+        header.extend(found.lines());
         header.extend(crate::not_found(&missing));
         let findings = StudyFindings { name: "coverage", header, tables, figures: Vec::new() };
         self.manner.publish(&findings, (harvest.done, harvest.tasks()), "cells")

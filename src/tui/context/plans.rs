@@ -51,7 +51,25 @@ impl Context {
         Ok(missing)
     }
 
-    /// Makes the settings of an earlier run the shown plan. If the session lacks the run's
+    /// Shows the plan of an earlier run: in the place of the plan with its name, or as a further plan.
+    pub fn add_plan(&mut self, earlier: PlanDefinition) {
+        let plans = &mut self.session.plans;
+        let own = plans.iter().position(|plan| plan.name == earlier.name);
+        // Of the shown plan only datasets may stay.
+        let shown = plans.get(self.plan.index).filter(|_| own.is_none());
+        if let Some(plan) = shown.cloned().or_else(|| first_plan(&self.session).ok()) {
+            let further = PlanDefinition { name: earlier.name.clone(), ..plan };
+            self.session.plans.extend(own.is_none().then_some(further));
+        }
+        self.plan.index = own.unwrap_or(self.session.plans.len().saturating_sub(1));
+        self.take_plan(earlier);
+        if own.is_none() {
+            let name = self.shown_plan().map_or("", |plan| &plan.name);
+            self.inform(format!("added the plan '{name}' of the earlier run; u takes it away"));
+        }
+    }
+
+    /// Makes the settings of an earlier run those of the shown plan. If the session lacks the run's
     /// datasets, those of the shown plan stay.
     pub fn take_plan(&mut self, earlier: PlanDefinition) {
         let known =
@@ -72,7 +90,7 @@ impl Context {
         self.changed();
         let name = self.shown_plan().map_or("", |plan| &plan.name);
         self.inform(format!(
-            "the plan '{name}' has the settings of the earlier run now, under its own name; u \
+            "the plan '{name}' has the settings of the earlier run now, in the place of its own; u \
              undoes it"
         ));
         self.ask_preview();
@@ -104,16 +122,13 @@ impl Context {
     /// Asks which methods to rehearse.
     pub fn ask_to_rehearse(&mut self) {
         let Some(plan) = self.shown_plan() else { return };
-        let (title, own) = ("Rehearse only these methods", plan.method.clone());
-        let help = "methods as in plan files, with commas between; the plan's own is there already";
-        self.prompt(title, help, &own, |context, text| {
-            let methods = text.split(',').map(str::trim).filter(|method| !method.is_empty());
-            let methods: Vec<String> = methods.map(str::to_owned).collect();
-            let unknown = methods.iter().find_map(|method| methods::method(method).err());
-            if let Some(error) = unknown {
-                return Err(one_line(&error));
-            }
-            context.rehearse(methods, false);
+        let title = "Rehearse only these methods";
+        let (own, task) = (plan.method.clone(), methods::task_of(&plan.method));
+        let help = "their names as on the screen, their ids or how one of these begins, with commas \
+                    between; the plan's own is there already";
+        self.prompt(title, help, &own, move |context, text| {
+            let methods = methods::named(text, task).map_err(|error| one_line(&error))?;
+            context.rehearse(methods.into_iter().map(str::to_owned).collect(), false);
             Ok(())
         });
     }

@@ -1112,6 +1112,45 @@ fn a_rehearsal_goes_deeper_and_may_be_of_named_methods_only() {
 }
 
 #[test]
+fn methods_to_rehearse_may_be_named_as_the_screen_does() {
+    let mut app = fixtures::priced();
+    press(&mut app, "O");
+    let effects = press(&mut app, ", Private records ALONE, linear, weighted\n");
+    let rehearsed = asked(&effects, |request| match request {
+        Request::Start { job: JobRequest::Rehearsal { methods, .. }, .. } => {
+            methods[1..] == ["target_only", "profiled_cnvx_adap"]
+        }
+        _ => false,
+    });
+    assert!(rehearsed, "{effects:?}");
+}
+
+/// The plan of a run takes the place of the plan with its name, and no other's.
+#[test]
+fn the_plan_of_a_run_is_added_and_replaces_only_the_plan_with_its_name() {
+    let mut app = fixtures::priced();
+    let before = app.context.session.plans.clone();
+    let mut earlier = before[0].clone();
+    (earlier.target.epsilon, earlier.name) = (0.125, "another".to_owned());
+    app.context.add_plan(earlier.clone());
+    assert_eq!(app.context.session.plans.len(), before.len() + 1);
+    assert_eq!(app.context.session.plans[..before.len()], before);
+    assert_eq!(app.context.shown_plan().unwrap().target.epsilon, 0.125);
+    assert!(app.context.notice.as_ref().unwrap().text.contains("added the plan 'another'"));
+    press(&mut app, "u");
+    assert_eq!(app.context.session.plans, before);
+    assert!(app.context.notice.as_ref().unwrap().text.contains("plan 'another' is gone"));
+    earlier.name.clone_from(&before[0].name);
+    app.context.plan.index = before.len() - 1;
+    app.context.add_plan(earlier);
+    assert_eq!(app.context.session.plans.len(), before.len());
+    assert_eq!(app.context.session.plans[0].target.epsilon, 0.125);
+    assert_eq!(app.context.plan.index, 0);
+    let said = &app.context.notice.as_ref().unwrap().text;
+    assert!(said.contains(&before[0].name) && said.contains("u undoes"), "{said}");
+}
+
+#[test]
 fn wrong_values_of_a_sweep_are_named_and_queue_nothing() {
     let mut app = fixtures::priced();
     press(&mut app, "↓↓↓s");

@@ -260,8 +260,9 @@ fn looks(past: &Past) -> String {
                    numbers)";
     let Past::Told(AccountStanding { looks, .. }) = past else {
         return format!(
-            "{general}; whether there was such a look before this run is not told here, and the \
-             curator's own copy of the certificate says it"
+            "{general}; this copy leaves out earlier looks of this kind, if there were any: the \
+             curator's own copy lists them. A ranking whose numbers were released with noise is no \
+             such look"
         );
     };
     let known = match looks.len() {

@@ -16,6 +16,8 @@ use crate::plot::number::{compact, percent};
 use crate::privacy::Event;
 use crate::privacy::accountant::{QueryKind, Rule, delta_words, round_up};
 use crate::statements::Certificate;
+use crate::statements::comparison::{self, Answer};
+use crate::store::ArchivedRun;
 use crate::store::archive::{cell, epsilon, last, last_further, state_words};
 use crate::store::file::plan_field::{differences, fields};
 use crate::verdict::Standing;
@@ -266,9 +268,19 @@ fn steps(reported: &Reported) -> String {
     }
 }
 
-/// How good the models of several runs are, in words.
+/// Which of several models is better, and how good each is, in words.
 fn verdicts(report: &Report) -> Markup {
+    let named = |run: &ArchivedRun, _| {
+        let of_run = report.runs.iter().find(|it| it.run.id == run.id);
+        let letter = of_run.map_or("", |it| it.letter.as_str());
+        format!("Run {letter} ({})", comparison::plan_of(run))
+    };
+    let runs: Vec<&ArchivedRun> = report.runs.iter().map(|it| &it.run).collect();
     html! {
+        @for Answer { text, is_exact } in comparison::answers(&runs, named, &report.watch) {
+            @if is_exact { p.exact { (text) " ◆" } } @else { p { b { (text) } } }
+        }
+        @if report.is_curators() { p.exact { (comparison::NOT_FOR_CHOICE) } }
         @for reported in &report.runs {
             @let name = reported.plan().map_or("", |plan| plan.name.as_str());
             @let who = format!("Run {} ({name})", reported.letter);

@@ -3,6 +3,7 @@ use std::fs;
 use super::*;
 use crate::certificate::{AccountStanding, Facts, TakenAsPublic};
 use crate::demo;
+use crate::evaluation::Score;
 use crate::privacy::accountant::{Adjacency, Coverage, Noise, QueryKind};
 use crate::privacy::ledger::AccountId;
 use crate::privacy::ledger::{RunId, RunOutcome};
@@ -318,6 +319,47 @@ fn runs_are_found_by_directory_by_file_and_by_workspace() {
     assert!(Report::read(&[], Watch::sealed()).is_err());
     leave(&first).unwrap();
     assert!(fs::read_to_string(first.join(FILE)).unwrap().contains("Privacy report"));
+}
+
+/// Adds a released score to the certificate of a run.
+fn with_score(directory: PathBuf, error: f64, public: f64, cap: f64) -> PathBuf {
+    let around = |value: f64| Score { value, low: value - 2.0, high: value + 2.0 };
+    let score = Scored {
+        records: 400,
+        loss: Some(crate::evaluation::Loss::Absolute),
+        largest_error: Some(cap),
+        error: around(error),
+        public_alone: Some(around(public)),
+        difference: Some(around(error - public)),
+        ..Scored::default()
+    };
+    let path = directory.join("certificate.json");
+    let mut certificate: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    certificate["score"] = serde_json::to_value(score).unwrap();
+    fs::write(path, certificate.to_string()).unwrap();
+    directory
+}
+
+#[test]
+fn several_runs_are_compared_in_a_sentence_and_public_data_alone_explained_where_they_differ() {
+    let place = tempfile::tempdir().unwrap();
+    let of =
+        |number, error, public, cap| with_score(run(place.path(), number, 1.0), error, public, cap);
+    let runs = [of(1, 58.0, 80.0, 140.0), of(2, 29.0, 75.0, 140.0)];
+    let page = html(&runs, Watch::sealed());
+    let answer = "Run B (winter &lt;2&gt;) has 50 % less error (capped at 140) than Run A (winter \
+                  &lt;1&gt;); their ranges do not overlap. Public data alone have errors of 75.0 and 80.0, \
+                  because each run releases that with noise of its own.";
+    assert!(page.contains(answer) && !page.contains('◆'), "{page}");
+    let caution = "not for choosing or telling";
+    assert!(!page.contains(caution) && html(&runs, Watch::open()).contains(caution));
+    // Other caps are named, and equal numbers need no explanation.
+    of(1, 58.0, 80.0, 120.0);
+    assert!(html(&runs, Watch::sealed()).contains("with noise and a cap of its own"));
+    of(1, 58.0, 75.0, 140.0);
+    assert!(!html(&runs, Watch::sealed()).contains("Public data alone have"));
+    assert!(!html(&runs[..1], Watch::sealed()).contains("than Run"));
 }
 
 #[test]

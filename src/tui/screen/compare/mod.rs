@@ -1,6 +1,5 @@
 //! Compare: runs side by side.
 
-mod answer;
 mod update;
 mod view;
 
@@ -17,11 +16,12 @@ use crate::privacy::Watch;
 use crate::privacy::ledger::RunId;
 use crate::run_column::{RunColumn, SortValue};
 use crate::session::archive::{DIED, curve, epsilon};
+use crate::session::comparison::{self, Among, Answer};
 use crate::session::run_directory::Process;
 use crate::session::{ArchivedRun, plan_field};
 use crate::tab::{CHARTS, Pane};
 use crate::text_table::Sheet;
-use crate::theme::SERIES;
+use crate::theme::{Glyphs, SERIES};
 use crate::widgets::viewport::Viewport;
 
 /// The width of the first column, until the user changes it.
@@ -145,6 +145,25 @@ impl Quantity {
 }
 
 impl CompareScreen {
+    /// Compares the best of the marked runs with the other ones, or the two best runs of all if fewer
+    /// than two are marked.
+    fn answer(&self, runs: &[ArchivedRun], watch: &Watch, glyphs: &Glyphs) -> Option<Answer> {
+        let name = |run: &ArchivedRun, are_namesakes| {
+            let mark = self.slot(&run.id).map(|slot| glyphs.series(slot));
+            match mark {
+                Some(mark) if are_namesakes => mark.to_owned(),
+                Some(mark) => format!("{mark} {}", comparison::usual_name(run, false)),
+                None => comparison::usual_name(run, are_namesakes),
+            }
+        };
+        let marked: Vec<&ArchivedRun> = self.pinned(runs).into_iter().map(|(_, run)| run).collect();
+        let (chosen, among) = match marked.len() {
+            0 | 1 => (runs.iter().collect(), Among::Like(self.run(runs))),
+            _ => (marked, Among::Chosen),
+        };
+        comparison::answer(&chosen, among, name, watch)
+    }
+
     /// Becomes a board, in the order of the tasks' values.
     pub fn become_a_board(&mut self) {
         (self.is_board, self.sort, self.reverse) = (true, RunColumn::Plan, false);
@@ -301,7 +320,7 @@ impl Screen for CompareScreen {
         if run.outcome == DIED {
             return Some("this run died: R resumes it, 6 settles it".to_owned());
         }
-        Some("m marks runs to compare them; w writes a report to pass on".to_owned())
+        Some("m marks runs to compare; w writes a report".to_owned())
     }
 
     fn hindrance(&self, name: &str, context: &Context) -> Option<&'static str> {

@@ -25,7 +25,7 @@ pub const KEYS: Keys<CompareScreen> = &[
     also(&["["], "previous series", "show the previous series", |screen, context| screen.next_quantity(context.archived(), &context.watch, -1)),
     show(&["e"], "tag", "write a remark on the run", tag),
     show(&["d", "delete"], "delete", "delete the run's directory; its ledger entries stay", delete),
-    also(&["t"], "take settings", "take the settings of this run into the plan on the Plan screen; u undoes it", take_settings),
+    also(&["t"], "take settings", "put the plan of this run on the Plan screen: in the place of the plan with its name, or as a further plan; u undoes it", take_settings),
     show(&["w"], "report", "write a report to pass on: on the marked runs, or on the selected one", report),
     also(&["P"], "predict", "predict: write the answers of the run's model for the rows of a file", predict),
     also(&["R"], "resume", "resume a run whose program died", go_on),
@@ -147,9 +147,7 @@ fn take_settings(screen: &mut CompareScreen, context: &mut Context) {
     let Some(earlier) = run.plan else {
         return context.warn("the plan of this run cannot be read");
     };
-    // If no first plan can be made, the earlier one is used.
-    let _ = context.ensure_plan();
-    context.take_plan(earlier);
+    context.add_plan(earlier);
     context.go_to(Tab::Plan);
 }
 

@@ -1,6 +1,5 @@
 //! The picture of the Compare screen.
 
-use super::answer::Answer;
 use super::{ARCHIVE, CompareScreen, DETAILS, Quantity, USUAL_WIDTH};
 use crate::canvas::{
     Canvas, Fill, Length, Line, Rect, Span, bold, fitting, in_columns, in_rows, longest, sort_mark,
@@ -13,9 +12,10 @@ use crate::run_column::RunColumn;
 use crate::screen::{of_state, toned};
 use crate::session::ArchivedRun;
 use crate::session::archive::{
-    DIED, GIVEN_UP, MISSING, best, best_of_all, curve, epsilon, last_further, one_epsilon,
+    DIED, GIVEN_UP, MISSING, best, best_of_all, curve, epsilon, last, last_further, one_epsilon,
     state_words, tally,
 };
+use crate::session::comparison::{Answer, NOT_FOR_CHOICE};
 use crate::session::follow::{unread_words, wrote_words};
 use crate::tab::CHARTS;
 use crate::theme::Theme;
@@ -64,10 +64,11 @@ pub fn view(screen: &CompareScreen, context: &Context, canvas: &mut Canvas, area
     differences(shown, canvas, right);
 }
 
-/// Which run is better, or why this is not said; empty if there is nothing to compare.
+/// Which run is better, or why this is not said; empty if there is nothing to compare. A caution
+/// stands beside the exact numbers of several runs.
 fn answer<'a>(Shown { screen, context, runs, .. }: Shown, canvas: &Canvas) -> Line<'a> {
-    let (theme, glyphs) = (canvas.theme, canvas.glyphs);
-    match screen.answer(runs, &context.watch, glyphs) {
+    let (theme, glyphs, watch) = (canvas.theme, canvas.glyphs, &context.watch);
+    let mut line = match screen.answer(runs, watch, glyphs) {
         Some(Answer { text, is_exact: true }) => {
             Line::styled(format!(" {} {text}", glyphs.curator), theme.curator)
         }
@@ -77,7 +78,13 @@ fn answer<'a>(Shown { screen, context, runs, .. }: Shown, canvas: &Canvas) -> Li
             Line::styled(text, theme.muted)
         }
         None => Line::default(),
+    };
+    let is_exact = |run: &&ArchivedRun| last(run, run.error_series()[1], watch).is_some();
+    if runs.iter().filter(is_exact).count() > 1 {
+        let caution = NOT_FOR_CHOICE.replace('◆', glyphs.curator);
+        line.push_span(Span::styled(format!(" {caution}"), theme.curator));
     }
+    line
 }
 
 fn archive(shown: Shown, canvas: &mut Canvas, area: Rect) {
@@ -89,7 +96,7 @@ fn archive(shown: Shown, canvas: &mut Canvas, area: Rect) {
         });
         format!("{} tasks: {}{}", runs.len(), tally(runs), best.unwrap_or_default())
     } else {
-        format!("Runs · {} of {} · errors on held-out records", order.len(), runs.len())
+        format!("Runs · {}/{} · errors on held-out records", order.len(), runs.len())
     };
     let inner = canvas.pane(area, &context.filtered_title(&title), ARCHIVE);
     if order.is_empty() {
@@ -254,8 +261,8 @@ fn chart(Shown { screen, context, runs, order }: Shown, canvas: &mut Canvas, are
     let mut kinds = runs.iter().filter_map(|run| Some(run.score.as_ref()?.error_name()));
     let kind = kinds.next().filter(|kind| kinds.all(|other| other == *kind));
     let title = match kind.filter(|_| quantity == Quantity::Score) {
-        Some(kind) => format!("released {kind}, against ε (]: next)"),
-        None => format!("{} (]: next)", quantity.title()),
+        Some(kind) => format!("released {kind}, against ε"),
+        None => quantity.title(),
     };
     let chart = Chart::new(&title, theme, glyphs).log(log);
     if quantity.is_of_runs() {

@@ -10,13 +10,15 @@ use crate::context::Context;
 use crate::data::images::{ImageShape, resized, square};
 use crate::data::inspect::ColumnFacts;
 use crate::data::profile::{Axis, NumberSpread, Spread};
-use crate::data::{Column, DatasetDefinition, Role, Vectors};
+use crate::data::{Column, DatasetDefinition, Role, Task, Vectors};
 use crate::theme::{Depth, Theme};
 use crate::widgets::bars::{bars, percent_of, values_below};
 use crate::widgets::{number, shortened};
 
 /// The widest name of a dataset.
 const WIDEST: u16 = 16;
+/// The most classes whose shares stand beside a histogram.
+const MOST_SHARES: usize = 4;
 /// The most lines of a histogram.
 const MOST_LINES: usize = 4;
 /// The least and the most pixels of the side of a drawn image.
@@ -85,6 +87,28 @@ impl<'a> OfSet<'a> {
         match self.facts?.spread.as_ref()? {
             Spread::Numbers(_) => None,
             Spread::Texts(texts) => Some(texts),
+        }
+    }
+
+    /// What stands beside the histogram: the shares of the classes of a label, the median of other
+    /// numbers.
+    fn in_brief(&self, middle: &str) -> String {
+        let (definition, spread) = (self.definition, self.numbers());
+        let is_label = self.facts.is_some_and(|it| definition.label.as_ref() == Some(&it.name));
+        let classes = is_label && definition.task == Task::Classification;
+        match spread {
+            None => "private".to_owned(),
+            Some(spread) if classes => match spread.shares(MOST_SHARES) {
+                Some(shares) => {
+                    let share = |(class, share)| format!("{class}: {}", percent_of(share));
+                    shares.into_iter().map(share).collect::<Vec<_>>().join(", ")
+                }
+                None => {
+                    let classes = self.facts.and_then(|it| it.distinct).unwrap_or_default();
+                    format!("{classes} classes")
+                }
+            },
+            Some(_) => format!("median {middle}"),
         }
     }
 
@@ -218,7 +242,9 @@ fn histograms(sets: &[OfSet], area: Rect, muted: Style) -> Vec<Line<'static>> {
     let names = usize::from(longest(sets.iter().map(|set| &set.title)).min(WIDEST));
     let middles = sets.iter().map(|set| Some(set.numbers()?.middle)).collect::<Vec<_>>();
     let middles = values_below(&middles, "");
-    let beside = usize::from(longest(&middles)) + "median ".len();
+    let briefs: Vec<String> =
+        sets.iter().zip(&middles).map(|(set, middle)| set.in_brief(middle)).collect();
+    let beside = usize::from(longest(&briefs));
     let room = usize::from(area.width).saturating_sub(names + beside + 2);
     let (ends, axis) = axis(sets.iter(), room);
     let cells = axis.width();
@@ -238,15 +264,11 @@ fn histograms(sets: &[OfSet], area: Rect, muted: Style) -> Vec<Line<'static>> {
             let is_last = line == last;
             let name =
                 if is_last { shortened(&set.title, names as u16, "…") } else { String::new() };
-            let middle = match (is_last, set.numbers().is_some()) {
-                (true, true) => format!(" median {}", middles[at]),
-                (true, false) => " private".to_owned(),
-                (false, _) => String::new(),
-            };
+            let brief = if is_last { format!(" {}", briefs[at]) } else { String::new() };
             lines.push(Line::from(vec![
                 Span::raw(format!("{name:<names$} ")),
                 Span::styled(drawn, set.style),
-                Span::styled(middle, set.style),
+                Span::styled(brief, set.style),
             ]));
         }
     }

@@ -38,7 +38,7 @@ pub const KEYS: Keys<PlanScreen> = &[
     show(&["t"], "take advice", "take the method that the rehearsal advises", |_, context| context.take_advice()),
     show(&["T"], "preset", "take a preset for this plan", preset),
     also(&["+"], "more", "show every setting, or fold them again", |screen, _| screen.unfolded = !screen.unfolded),
-    also(&[], "copy earlier", "copy the settings of an earlier run into this plan; t on Compare does it, too", copy_earlier),
+    also(&[], "copy earlier", "copy the settings of an earlier run into this plan; t on Compare shows its plan", copy_earlier),
     also(&["n"], "new plan", "new plan, copied from this one", new_plan),
     also(&["d", "delete"], "remove", "remove this plan, or the queue's entry", remove),
     also(&["["], "previous plan", "previous plan", |screen, context| show_plan(screen, context, -1)),
