@@ -4,8 +4,7 @@ use ratatui::layout::Margin;
 
 use super::{CANDIDATES, CandidateRow, RankColumn, RankScreen};
 use crate::canvas::{
-    Canvas, Fill, Length, Line, Rect, Span, fitting, in_columns, in_rows, longest, sort_mark,
-    wrapped_lines,
+    Canvas, Fill, Length, Line, Rect, Span, fitting, in_rows, longest, sort_mark, wrapped_lines,
 };
 use crate::context::Context;
 use crate::live_ranking::price;
@@ -84,7 +83,7 @@ pub fn view(screen: &RankScreen, context: &Context, canvas: &mut Canvas, area: R
             let title = format!("Rank · {what} {} · ± shows the noise", price(guarantee));
             let rows = screen.rows(ranking, &context.watch).len();
             let rows = (rows as u16 + 3).clamp(5, (body.height * 2 / 3).max(5));
-            let [above, below] = in_rows(body, [Length(rows), Fill(1)]);
+            let [above, below] = canvas.two_rows("rank.list", body, rows);
             let inner = canvas.pane(above, &title, CANDIDATES);
             let bar = Bar { column: bar, marks: [None, None], order: bar };
             candidates(screen, context, canvas, inner, (bar, Vec::new()));
@@ -282,14 +281,14 @@ fn exact(shown: Shown, canvas: &mut Canvas, area: Rect) {
     let needed = verdict.iter().map(|line| wrapped_lines(&line.to_string(), inset(area).width));
     let most = if area.height >= 28 { 6 } else { 2 };
     let alone = canvas.alone.is_some();
-    let [above, words, below] = in_rows(
-        area,
-        [
-            if alone { Fill(1) } else { Length(rows.clamp(5, least.max(5))) },
-            Length(needed.sum::<u16>().clamp(2, most)),
-            if alone { Length(0) } else { Fill(1) },
-        ],
-    );
+    let needed = Length(needed.sum::<u16>().clamp(2, most));
+    let [above, words, below] = if alone {
+        in_rows(area, [Fill(1), needed, Length(0)])
+    } else {
+        let [above, rest] = canvas.two_rows("rank.list", area, rows.clamp(5, least.max(5)));
+        let [words, below] = in_rows(rest, [needed, Fill(1)]);
+        [above, words, below]
+    };
     let other = match comparison.order {
         _ if !screen.has_two_orders(context) => "",
         CandidateOrder::Distance => " · s: by error",
@@ -316,7 +315,7 @@ fn exact(shown: Shown, canvas: &mut Canvas, area: Rect) {
     if alone {
         return;
     }
-    let [left, right] = in_columns(below, [Length((below.width * 11 / 20).max(34)), Fill(1)]);
+    let [left, right] = canvas.two_columns("rank.spectrum", below, (below.width * 11 / 20).max(34));
     spectrum(shown, canvas, left);
     details(shown, canvas, right);
 }
