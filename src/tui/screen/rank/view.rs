@@ -190,7 +190,7 @@ fn nothing(context: &Context, canvas: &mut Canvas, area: Rect) {
         session.datasets.iter().filter(|it| context.loaded(&it.name).is_some()).count() as u16;
     let drawn = area.height.saturating_sub(LEAST_WORDS).min(4 * sets);
     let drawn = if sets < 2 || label.is_none() || drawn < sets + 3 { 0 } else { drawn };
-    let [area, picture] = in_rows(area, [Fill(1), Length(drawn)]);
+    let [area, picture] = canvas.two_rows("rank.label", area, area.height.saturating_sub(drawn));
     if let Some(label) = label.filter(|_| drawn > 0) {
         in_every_dataset(label, context, canvas, picture);
     }
