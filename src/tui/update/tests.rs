@@ -1225,6 +1225,32 @@ fn the_mouse_moves_the_focus_pans_and_reads_charts() {
     assert_eq!((app.context.tab, tab), (Tab::Ledger, Tab::Ledger));
 }
 
+#[test]
+fn rank_says_how_long_a_ranking_takes_once_it_was_timed_for_these_datasets() {
+    let mut app = fixtures::loaded();
+    let effects = press(&mut app, "2");
+    assert!(asked(&effects, |it| matches!(it, Request::TimeRanking(_))));
+    let again = press(&mut app, "12");
+    assert!(!asked(&again, |it| matches!(it, Request::TimeRanking(_))), "once is enough");
+    let words = |app: &App| {
+        let mut terminal = Terminal::new(TestBackend::new(120, 40)).unwrap();
+        terminal.draw(|frame| drop(view(app, frame))).unwrap();
+        let cells = terminal.backend().buffer().content.iter();
+        cells.map(ratatui::buffer::Cell::symbol).collect::<String>()
+    };
+    assert!(!words(&app).contains("takes about"));
+    let answer = |app: &mut App, session: Session| {
+        let time = Some(std::time::Duration::from_secs(4));
+        let report = WorkerReport::RankingTimed { session: Box::new(session), time };
+        update(app, Message::Reports(vec![report]), &Hits::default());
+    };
+    let session = app.context.session.clone();
+    answer(&mut app, Session { name: "other".to_owned(), ..session.clone() });
+    assert!(!words(&app).contains("takes about"), "of another session");
+    answer(&mut app, session);
+    assert!(words(&app).contains("takes about 4 s"), "{}", words(&app));
+}
+
 /// The places of things on a screen of this size.
 fn hits_of(app: &App, (width, height): (u16, u16)) -> Hits {
     let mut hits = Hits::default();

@@ -17,7 +17,7 @@ use crate::screen::data::in_every_dataset;
 use crate::session::dataset::Loaded;
 use crate::theme::Theme;
 use crate::widgets::chart::Chart;
-use crate::widgets::number::{compact, percent};
+use crate::widgets::number::{compact, duration, percent};
 use crate::widgets::shortened;
 use crate::widgets::smoothing::PlotPoint;
 use crate::widgets::whiskers::Whiskers;
@@ -209,6 +209,10 @@ fn nothing(context: &Context, canvas: &mut Canvas, area: Rect) {
                     model learns from it, and by the error of its own model. Less is better.";
     let mut lines = vec![Line::styled(question, theme.text), Line::raw("")];
     lines.extend(sizes(context, canvas, inner));
+    if let Some((_, Some(time))) = &context.ranking.timed {
+        let text = format!("takes about {}", duration(time.as_secs_f64()));
+        lines.push(Line::styled(text, theme.muted));
+    }
     let epsilon = context.session.ranking.epsilon;
     let epsilon = epsilon.map_or("some ε".to_owned(), |epsilon| format!("ε {epsilon}"));
     let keys = [
