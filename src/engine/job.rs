@@ -13,7 +13,7 @@ use super::prepared::PreparedStore;
 use super::{rehearse, resemblance};
 use crate::error::{Error, Result};
 use crate::evaluation::Scored;
-use crate::methods::{SourceWeight, Step};
+use crate::methods::{ColumnCorrection, SourceWeight, Step};
 use crate::privacy::ledger::{RunId, RunOutcome};
 use crate::privacy::{CuratorOnly, Guarantee, NoiseSource, Target, Transcript, Watch};
 use crate::rehearsal::advice::Advice;
@@ -55,9 +55,8 @@ pub struct StepProgress {
     pub epsilon: f64,
     /// Time at work, without pauses.
     pub worked: Duration,
-    /// How far the corrections of single columns move a typical answer, released; empty if the
-    /// method corrects none.
-    pub columns: Vec<(String, f64)>,
+    /// The corrections of single columns, released; empty if the method corrects none.
+    pub columns: Vec<ColumnCorrection>,
 }
 
 /// A finished, stopped or failed run.

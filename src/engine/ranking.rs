@@ -164,6 +164,17 @@ pub fn rank(job: &RankingJob, tell: &mut dyn FnMut(RankingProgress)) -> Result<R
     privately(job, private, work, target, tell)
 }
 
+/// About how long a ranking by exact numbers takes, by public records in the private role. Records are
+/// prepared as the ranking itself will need them; nothing of the private ones is told.
+pub fn time(
+    session: &Session,
+    datasets: &[Arc<Loaded>],
+    store: &PreparedStore,
+) -> Result<Option<Duration>> {
+    let (setup, _) = prepare(session, &session.ranking, datasets, store)?;
+    Ranking::time_of_public(&session.ranking.settings, setup)
+}
+
 fn curator(
     job: &RankingJob,
     private: &Loaded,

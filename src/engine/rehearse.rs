@@ -157,15 +157,25 @@ pub fn rehearse(
     let mut data = data_from(&plan, &job.epsilons, declared, &publics)?;
     data.left_out.extend((!job.methods.is_empty()).then(|| ONLY_THESE.to_owned()));
     data.left_out.extend((publics.len() == 1).then(|| ONE_SET.to_owned()));
+    let is_thorough = job.deep || job.part != ALL_TRIALS || data.has_few_records();
+    let is_wide = data.is_wide() && !is_thorough;
+    let all = data.cases.len();
+    let (cases, repetitions) = if is_wide { data.few_of_wide() } else { (all, data.repetitions()) };
+    data.left_out.extend((cases < all).then(|| {
+        format!(
+            "{cases} of {all} parts play, because models of so many columns take long to learn. A \
+             deep rehearsal plays all."
+        )
+    }));
     let data = Arc::new(data);
     let players = players(job, private.definition.task)?;
     let notebook = Notebook::open(&job.run.workspace, &name_of(&job.run.plan, &loaded, VERSION)?)?;
     let trust = trust(job, private, &data)?;
     let results = Results::new(&data, &players).trusting(trust);
-    let repetitions = job.repetitions.unwrap_or_else(|| data.repetitions());
+    let repetitions = job.repetitions.unwrap_or(repetitions);
     let plan = players.iter().position(|player| *player == job.run.plan.player());
-    let entries = TrialResult::all(&data, &players, repetitions);
-    let is_thorough = job.deep || job.part != ALL_TRIALS || data.has_few_records();
+    let mut entries = TrialResult::all(&data, &players, repetitions);
+    entries.retain(|entry| entry.case < cases);
     let mut work =
         Work { job, data, notebook, results, plan, played: 0, later: 0, costs: BTreeMap::new() };
     let rounds = if is_thorough {
@@ -174,7 +184,7 @@ pub fn rehearse(
         TrialResult::rounds(entries, job.run.plan.target.epsilon)
     };
     let variants = work.plan.map_or(0, |plan| players[plan].variants().len());
-    let variants = variants * work.data.cases.len() * repetitions as usize;
+    let variants = variants * cases * repetitions as usize;
     let spending = players.iter().filter(|player| player.spends()).count().max(1);
     let variants = if job.part == ALL_TRIALS { variants } else { 0 };
     let mut after: usize = rounds.iter().map(Vec::len).sum();
@@ -186,11 +196,12 @@ pub fn rehearse(
         after -= entries.len();
         let near = if round == 0 { EXPECTED_NEAR.min(spending) } else { spending };
         work.later = variants + after * near / spending;
-        progress = work.play(work.still_promising(round, entries), tell)?;
+        progress = work.play(work.still_promising(round, entries, is_wide), tell)?;
     }
     // The advised method may do better with other settings; only a complete rehearsal tries them.
     if job.part == ALL_TRIALS && !job.run.control.is_stopped() {
-        let more = work.results.vary(job.run.plan.target.epsilon, repetitions);
+        let mut more = work.results.vary(job.run.plan.target.epsilon, repetitions);
+        more.retain(|entry| entry.case < cases);
         work.later = 0;
         progress = work.play(more, tell)?;
     }
@@ -238,8 +249,13 @@ struct Work<'a> {
 
 impl Work<'_> {
     /// The trials of a round that are known, or whose players are near enough to the best one.
-    fn still_promising(&self, round: usize, mut entries: Vec<TrialResult>) -> Vec<TrialResult> {
-        let near = self.results.near(round, self.job.run.plan.target.epsilon);
+    fn still_promising(
+        &self,
+        round: usize,
+        mut entries: Vec<TrialResult>,
+        is_wide: bool,
+    ) -> Vec<TrialResult> {
+        let near = self.results.near(round, self.job.run.plan.target.epsilon, is_wide);
         let is_near = |player| near.contains(&player) || self.plan == Some(player);
         let players = &self.results.players;
         let is_known =

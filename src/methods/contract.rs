@@ -97,6 +97,18 @@ impl std::fmt::Debug for Prepared {
     }
 }
 
+/// What a method corrects in one column of the table. All of it follows from released values and the
+/// known noise.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ColumnCorrection {
+    pub column: String,
+    /// How far the correction moves the answer for a typical record.
+    pub size: f64,
+    /// How large the released slope is in the features of this column, over the size that noise alone
+    /// gives it: about 1 if the private records ask for no correction there.
+    pub times_noise: f64,
+}
+
 /// A started method.
 pub trait Run: Send {
     /// One step; draws what it needs from `spender`. Must not be called again after a
@@ -113,9 +125,8 @@ pub trait Run: Send {
         None
     }
 
-    /// How far the corrections of single columns move the answer for a typical record so far, by
-    /// the name of the column, if the method corrects a model.
-    fn columns(&self) -> Option<Released<Vec<(String, f64)>>> {
+    /// The corrections of single columns so far, if the method corrects a model.
+    fn columns(&self) -> Option<Released<Vec<ColumnCorrection>>> {
         None
     }
 

@@ -75,7 +75,9 @@ pub mod trial;
 pub mod unlabelled;
 
 pub use classes::separation::Separation;
-pub use contract::{Companion, MOST_FEATURES, Method, Prepared, Run, STEPS_VERSION, Start, Step};
+pub use contract::{
+    ColumnCorrection, Companion, MOST_FEATURES, Method, Prepared, Run, STEPS_VERSION, Start, Step,
+};
 pub use gap::Gap;
 pub use measure::{Measure, MeasureStanding, Series};
 use measure::{effective_sample, effective_sample_of};

@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 use crate::evaluation::{Measured, Scoring};
 use crate::prelude::*;
 use crate::privacy::openings::{OpenSpender, OpenWatch};
-use crate::{MeasureStanding, Prepared, Value};
+use crate::{ColumnCorrection, MeasureStanding, Prepared, Value};
 
 /// A method and the data on which it is tried.
 #[derive(Debug, Clone)]
@@ -65,8 +65,8 @@ pub struct Tried {
     pub model: Model,
     /// The final weights of the public records, if the method weights them.
     pub weights: Option<Vec<f64>>,
-    /// The size of each column's correction, if the method corrects a model.
-    pub columns: Vec<(String, f64)>,
+    /// The correction of each column, if the method corrects a model.
+    pub columns: Vec<ColumnCorrection>,
     /// The measures of every step.
     pub steps: Vec<BTreeMap<Series, f64>>,
     /// The noise scales and the guarantee that the accountant proves for them.

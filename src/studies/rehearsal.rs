@@ -205,13 +205,18 @@ impl RehearsalStudy {
         if of.rehearsed.has_few_records() {
             return of.advice(&self.results(harvest, subject, false), k);
         }
-        let losses = self.losses(harvest, subject, false);
+        let mut losses = self.losses(harvest, subject, false);
+        let is_wide = of.rehearsed.is_wide();
+        if is_wide {
+            let (cases, repetitions) = of.rehearsed.few_of_wide();
+            losses.retain(|(it, _)| it.case < cases && it.repetition < repetitions);
+        }
         let mut quick = self.none(subject, false);
         let entries = losses.iter().map(|(entry, _)| *entry).collect();
         for (round, entries) in
             TrialResult::rounds(entries, self.epsilons[k]).into_iter().enumerate()
         {
-            let near = quick.near(round, self.epsilons[k]);
+            let near = quick.near(round, self.epsilons[k], is_wide);
             for entry in entries.into_iter().filter(|it| near.contains(&it.player)) {
                 let loss = losses.iter().find(|(known, _)| *known == entry);
                 if let Some((_, loss)) = loss {

@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+use ratatui::layout::Position;
+
+use super::canvas::Border;
 use super::context::{Context, Effect};
 use super::keys::{Binding, Key, also, shown};
 use super::screen::{self, Screen};
@@ -21,10 +24,26 @@ pub struct App {
     pub glyphs: Glyphs,
     /// Columns and rows of the last frame.
     pub size: (u16, u16),
+    /// The border that the mouse drags, or has clicked once.
+    pub grabbed: Grabbed,
     /// Whether the program uses the mouse.
     pub mouse: bool,
+    /// Whether the terminal shows images as pixels.
+    pub pictures: bool,
     /// The path of the config file, for the help.
     pub config_file: Option<PathBuf>,
+}
+
+/// What the mouse does with a border between two parts of a screen.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum Grabbed {
+    #[default]
+    Nothing,
+    /// The button is down since it was pressed in this cell; after a first click, or not.
+    Pressed(Border, Position, bool),
+    Dragged(Border, Position),
+    /// The border was clicked, and the mouse has not moved since.
+    Clicked(&'static str),
 }
 
 macro_rules! screens {
@@ -95,7 +114,9 @@ impl App {
             theme,
             glyphs,
             size: (80, 24),
+            grabbed: Grabbed::default(),
             mouse: true,
+            pictures: false,
             config_file: None,
         }
     }

@@ -1,15 +1,18 @@
 //! The surface on which screens and windows draw boxes, tables and charts in the user's theme. It
 //! remembers the position of things, for the mouse.
 
+use std::collections::BTreeMap;
+
 use crossterm::event::KeyEvent;
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Constraint, Flex, Layout};
+use ratatui::layout::{Constraint, Direction, Flex, Layout, Position};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::Text;
 use ratatui::widgets::{Block, Cell, Clear, Paragraph, Row, Table, TableState, Widget, Wrap};
 
 use super::keys::Command;
+use super::pictures::Picture;
 use super::tab::{Pane, Tab};
 use super::theme::{Glyphs, Theme};
 use super::widgets::chart::Chart;
@@ -31,6 +34,10 @@ pub struct Hits {
     /// Heads of columns.
     pub heads: Vec<Head>,
     pub charts: Vec<Plot>,
+    /// Images that are shown as pixels.
+    pub pictures: Vec<Picture>,
+    /// Borders that the mouse moves.
+    pub borders: Vec<Border>,
     /// Rows of the window's list, and the index of the first one shown.
     pub popup_rows: Option<(Rect, usize)>,
     /// The answers that a window offers, and the key for each.
@@ -46,6 +53,62 @@ pub struct ListHit {
     pub pane: Pane,
     /// Index of the selected row.
     pub selected: Option<usize>,
+}
+
+/// The border between two parts of a screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Border {
+    pub name: &'static str,
+    /// Both parts together.
+    area: Rect,
+    direction: Direction,
+    /// Rows or columns of the first part.
+    pub first: u16,
+}
+
+impl Border {
+    /// Rows that a part keeps, and columns.
+    const LEAST: [u16; 2] = [5, 20];
+
+    /// The border, where both parts have the least room; `first` is kept within it.
+    fn new(name: &'static str, area: Rect, direction: Direction, first: u16) -> Option<Self> {
+        let border = Self { name, area, direction, first };
+        let [length, least] = [border.length(), border.least()];
+        let first = first.clamp(least, length.checked_sub(least).filter(|it| *it >= least)?);
+        Some(Self { first, ..border })
+    }
+
+    fn least(&self) -> u16 {
+        Self::LEAST[usize::from(self.direction == Direction::Horizontal)]
+    }
+
+    /// Rows or columns of both parts.
+    pub fn length(&self) -> u16 {
+        match self.direction {
+            Direction::Vertical => self.area.height,
+            Direction::Horizontal => self.area.width,
+        }
+    }
+
+    fn cells_before(&self, at: Position) -> u16 {
+        match self.direction {
+            Direction::Vertical => at.y.saturating_sub(self.area.y),
+            Direction::Horizontal => at.x.saturating_sub(self.area.x),
+        }
+    }
+
+    /// Whether a cell is one of the two lines between the parts.
+    pub fn contains(&self, at: Position) -> bool {
+        let before = self.cells_before(at);
+        self.area.contains(at) && (before == self.first || before + 1 == self.first)
+    }
+
+    /// The share of the first part after a drag between two cells.
+    pub fn share(&self, [from, to]: [Position; 2]) -> f64 {
+        let first = (self.first + self.cells_before(to)).saturating_sub(self.cells_before(from));
+        let first = first.clamp(self.least(), self.length() - self.least());
+        f64::from(first) / f64::from(self.length())
+    }
 }
 
 /// The head of a column on the screen.
@@ -93,6 +156,10 @@ pub struct Canvas<'a, 'b> {
     pub filtering: bool,
     /// The part that fills the whole screen.
     pub alone: Option<Pane>,
+    /// The shares of parts whose border was moved, by the name of the border.
+    pub borders: Option<&'a BTreeMap<String, f64>>,
+    /// Whether the terminal shows images as pixels.
+    pub pictures: bool,
     /// Whether the mark of the focus was drawn on a box.
     marked: bool,
 }
@@ -110,6 +177,8 @@ impl<'a, 'b> Canvas<'a, 'b> {
             marks_focus: false,
             filtering: false,
             alone: None,
+            borders: None,
+            pictures: false,
             marked: false,
         }
     }
@@ -163,6 +232,41 @@ impl<'a, 'b> Canvas<'a, 'b> {
 
     pub fn has_focus(&self, pane: Pane) -> bool {
         self.focus == Some(pane)
+    }
+
+    /// Two parts below each other, the first with so many rows before somebody moves the border.
+    pub fn two_rows(&mut self, name: &'static str, area: Rect, first: u16) -> [Rect; 2] {
+        let first = self.bordered(name, area, Direction::Vertical, first);
+        in_rows(area, [Length(first), Fill(1)])
+    }
+
+    /// Two parts beside each other, the first with so many columns before somebody moves the border.
+    pub fn two_columns(&mut self, name: &'static str, area: Rect, first: u16) -> [Rect; 2] {
+        let first = self.bordered(name, area, Direction::Horizontal, first);
+        in_columns(area, [Length(first), Fill(1)])
+    }
+
+    /// The length of the first of two parts. If one of them is empty, there is no border.
+    fn bordered(
+        &mut self,
+        name: &'static str,
+        area: Rect,
+        direction: Direction,
+        first: u16,
+    ) -> u16 {
+        let usual = Border { name, area, direction, first };
+        let length = usual.length();
+        if first == 0 || first >= length {
+            return first;
+        }
+        let moved = self.borders.and_then(|moved| moved.get(name));
+        let moved = moved.map(|share| (share * f64::from(length)).round() as u16);
+        let Some(border) = Border::new(name, area, direction, moved.unwrap_or(first)) else {
+            return first;
+        };
+        let border = if moved.is_some() { border } else { usual };
+        self.hits.borders.push(border);
+        border.first
     }
 
     /// A titled box that shows whether it has the focus; returns its inside.

@@ -42,7 +42,7 @@ use crate::error::Error;
 use crate::evaluation::scoring::ForeseenScore;
 use crate::evaluation::{FurtherScores, Loss, Measured, Score, Scored};
 use crate::methods::example::made_up;
-use crate::methods::{ExplainedEnergy, Measure, Separation, Series, Step};
+use crate::methods::{ColumnCorrection, ExplainedEnergy, Measure, Separation, Series, Step};
 use crate::privacy::accountant::{Adjacency, Event, Guarantee, Noise, QueryKind};
 use crate::privacy::ledger::{
     self, Account, AccountId, Book, Budget, Cause, DatasetRecord, Gap, Grant, RowOrder, RunId,
@@ -302,9 +302,12 @@ pub fn correcting() -> App {
     let measures = sizes.map(|(series, size)| made_up(series, size)).to_vec();
     let mut last = progress(41, 60);
     last.step.measures = measures;
-    last.columns = [("hr", 0.3), ("temp", 0.6), ("weathersit", 0.0)]
-        .map(|(name, size)| (name.to_owned(), size))
-        .to_vec();
+    let column = |(name, size, times_noise): (&str, f64, f64)| {
+        let column = name.to_owned();
+        ColumnCorrection { column, size, times_noise }
+    };
+    last.columns =
+        [("hr", 0.3, 1.5), ("temp", 0.6, 4.0), ("weathersit", 0.0, 1.0)].map(column).to_vec();
     app.context.runs[0].hear(JobEvent::Progress(RunProgress::Stepped(last)));
     app
 }
@@ -755,7 +758,14 @@ pub fn pictured() -> App {
         let bytes: Vec<u8> = header.into_iter().chain((0..=255).map(pixel)).collect();
         let file = format!("{name}-images-idx3-ubyte");
         std::fs::write(folder.path().join(&file), bytes).unwrap();
-        let definition = DatasetDefinition::new(name, role, Source::File(file));
+        let labels = format!("{name}-labels-idx1-ubyte");
+        std::fs::write(folder.path().join(&labels), [0, 0, 8, 1, 0, 0, 0, 4, 7, 5, 5, 6]).unwrap();
+        let files = [("pixel", file), ("label", labels)].map(|(of, file)| (of.to_owned(), file));
+        let label = Some("label".to_owned());
+        let definition = DatasetDefinition {
+            label,
+            ..DatasetDefinition::new(name, role, Source::Together(files.into()))
+        };
         let loaded = Arc::new(dataset::load(&definition, &workspace).unwrap());
         app.context.session.datasets.push(definition);
         app.context.compared.insert(name.to_owned(), None);

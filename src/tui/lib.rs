@@ -14,6 +14,7 @@
 //! | [`canvas`] | the surface on which all of them draw, with the widgets of `halflight-widgets` |
 //! | [`live_run`], [`live_ranking`] | work that the interface follows |
 //! | [`export`], [`text_table`] | the contents of a screen, for a file or the clipboard |
+//! | [`pictures`] | images as pixels, in terminals that show them |
 //! | [`run_column`] | the columns of tables of archived runs |
 //! | [`history`], [`fuzzy`], [`notice`] | undo; search by a few letters; messages to the user |
 //! | [`tutorial`] | the steps of `halflight tutorial`, and the tests that each is done |
@@ -48,6 +49,7 @@ pub mod live_ranking;
 mod live_rehearsal;
 pub mod live_run;
 pub mod notice;
+pub mod pictures;
 pub mod popup;
 pub mod run_column;
 pub mod screen;
@@ -97,6 +99,7 @@ enum Wake {
 pub fn run(mut app: App, workspace: Workspace) -> Result<()> {
     let (sender, inbox) = channel();
     let mut terminal = Terminal::enter(app.mouse)?;
+    app.pictures = terminal.shows_pictures();
     let mut hits = draw(&mut terminal, &app)?;
 
     listen_to_terminal(sender.clone());
@@ -203,6 +206,7 @@ fn next_batch(inbox: &Receiver<Wake>, due: Option<Duration>) -> Vec<Wake> {
 fn draw(terminal: &mut Terminal, app: &App) -> Result<Hits> {
     let mut hits = Hits::default();
     terminal.draw(|frame| hits = view(app, frame))?;
+    terminal.show(&hits.pictures)?;
     Ok(hits)
 }
 
@@ -243,7 +247,7 @@ fn listen_to_terminal(sender: Sender<Wake>) {
 }
 
 /// The answer of a slow terminal to a question that was asked at the start, which arrives as keys:
-/// `Alt-]`, the answer, and `Alt-\` or `Ctrl-g`.
+/// `Alt-]`, `Alt-P` or `Alt-_`, the answer, and `Alt-\` or `Ctrl-g`.
 #[derive(Default)]
 struct LateAnswer(Option<Instant>);
 
@@ -258,7 +262,7 @@ impl LateAnswer {
             [KeyModifiers::ALT, KeyModifiers::CONTROL].map(|it| key.modifiers.contains(it));
         let is_inside = self.0.is_some_and(|since| since.elapsed() < Self::LONGEST);
         match key.code {
-            KeyCode::Char(']') if alt => self.0 = Some(Instant::now()),
+            KeyCode::Char(']' | 'P' | '_') if alt => self.0 = Some(Instant::now()),
             KeyCode::Char('\\') if alt && is_inside => self.0 = None,
             KeyCode::Char('g') if control && is_inside => self.0 = None,
             _ => return is_inside,

@@ -1,5 +1,7 @@
 //! A ranking that the interface follows.
 
+use std::time::Duration;
+
 use crate::engine::Control;
 use crate::engine::ranking::{Findings, RankingProgress, RankingSummary};
 use crate::engine::worker::{JobEvent, JobId, RankingEvent};
@@ -8,8 +10,8 @@ use crate::privacy::accountant::{delta_words, round_up};
 use crate::privacy::{CuratorOnly, Guarantee, Watch};
 use crate::rank::Disclosed;
 use crate::rank::comparison::Comparison;
-use crate::session::RankingDefinition;
 use crate::session::ranking_record::{ArchivedRanking, WholeRanking};
+use crate::session::{RankingDefinition, Session};
 
 #[derive(Debug, Default)]
 pub struct LiveRanking {
@@ -22,6 +24,8 @@ pub struct LiveRanking {
     pub left_out: Vec<(String, Error)>,
     /// When and how the shown results were made, if that was before the session was opened.
     pub saved: Option<String>,
+    /// The session for which a ranking was timed, and the time once it is known.
+    pub timed: Option<(Box<Session>, Option<Duration>)>,
     /// The number of started rankings, which is the id of the last one.
     pub started: JobId,
 }

@@ -15,7 +15,7 @@ use crate::engine::worker::{ChoiceEvent, JobEvent, JobId, RunEvent, TrainerSteps
 use crate::engine::{Control, RunProgress, Summary};
 use crate::error::Error;
 use crate::evaluation::Loss;
-use crate::methods::{MeasureStanding, Series};
+use crate::methods::{ColumnCorrection, MeasureStanding, Series};
 use crate::privacy::accountant::{delta_words, round_up};
 use crate::privacy::ledger::{RunId, RunOutcome};
 use crate::privacy::{CuratorOnly, Guarantee, Target, Watch};
@@ -85,8 +85,8 @@ pub struct LiveRun {
     pub phase: Cow<'static, str>,
     pub curves: BTreeMap<Series, LiveCurve>,
     pub epsilon: Track,
-    /// The size of the released correction of each column, the largest first.
-    pub columns: Vec<(String, f64)>,
+    /// The released correction of each column, the largest first.
+    pub columns: Vec<ColumnCorrection>,
     /// Weight and logarithm of the smoothing, for later curves.
     pub(super) smoothing: (f64, bool),
     pub worked: Duration,
@@ -308,8 +308,8 @@ impl LiveRun {
                 }
                 self.epsilon.push((x, progress.epsilon));
                 self.columns = progress.columns;
-                self.columns.retain(|(_, size)| *size > 0.0);
-                self.columns.sort_by(|one, other| other.1.total_cmp(&one.1));
+                self.columns.retain(|it| it.size > 0.0);
+                self.columns.sort_by(|one, other| other.size.total_cmp(&one.size));
                 self.worked = progress.worked;
                 None
             }

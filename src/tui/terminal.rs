@@ -18,6 +18,7 @@ use ratatui::backend::CrosstermBackend;
 use ratatui::layout::{Position, Rect};
 
 use crate::error::{Error, Result};
+use crate::pictures::{self, Picture};
 use crate::signals;
 
 static ENTERED: AtomicBool = AtomicBool::new(false);
@@ -27,6 +28,9 @@ static ENTERED: AtomicBool = AtomicBool::new(false);
 pub struct Terminal {
     drawn: ManuallyDrop<ratatui::Terminal<CrosstermBackend<Stdout>>>,
     mouse: bool,
+    shows_pictures: bool,
+    /// The images that the terminal has.
+    pictures: Vec<Picture>,
 }
 
 impl std::fmt::Debug for Terminal {
@@ -45,7 +49,28 @@ impl Terminal {
                 cannot("use this terminal")(error)
                     .cure("run it in a terminal, or use the commands for scripts: halflight --help")
             })?;
-        Ok(Self { drawn: ManuallyDrop::new(terminal), mouse })
+        let (shows_pictures, pictures) = (pictures::are_shown(), Vec::new());
+        Ok(Self { drawn: ManuallyDrop::new(terminal), mouse, shows_pictures, pictures })
+    }
+
+    /// Whether images are shown as pixels.
+    pub fn shows_pictures(&self) -> bool {
+        self.shows_pictures
+    }
+
+    /// Sends the images of the last frame that the terminal does not have, and removes the others.
+    pub fn show(&mut self, wanted: &[Picture]) -> Result<()> {
+        if self.pictures == wanted {
+            return Ok(());
+        }
+        let known = std::mem::replace(&mut self.pictures, wanted.to_vec());
+        let mut out = stdout();
+        let mut gone = known.iter().filter(|it| !wanted.contains(it));
+        let mut new = wanted.iter().filter(|it| !known.contains(it));
+        gone.try_for_each(|it| it.remove(&mut out))
+            .and_then(|()| new.try_for_each(|it| it.send(&mut out)))
+            .and_then(|()| out.flush())
+            .map_err(cannot("draw images"))
     }
 
     pub fn draw(&mut self, render: impl FnOnce(&mut Frame)) -> Result<()> {
@@ -59,6 +84,8 @@ impl Terminal {
 
     /// Restores the terminal and stops, like Ctrl-Z; continues when the shell says so.
     pub fn suspend(&mut self) -> Result<()> {
+        // If the terminal is gone, that shows below.
+        let _ = self.show(&[]);
         restore();
         let stopped = signals::wait_for_shell().and_then(|()| take_over(self.mouse));
         stopped.map_err(cannot("return from the suspension"))?;
@@ -75,6 +102,8 @@ impl Terminal {
 
     /// Draws every cell again with the next frame.
     pub fn repaint(&mut self) -> Result<()> {
+        // A terminal that was reset has lost them.
+        self.show(&[])?;
         // Not `Terminal::clear`: it asks the terminal for the position of the cursor, and the
         // thread that reads keys would get the answer.
         let cleared = self
@@ -100,6 +129,7 @@ fn take_over(mouse: bool) -> std::io::Result<()> {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
+        let _ = self.show(&[]);
         restore();
     }
 }

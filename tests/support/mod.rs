@@ -17,6 +17,9 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// In the environment of a program on a terminal that is light.
 pub const LIGHT: (&str, &str) = ("BACKGROUND_OF_TEST", "light");
 
+/// In the environment of a program on a terminal that says it is kitty and takes images.
+pub const KITTY: (&str, &str) = ("TERM", "xterm-kitty");
+
 pub struct Screen {
     parser: Arc<Mutex<vt100::Parser>>,
     raw: Arc<Mutex<Vec<u8>>>,
@@ -81,7 +84,7 @@ impl Screen {
         let (screen, bytes) = (Arc::clone(&parser), Arc::clone(&raw));
         let writer = Arc::new(Mutex::new(Some(pair.master.take_writer().unwrap())));
         let answerer = Arc::clone(&writer);
-        let is_light = environment.contains(&LIGHT);
+        let [is_light, is_kitty] = [LIGHT, KITTY].map(|it| environment.contains(&it));
         std::thread::spawn(move || {
             let mut buffer = [0; 8192];
             while let Ok(read @ 1..) = reader.read(&mut buffer) {
@@ -104,6 +107,9 @@ impl Screen {
                     answer += colour;
                     answer += "\x1b\\";
                 }
+                answer +=
+                    if is_kitty && asked(b"\x1b[>q") { "\x1bP>|kitty(0.41.2)\x1b\\" } else { "" };
+                answer += if is_kitty && asked(b",a=q,") { "\x1b_Gi=31;OK\x1b\\" } else { "" };
                 answer += if asked(b"\x1b[c") { "\x1b[?62c" } else { "" };
                 if let Some(writer) = answerer.lock().unwrap().as_mut() {
                     let _ = writer.write_all(answer.as_bytes());

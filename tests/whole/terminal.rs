@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::support::{LIGHT, Screen};
+use crate::support::{KITTY, LIGHT, Screen};
 use crate::{chance, program};
 
 const ENTER: &str = "\r";
@@ -398,6 +398,103 @@ fn a_light_terminal_gets_the_light_theme_and_a_late_answer_of_a_slow_one_presses
     };
     // Only the light theme has dark letters.
     assert!(colours(&dark).is_disjoint(&colours(&light)));
+}
+
+#[test]
+fn a_border_is_dragged_and_the_next_program_opens_with_it_there() {
+    let directory = tempfile::tempdir().unwrap();
+    let start = || {
+        let mut screen = Screen::start(directory.path(), &["demo"], 120, 40);
+        screen.wait_until("all datasets to be ready", |text| text.matches("ready").count() == 4);
+        screen.press("3");
+        screen
+    };
+    let mut screen = start();
+    let (column, row) = screen.find("What it costs");
+    let (border, row) = (column - 2, row + 5);
+    screen.mouse(0, border, row, true);
+    screen.mouse(32, border + 7, row, true);
+    screen.mouse(0, border + 7, row, false);
+    let at = |text: &str| {
+        let line = text.lines().find(|line| line.contains("What it costs")).unwrap_or_default();
+        line.split("What it costs").next().unwrap_or_default().chars().count()
+    };
+    let moved = usize::from(column + 7);
+    screen.wait_until("the border to move", |text| at(text) == moved);
+    let state = directory.path().join("state/halflight/state.ron");
+    let is_kept = || std::fs::read_to_string(&state).is_ok_and(|it| it.contains("plan.form"));
+    screen.wait_until("the border to be kept", |_| is_kept());
+    screen.press("q");
+    assert_eq!(screen.wait_for_end(), 0);
+    start().wait_until("the border where it was left", |text| at(text) == moved);
+}
+
+/// The images that a program has sent to the terminal, as bytes.
+fn images_in(raw: &str) -> Vec<Vec<u8>> {
+    let mut images: Vec<String> = Vec::new();
+    for part in raw.split("\x1b_G").skip(1) {
+        let part = part.split_once("\x1b\\").unwrap().0;
+        let Some((head, letters)) = part.split_once(';') else { continue };
+        if head.starts_with("a=T,U=1,f=24,") {
+            images.push(String::new());
+        }
+        if !head.contains("a=q") {
+            images.last_mut().unwrap().push_str(letters);
+        }
+    }
+    let bytes =
+        |text: &String| base64::Engine::decode(&base64::engine::general_purpose::STANDARD, text);
+    images.iter().map(|text| bytes(text).unwrap()).collect()
+}
+
+#[test]
+fn images_are_sent_as_they_are_to_a_terminal_that_shows_them_and_to_no_other() {
+    let directory = tempfile::tempdir().unwrap();
+    // Three images of 40 × 40 pixels, each in two parts, with black and white pixels in them.
+    let pixels = |image: u32| (0..1600).map(move |at| (at * (image + 3) % 256) as u8);
+    let head = [[0, 0, 8, 3], [0, 0, 0, 3], [0, 0, 0, 40], [0, 0, 0, 40]].concat();
+    let file = head.into_iter().chain((0..3).flat_map(pixels)).collect::<Vec<u8>>();
+    std::fs::write(directory.path().join("some-images-idx3-ubyte"), file).unwrap();
+    std::fs::write(
+        directory.path().join("some-labels-idx1-ubyte"),
+        [0, 0, 8, 1, 0, 0, 0, 3, 7, 5, 6],
+    )
+    .unwrap();
+    let session = r#"(version: 1, datasets: [(name: "some", role: public, label: "label",
+        task: classification, source: together({"pixel": "some-images-idx3-ubyte",
+        "label": "some-labels-idx1-ubyte"}))])"#;
+    std::fs::write(directory.path().join("session.ron"), session).unwrap();
+    let colours = ("COLORTERM", "truecolor");
+    let start = |environment: &[(&str, &str)]| {
+        let screen = Screen::start_with(directory.path(), &["session.ron"], 120, 40, environment);
+        screen.wait_for("ready");
+        // Each image has its class below it.
+        screen.wait_until("the classes", |text| {
+            text.lines().any(|line| {
+                line.split_whitespace().filter(|it| ["7", "5", "6"].contains(it)).count() == 3
+            })
+        });
+        screen
+    };
+    let mut screen = start(&[KITTY, colours]);
+    let sent = images_in(&screen.raw());
+    let grey = |image| pixels(image).flat_map(|byte| [byte; 3]).collect::<Vec<u8>>();
+    for image in 0..3 {
+        assert!(sent.contains(&grey(image)), "image {image} of {}", sent.len());
+    }
+    assert!(screen.raw().contains('\u{10eeee}') && !screen.raw().contains('▀'));
+    assert!(!screen.raw().contains("a=d,d=I"));
+    // They are gone where they are not shown.
+    screen.press("6");
+    screen.wait_for("Nothing was spent");
+    screen.wait_until("the images to go", |_| screen.raw().matches("a=d,d=I").count() == 3);
+    screen.press("q");
+    assert_eq!(screen.wait_for_end(), 0);
+    screen.assert_restored();
+    for environment in [&[colours][..], &[KITTY, colours, ("TMUX", "0")]] {
+        let screen = start(environment);
+        assert!(screen.raw().contains('▀') && !screen.raw().contains("\x1b_G"));
+    }
 }
 
 /// Every switch of context that a thread of the program asked for: a wake-up.

@@ -1,5 +1,7 @@
 //! Repeats one by one: the scores of every candidate, for the curator alone.
 
+use std::time::{Duration, Instant};
+
 use super::blind_spots::{self, PrivateSide};
 use super::candidate_line::Alongside;
 use super::candidates::RankingSetup;
@@ -60,6 +62,24 @@ impl Ranking {
         }
         let table = ranking.comparison(&watch);
         Ok(table.and_then(|table| table.reveal(&watch).cloned()))
+    }
+
+    /// About how long all steps take: one model and one repeat are timed, with the records of a
+    /// candidate in the private role. `None` without candidates.
+    pub fn time_of_public(
+        settings: &RankingSettings,
+        setup: RankingSetup,
+    ) -> Result<Option<Duration>> {
+        let first = setup.candidates.iter().find_map(|it| it.data.as_ref().ok().cloned());
+        let Some(data) = first else { return Ok(None) };
+        let watch = Watch::open();
+        let mut ranking = Self::new(settings, setup, Private::new(data));
+        let start = Instant::now();
+        ranking.step(&watch)?;
+        let models = start.elapsed().mul_f64(ranking.setup.candidates.len() as f64);
+        let start = Instant::now();
+        ranking.repeat(&watch)?;
+        Ok(Some(models + start.elapsed().mul_f64(settings.repeats as f64)))
     }
 
     /// The other measures of every candidate, with public data in the private role.

@@ -60,8 +60,12 @@ const HEARD: f64 = 0.5;
 const INSURANCE: f64 = NOTICEABLE * (1.0 + CAUTION);
 
 /// How far a method may be behind the best one after each round and still be tried in the next, as a
-/// factor of the error. A single trial at one ε says less than one at each.
-const BEHIND: [f64; 2] = [1.2, 1.08];
+/// factor of the error. A single trial at one ε says less than one at each. Of wide records every
+/// trial takes long, and the next factor counts.
+const BEHIND: [f64; ROUNDS] = [1.2, 1.08, 1.03];
+
+/// Rounds of trials: at the plan's ε, at the other ε, with other records and other noise.
+const ROUNDS: usize = 3;
 
 /// One trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -94,7 +98,7 @@ impl TrialResult {
     /// The trials in rounds: every player once at the plan's ε, then at the other ε, then with other
     /// records and other noise.
     pub fn rounds(all: Vec<Self>, epsilon: f64) -> Vec<Vec<Self>> {
-        let mut rounds = vec![Vec::new(); 1 + BEHIND.len()];
+        let mut rounds = vec![Vec::new(); ROUNDS];
         for entry in all {
             let round = match entry.repetition {
                 0 => usize::from(entry.epsilon.is_some_and(|other| other != epsilon)),
@@ -333,8 +337,9 @@ impl Results {
     /// The players for a round: those whose error in the rounds before is at most a factor above the
     /// best one's. In the first round, that is everyone. Public data alone and no privacy are always
     /// among them.
-    pub fn near(&self, round: usize, epsilon: f64) -> BTreeSet<usize> {
-        let Some(behind) = round.checked_sub(1).and_then(|before| BEHIND.get(before)) else {
+    pub fn near(&self, round: usize, epsilon: f64, is_wide: bool) -> BTreeSet<usize> {
+        let before = round.checked_sub(1).map(|before| before + usize::from(is_wide));
+        let Some(behind) = before.and_then(|before| BEHIND.get(before)) else {
             return (0..self.variants).collect();
         };
         let k = nearest(&self.known.epsilons, epsilon);

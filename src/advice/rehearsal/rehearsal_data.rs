@@ -9,15 +9,15 @@ use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::case::{Case, Differences, FoundCases, Roles, cases};
+use super::case::{Case, CaseKind, Differences, FoundCases, Roles, cases};
 use super::player::Player;
 use super::{ErrorMeasure, RehearsalNoise, Split, Trial, Trust};
 use crate::data::leaking;
 use crate::data::persons::{self, WithoutUnit};
 use crate::data::table::{seeded, shuffled};
 use crate::data::{
-    Dataset, DatasetDefinition, Persons, Preparation, PreparationSettings, PublicRecords, Table,
-    Unit,
+    Column, Dataset, DatasetDefinition, Persons, Preparation, PreparationSettings, PublicRecords,
+    Table, Unit,
 };
 use crate::error::Result;
 use crate::evaluation::scoring::ForeseenScore;
@@ -41,6 +41,13 @@ const REPETITIONS: u64 = 3;
 /// quick. Then there are [`MANY_REPETITIONS`].
 const FEW_ACTING: usize = 500;
 const MANY_REPETITIONS: u64 = 8;
+
+/// From so many weights of a linear model on, public models take so long to learn in each case that
+/// slices play only where there are fewer than [`FEWEST_CASES`] other cases.
+const WIDE: usize = 2_000;
+const FEWEST_CASES: usize = 3;
+/// The number of repetitions of such trials.
+const WIDE_REPETITIONS: u64 = 2;
 
 /// The largest share of acting records that trains; the others are held out.
 const TRAINING_SHARE: f64 = 0.7;
@@ -229,6 +236,23 @@ impl RehearsalData {
     /// Whether so few records act that chance decides much, and a trial is quick.
     pub fn has_few_records(&self) -> bool {
         self.cases.iter().all(|case| case.acting.len() <= FEW_ACTING)
+    }
+
+    /// Whether a linear model has so many weights that a trial takes long, as with images.
+    pub fn is_wide(&self) -> bool {
+        let width = |column: &Column| match column {
+            Column::Vectors(vectors) => vectors.width(),
+            _ => 1,
+        };
+        let features: usize = self.table.columns.iter().map(width).sum();
+        features * self.definition.classes.len().max(1) >= WIDE
+    }
+
+    /// The number of cases that play, the first ones, and of repetitions, where a trial takes long.
+    pub fn few_of_wide(&self) -> (usize, u64) {
+        let slices = self.cases.iter().rev().take_while(|case| case.kind == CaseKind::Slice);
+        let others = self.cases.len() - slices.count();
+        (others.max(FEWEST_CASES).min(self.cases.len()), WIDE_REPETITIONS)
     }
 
     /// Whether records are protected by person but the public ones do not identify persons. Then
@@ -494,6 +518,8 @@ fn some<T: Ord>(mut all: Vec<T>, count: usize, draw: &mut ChaCha20Rng) -> Vec<T>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::vectors::{Values, Vectors};
+    use crate::data::{Role, Source};
 
     /// Whoever adds a field has to declare it here: about private data, these hold only their
     /// number and the declarations of the session.
@@ -530,5 +556,47 @@ mod tests {
             };
         let _: fn(PreparedSide) -> (Preparation, PublicRecords) =
             |PreparedSide { preparation, public }| (preparation, public);
+    }
+
+    #[test]
+    fn of_wide_records_few_slices_play_and_every_known_difference_does() {
+        let data = |width: usize, kinds: &[CaseKind]| {
+            let vectors = Vectors::new(width, Values::F64(vec![0.5; 400 * width])).unwrap();
+            let labels = (0..400).map(|row| f64::from(row % 10)).collect();
+            let columns = vec![Column::Vectors(vectors), Column::Numbers(labels)];
+            let names = ["pixel", "label"].map(str::to_owned).to_vec();
+            let table = Table::new("t.npz", names, columns, (0..400).collect()).unwrap();
+            let source = Source::File("t.npz".to_owned());
+            let mut definition = DatasetDefinition::new("t", Role::Public, source);
+            definition.classes = (0..10).map(|class| class.to_string()).collect();
+            let declared = Declared { rows: 400, records: 300, definition: definition.clone() };
+            let terms = RunTerms {
+                given: PublicPredictor::None,
+                delta: 1e-6,
+                epsilons: vec![1.0],
+                preparation: PreparationSettings::default(),
+                seed: 1,
+                public_records: None,
+                loss: Loss::default(),
+                score: None,
+                earlier: None,
+            };
+            let case = |kind: &CaseKind| Case {
+                title: "part".to_owned(),
+                kind: *kind,
+                acting: (0..100).collect(),
+                public: (100..400).collect(),
+            };
+            let cases = kinds.iter().map(case).collect();
+            RehearsalData::with_cases(table, definition, declared, terms, cases).unwrap()
+        };
+        let (set, slice) = (CaseKind::Dataset, CaseKind::Slice);
+        let images = data(784, &[slice; 6]);
+        assert!(images.is_wide());
+        assert_eq!(images.few_of_wide(), (3, 2));
+        assert_eq!(data(784, &[set, set, set, set, slice, slice]).few_of_wide(), (4, 2));
+        assert_eq!(data(784, &[set, slice, slice, slice]).few_of_wide(), (3, 2));
+        assert_eq!(data(784, &[set, set]).few_of_wide(), (2, 2));
+        assert!(!data(64, &[slice; 6]).is_wide());
     }
 }

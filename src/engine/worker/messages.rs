@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use crate::choice::{ChoiceProgress, Chosen, Offer};
 use crate::control::Control;
@@ -102,6 +102,8 @@ pub enum Request {
         session: Session,
         plan: PlanDefinition,
     },
+    /// How long would a ranking by exact numbers take?
+    TimeRanking(Box<Session>),
     Ledger,
     /// The last rankings for a loaded private dataset.
     KeptRankings(String),
@@ -274,6 +276,11 @@ pub enum WorkerReport {
         time: Option<RunTime>,
     },
     ChoiceOffered(Box<Result<Offer>>),
+    /// The time that a ranking of this session will take, if it could be timed.
+    RankingTimed {
+        session: Box<Session>,
+        time: Option<Duration>,
+    },
     /// Rankings for this private dataset that were made earlier, the newest first.
     KeptRankings {
         private: String,

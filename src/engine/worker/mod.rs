@@ -32,7 +32,7 @@ use super::preview::{NewestFirst, previewer};
 use super::steps::catch_as;
 use super::sweep::{self, TaskTally};
 use super::timing::stopwatch;
-use super::{look, overlap, predict, resemblance};
+use super::{look, overlap, predict, ranking, resemblance};
 use crate::data::inspect::Inspection;
 use crate::data::read::read_for_columns;
 use crate::data::{DatasetDefinition, Role, Source};
@@ -314,6 +314,16 @@ impl WorkerThread {
             // The answer follows the last dataset that it waits for: the interface
             // asks again when that has arrived.
             Request::Preview { plan, .. } if self.waits_for_data(&plan) => {}
+            Request::TimeRanking(session) => {
+                let datasets: Vec<Arc<Loaded>> = self.loaded.values().cloned().collect();
+                let (store, reports) = (self.prepared.clone(), Arc::clone(&self.reports));
+                thread::spawn(move || {
+                    let crash = ("the timing of a ranking crashed", "please report the session");
+                    let time = catch_as(crash, || ranking::time(&session, &datasets, &store));
+                    let time = time.ok().flatten();
+                    reports.put(WorkerReport::RankingTimed { session, time });
+                });
+            }
             Request::Preview { session, plan } => match self.job(session, plan) {
                 Ok(job) => self.previewer.ask(job),
                 Err(error) => self.reports.put(WorkerReport::Preview(Box::new(Err(error)))),

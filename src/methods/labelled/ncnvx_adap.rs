@@ -313,7 +313,7 @@ fn largest_objective(settings: NcnvxAdapSettings, largest: Largest, caps: Caps) 
 }
 
 /// The model of the public data alone, of linear scores.
-fn public_solution(public: &PublicData, ridge: f64) -> Result<Vector> {
+pub(super) fn public_solution(public: &PublicData, ridge: f64) -> Result<Vector> {
     let solution = match (several_classes(public)?, &public.classes) {
         (classes @ 3.., Some(known)) => {
             softmax::ridge_solution(&public.features, &known.of, classes, ridge)
@@ -323,7 +323,7 @@ fn public_solution(public: &PublicData, ridge: f64) -> Result<Vector> {
     solution.ok_or_else(|| {
         let name = &public.name;
         Error::failed(format!("the public dataset '{name}' determines no logistic model"))
-            .cure("drop columns that say the same")
+            .cure("drop columns that say the same, or raise the ridge")
     })
 }
 

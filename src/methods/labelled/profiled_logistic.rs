@@ -10,6 +10,7 @@
 
 use std::f64::consts::SQRT_2;
 
+use super::ncnvx_adap::public_solution;
 use super::profiled::Profile;
 use super::profiled::batches::{BATCH, Batches};
 use super::profiled::descent::{Motion, ProfiledDescent, ProfiledRun};
@@ -89,7 +90,9 @@ fn plan(settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start
         let shape = problem.shape.clone();
         let public = problem.public.shared();
         let public = LabelledRecords::of(loss, public)?;
-        let (centre, curvature) = start(&public, loss, settings.ridge)?;
+        // Taught once for all runs from these records: it takes most of the time of many columns.
+        let centre = problem.public.once("linear scores", settings.ridge, public_solution)?;
+        let curvature = curvature(&public, loss, &centre);
         let persons = problem.public.persons();
         let profile = profile.for_persons(&public, persons, shape.most_records, &centre);
         let sigma = gradient.scale(noise)? / profile.factor();
@@ -134,28 +137,13 @@ fn loss(public: &PublicRecords) -> Result<RecordLoss> {
     Ok(RecordLoss::Softmax { classes })
 }
 
-/// The public solution, and the public curvature there.
-fn start(
-    public: &LabelledRecords<Doubles>,
-    loss: RecordLoss,
-    ridge: f64,
-) -> Result<(Vector, Vec<Matrix>)> {
+/// The public curvature at the public solution.
+fn curvature(public: &LabelledRecords<Doubles>, loss: RecordLoss, centre: &Vector) -> Vec<Matrix> {
     let features = &public.data().features;
-    let centre = match (loss, &public.data().classes) {
-        (RecordLoss::Softmax { classes }, Some(known)) => {
-            softmax::ridge_solution(features, &known.of, classes, ridge)
-        }
-        _ => logistic::ridge_solution(features, public.labels(), ridge),
-    };
-    let centre = centre.ok_or_else(|| {
-        Error::failed(format!("'{}' determines no logistic model", public.data().name))
-            .cure("raise the ridge, or drop columns that say the same")
-    })?;
-    let curvature = match loss {
-        RecordLoss::Score(_) => vec![logistic::hessian(features, &centre)],
-        RecordLoss::Softmax { classes } => softmax::curvatures(features, classes, &centre),
-    };
-    Ok((centre, curvature))
+    match loss {
+        RecordLoss::Score(_) => vec![logistic::hessian(features, centre)],
+        RecordLoss::Softmax { classes } => softmax::curvatures(features, classes, centre),
+    }
 }
 
 fn profile(shape: &ProblemShape, loss: RecordLoss, settings: ProfiledLogisticSettings) -> Profile {

@@ -8,6 +8,7 @@
 //! | what is remembered of ledgers | `ledgers/` beside it, for nobody else |
 //! | state | `$XDG_STATE_HOME/halflight/state.ron`, else `~/.local/state/halflight/state.ron` |
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -58,6 +59,8 @@ pub struct ProgramState {
     pub log_axis: bool,
     /// Whether the line with the next step is hidden.
     pub no_hints: bool,
+    /// The shares of the first of two parts of a screen, from 0 to 1, whose border was moved.
+    pub borders: BTreeMap<String, f64>,
 }
 
 /// The two directories of this program.
@@ -192,7 +195,8 @@ mod tests {
         let error = places.read_config().unwrap_err().to_string();
         assert!(error.contains("config.ron:2:"), "{error}");
 
-        let state = ProgramState { run_column: Some(30), ..ProgramState::default() };
+        let borders = BTreeMap::from([("data.list".to_owned(), 0.3)]);
+        let state = ProgramState { run_column: Some(30), borders, ..ProgramState::default() };
         places.write_state(&state).unwrap();
         assert_eq!(places.read_state(), state);
         fs::write(places.state.join("state.ron"), "(((").unwrap();

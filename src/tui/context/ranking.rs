@@ -1,9 +1,9 @@
 //! Starting a ranking.
 
 use super::{Change, Context, OpenPopup};
-use crate::engine::Control;
 use crate::engine::ranking::Manner;
 use crate::engine::worker::JobRequest;
+use crate::engine::{Control, Request};
 use crate::live_ranking::RankingWork;
 use crate::popup::ranking_form::RankingForm;
 
@@ -21,6 +21,24 @@ impl Context {
                 form.refuse(&error);
                 self.popup = Some(OpenPopup::Ranking(form));
             }
+        }
+    }
+
+    /// Asks how long a ranking would take, once its datasets are read.
+    pub fn time_ranking(&mut self) {
+        let session = &self.session;
+        let publics = session.ranking.public_names(session);
+        let Ok(private) = session.ranking.private_name(session) else { return };
+        let is_read = |name: &&str| self.loaded(name).is_some();
+        let is_known = self.ranking.timed.as_ref().is_some_and(|(of, _)| {
+            of.ranking == session.ranking && of.datasets == session.datasets
+        });
+        let is_shown = self.ranking.work.is_none() && self.ranking.is_empty();
+        let may = is_shown && !is_known && !publics.is_empty() && is_read(&private);
+        if may && publics.iter().all(is_read) {
+            let session = Box::new(session.clone());
+            self.ranking.timed = Some((session.clone(), None));
+            self.ask(Request::TimeRanking(session));
         }
     }
 

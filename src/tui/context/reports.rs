@@ -129,6 +129,12 @@ impl Context {
                 }
             }
             WorkerReport::Timed { plan, time } => self.plan.timed = Some((*plan, time)),
+            WorkerReport::RankingTimed { session, time } => {
+                let asked = self.ranking.timed.as_mut().filter(|(of, _)| *of == session);
+                if let Some((_, known)) = asked {
+                    *known = time;
+                }
+            }
             WorkerReport::ChoiceOffered(offer) => match *offer {
                 Ok(offer) => self.ask_to_choose(offer),
                 Err(error) => self.complain_of(ErrorTopic::Plan, &error),

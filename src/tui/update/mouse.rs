@@ -4,7 +4,7 @@ use crossterm::event::{KeyCode, KeyEvent, MouseButton, MouseEvent, MouseEventKin
 use ratatui::layout::Position;
 
 use super::{on_key, popups};
-use crate::app::App;
+use crate::app::{App, Grabbed};
 use crate::canvas::{Hits, Plot};
 use crate::context::OpenPopup;
 use crate::keymap;
@@ -12,6 +12,9 @@ use crate::tab::CHARTS;
 
 pub(super) fn on_mouse(app: &mut App, mouse: MouseEvent, hits: &Hits) {
     let at = Position::new(mouse.column, mouse.row);
+    if app.context.popup.is_none() && move_border(app, mouse.kind, at, hits) {
+        return;
+    }
     match mouse.kind {
         MouseEventKind::ScrollDown => wheel(app, at, 1, hits),
         MouseEventKind::ScrollUp => wheel(app, at, -1, hits),
@@ -27,6 +30,40 @@ pub(super) fn on_mouse(app: &mut App, mouse: MouseEvent, hits: &Hits) {
         }
         _ => {}
     }
+}
+
+/// Drags the border between two parts of a screen; a second click on it moves it back to its usual
+/// place. False if the mouse does something else.
+fn move_border(app: &mut App, kind: MouseEventKind, at: Position, hits: &Hits) -> bool {
+    let before = std::mem::take(&mut app.grabbed);
+    match (kind, before) {
+        (MouseEventKind::Down(MouseButton::Left), _) => {
+            let border = hits.borders.iter().find(|border| border.contains(at));
+            let Some(border) = border else { return false };
+            let again = before == Grabbed::Clicked(border.name);
+            app.grabbed = Grabbed::Pressed(*border, at, again);
+        }
+        (
+            MouseEventKind::Drag(MouseButton::Left),
+            Grabbed::Pressed(border, from, _) | Grabbed::Dragged(border, from),
+        ) => {
+            app.grabbed = Grabbed::Dragged(border, from);
+            let share = border.share([from, at]);
+            app.context.state.borders.insert(border.name.to_owned(), share);
+        }
+        (MouseEventKind::Up(MouseButton::Left), Grabbed::Dragged(..)) => {
+            app.context.remember_state();
+        }
+        (MouseEventKind::Up(MouseButton::Left), Grabbed::Pressed(border, _, true)) => {
+            app.context.state.borders.remove(border.name);
+            app.context.remember_state();
+        }
+        (MouseEventKind::Up(MouseButton::Left), Grabbed::Pressed(border, _, false)) => {
+            app.grabbed = Grabbed::Clicked(border.name);
+        }
+        _ => return false,
+    }
+    true
 }
 
 fn plot_at(hits: &Hits, at: Position) -> Option<&Plot> {

@@ -8,6 +8,7 @@ use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use ratatui::layout::Position;
 
 use super::*;
 use crate::context::{DatasetStatus, OpenPopup};
@@ -1187,6 +1188,26 @@ fn exports_leave_exact_numbers_out_unless_asked_for_by_name() {
     assert_eq!(sealed, plain);
     app.context.watch.seal(false);
 
+    // The columns of every dataset with their profiles; of a private one names and uses alone.
+    let mut app = fixtures::peeking();
+    let plain = export(&mut app, "X\n");
+    let of = |text: &str, name: &str, column: &str| {
+        let lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
+        let mut lines = lines.filter(|line| line[0] == name && line[6] == column);
+        lines.next().unwrap_or_else(|| panic!("no {column} of {name} in {text}")).join(",")
+    };
+    assert!(of(&plain, "winter", "temp").ends_with(",feature,number,,,,,,,,"), "{plain}");
+    let public = of(&plain, "spring", "temp");
+    let least = public.split(',').nth(12).unwrap().parse::<f64>().unwrap();
+    let counts =
+        public.split(',').nth(15).unwrap().split(' ').map(|it| it.parse::<usize>().unwrap());
+    assert_eq!(counts.sum::<usize>(), public.split(',').nth(11).unwrap().parse::<usize>().unwrap());
+    assert!(least < 0.5 && !plain.contains('◆'), "{public}");
+    let named = export(&mut app, "X↓↓ \n");
+    assert!(of(&named, "winter", "temp").ends_with(",◆"), "{named}");
+    app.context.watch.seal(true);
+    assert_eq!(export(&mut app, "X↓↓ \n"), plain);
+
     let mut app = fixtures::running();
     let curves = export(&mut app, "X\n");
     assert!(curves.starts_with("step,epsilon,") && curves.lines().count() == 41, "{curves}");
@@ -1241,6 +1262,103 @@ fn the_mouse_moves_the_focus_pans_and_reads_charts() {
     };
     update(&mut app, Message::Mouse(click), &hits);
     assert_eq!((app.context.tab, tab), (Tab::Ledger, Tab::Ledger));
+}
+
+#[test]
+fn rank_says_how_long_a_ranking_takes_once_it_was_timed_for_these_datasets() {
+    let mut app = fixtures::loaded();
+    let effects = press(&mut app, "2");
+    assert!(asked(&effects, |it| matches!(it, Request::TimeRanking(_))));
+    let again = press(&mut app, "12");
+    assert!(!asked(&again, |it| matches!(it, Request::TimeRanking(_))), "once is enough");
+    let words = |app: &App| {
+        let mut terminal = Terminal::new(TestBackend::new(120, 40)).unwrap();
+        terminal.draw(|frame| drop(view(app, frame))).unwrap();
+        let cells = terminal.backend().buffer().content.iter();
+        cells.map(ratatui::buffer::Cell::symbol).collect::<String>()
+    };
+    assert!(!words(&app).contains("takes about"));
+    let answer = |app: &mut App, session: Session| {
+        let time = Some(std::time::Duration::from_secs(4));
+        let report = WorkerReport::RankingTimed { session: Box::new(session), time };
+        update(app, Message::Reports(vec![report]), &Hits::default());
+    };
+    let session = app.context.session.clone();
+    answer(&mut app, Session { name: "other".to_owned(), ..session.clone() });
+    assert!(!words(&app).contains("takes about"), "of another session");
+    answer(&mut app, session);
+    assert!(words(&app).contains("takes about 4 s"), "{}", words(&app));
+}
+
+/// The places of things on a screen of this size.
+fn hits_of(app: &App, (width, height): (u16, u16)) -> Hits {
+    let mut hits = Hits::default();
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    terminal.draw(|frame| hits = view(app, frame)).unwrap();
+    hits
+}
+
+const LARGE: (u16, u16) = (170, 50);
+
+/// The rows or columns before a border.
+fn first_of(app: &App, name: &str) -> u16 {
+    hits_of(app, LARGE).borders.iter().find(|it| it.name == name).unwrap().first
+}
+
+/// Presses the button on a border, moves the mouse by so many cells both ways, and releases it. Says
+/// whether the program keeps where the border is.
+fn drag(app: &mut App, name: &str, by: &[i32]) -> bool {
+    let hits = hits_of(app, LARGE);
+    let mut cells = (0..LARGE.1).flat_map(|y| (0..LARGE.0).map(move |x| Position::new(x, y)));
+    let found = |at: &Position| hits.borders.iter().find(|it| it.contains(*at));
+    let from = cells.find(|at| found(at).is_some_and(|it| it.name == name)).unwrap();
+    let down = (MouseEventKind::Down(MouseButton::Left), 0);
+    let moves = by.iter().map(|by| (MouseEventKind::Drag(MouseButton::Left), *by));
+    let up = (MouseEventKind::Up(MouseButton::Left), by.last().copied().unwrap_or(0));
+    let mut effects = Vec::new();
+    for (kind, by) in std::iter::once(down).chain(moves).chain([up]) {
+        let [column, row] = [from.x, from.y].map(|it| (i32::from(it) + by).max(0) as u16);
+        let event = MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE };
+        effects.extend(update(app, Message::Mouse(event), &hits));
+    }
+    asked(&effects, |it| matches!(it, Request::Remember(_)))
+}
+
+#[test]
+fn every_border_is_dragged_and_kept_and_two_clicks_put_it_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_owned();
+    let places = crate::session::preferences::UserDirectories { config: path.clone(), state: path };
+    let mut found = std::collections::BTreeSet::new();
+    for (scene, mut app) in fixtures::scenes() {
+        let under_a_window = app.context.popup.is_some();
+        let borders = hits_of(&app, LARGE).borders;
+        for usual in borders.into_iter().filter(|_| !under_a_window) {
+            let (name, first) = (usual.name, i32::from(usual.first));
+            found.insert(name);
+            let by = if 2 * usual.first < usual.length() { 3 } else { -3 };
+            assert!(drag(&mut app, name, &[1, -1, by]), "{scene}: {name} is not kept");
+            assert_eq!(i32::from(first_of(&app, name)), first + by, "{scene}: {name}");
+            // The next program opens with the border where it was left.
+            places.write_state(&app.context.state).unwrap();
+            app.context.state = places.read_state();
+            assert_eq!(i32::from(first_of(&app, name)), first + by, "{scene}: {name}, reopened");
+            // Both parts keep some room, also on the smallest screen.
+            for by in [-200, 200] {
+                drag(&mut app, name, &[by]);
+                let now = first_of(&app, name);
+                assert!(now >= 5 && now + 5 <= usual.length(), "{scene}: {name} at {now}");
+                hits_of(&app, crate::view::LEAST);
+            }
+            assert!(!drag(&mut app, name, &[]), "{scene}: {name}: one click changes nothing");
+            assert!(drag(&mut app, name, &[]), "{scene}: {name}");
+            assert_eq!(i32::from(first_of(&app, name)), first, "{scene}: {name}");
+        }
+    }
+    for tab in Tab::ALL {
+        let screen = tab.title().to_lowercase();
+        assert!(found.iter().any(|name| name.starts_with(&screen)), "{screen}: {found:?}");
+    }
 }
 
 #[test]

@@ -34,6 +34,8 @@ pub fn view(app: &App, frame: &mut Frame) -> Hits {
     canvas.marks_focus = app.screen().panes(context).len() > 1 && context.popup.is_none();
     canvas.filtering = app.filtering;
     canvas.alone = canvas.focus.filter(|_| app.maximised);
+    canvas.borders = Some(&context.state.borders);
+    canvas.pictures = app.pictures;
     tabs(app, &mut canvas, head);
     app.screen().view(context, &mut canvas, body);
     tutorial_strip(app, &mut canvas, lesson);

@@ -252,7 +252,11 @@ fn a_correction_is_shown_as_bars_as_long_as_its_parts_are_large() {
         let (level, scale, cells) = (bar("level"), bar("scale"), bar("regions"));
         assert!(level > 4 && 40 * cells <= level, "{text}");
         if rows > 24 {
-            assert!(text.contains("most on temp 0.6 · hr 0.3"), "{text}");
+            // The slope of a column beside the noise, in a line of its own.
+            for (name, words) in [("temp", "0.6 · 4 × noise"), ("hr", "0.3 · 1.5 × noise")] {
+                let line = text.lines().find(|line| line.contains(&format!(" {name} ")));
+                assert!(line.is_some_and(|line| line.contains(words)), "{text}");
+            }
             assert!(text.contains("what is left is 3.0 times the noise"), "{text}");
         }
         assert!((2 * scale).abs_diff(level) <= 1, "{level} {scale}\n{text}");
@@ -334,6 +338,29 @@ fn images_are_pictures_in_colours_or_in_shades() {
     let text = text_of(&buffer(&app, 120, 40));
     assert!(pixels(&app).is_empty() && text.contains('█') && text.contains('▒'), "{text}");
     assert!(text.contains("ours [····") && text.contains("images of 8 × 8 pixels"), "{text}");
+}
+
+#[test]
+fn images_as_pixels_are_those_of_public_rows_that_may_be_seen() {
+    let mut app = fixtures::pictured();
+    app.pictures = true;
+    let mut terminal = Terminal::new(TestBackend::new(120, 40)).unwrap();
+    let mut shown = |app: &App| {
+        let mut hits = Hits::default();
+        terminal.draw(|frame| hits = view(app, frame)).unwrap();
+        let letters = terminal.backend().buffer().content.iter();
+        (hits.pictures, letters.filter(|it| it.symbol().starts_with('\u{10eeee}')).count())
+    };
+    let (pictures, letters) = shown(&app);
+    // Four images of each of two public sets; none of the private one, which has the same pixels as
+    // the first.
+    assert_eq!(pictures.len(), 8);
+    assert_eq!(letters, pictures.iter().map(|it| it.columns * it.rows).sum::<usize>());
+    assert!(pictures.iter().all(|it| it.size == (8, 8) && it.pixels.len() == 8 * 8 * 3));
+    let private = Some("ours".to_owned());
+    app.context.compared =
+        app.context.compared.keys().map(|it| (it.clone(), private.clone())).collect();
+    assert_eq!(shown(&app), (Vec::new(), 0));
 }
 
 #[test]

@@ -4,11 +4,11 @@ use super::clipping;
 use super::features::{Ground, Tier};
 use super::query::Question;
 use super::solve::{Evidence, Round, curvature, raised};
-use crate::Series;
 use crate::model::shape::{BlockSource, ScoreMeaning, Shape};
 use crate::model::trees::boosting::softmax;
 use crate::numeric::projection::shrink_factor;
 use crate::numeric::{Matrix, Vector};
+use crate::{ColumnCorrection, Series};
 
 /// The first clip is this many times a later one: the private residuals may be larger than the
 /// public ones.
@@ -58,6 +58,8 @@ pub struct Rounds {
     pub correction: Matrix,
     /// The size of each tier's correction for a typical record: √(dᵀCd).
     sizes: Vec<f64>,
+    /// The slope of all rounds together, over the deviation of its noise; one column per score.
+    told: Matrix,
 }
 
 impl Rounds {
@@ -91,6 +93,7 @@ impl Rounds {
             square: ground.rest,
             correction: Matrix::zeros(features, outputs),
             sizes: vec![0.0; ground.tiers.len()],
+            told: Matrix::zeros(features, outputs),
             ground,
         };
         let (length, left, differing) = rounds.usual_length();
@@ -183,12 +186,17 @@ impl Rounds {
         sizes
     }
 
-    /// How far the correction of each column of the table moves the answer for a typical public
-    /// record: by its effect in the trees, and by the linear function of the columns.
-    pub fn by_column(&self) -> Vec<(String, f64)> {
+    /// The correction of each column of the table: how far it moves the answer for a typical public
+    /// record, by its effect in the trees and by the linear function of the columns, and how large
+    /// the released slope is in the same features beside the noise.
+    pub fn by_column(&self) -> Vec<ColumnCorrection> {
         let Ground { tiers, shape, seen, columns, .. } = &self.ground;
         let mut squares = vec![0.0; columns.names.len()];
-        let mut linear = Matrix::zeros(self.correction.ncols(), columns.of.len());
+        let outputs = self.correction.ncols();
+        let mut linear = Matrix::zeros(outputs, columns.of.len());
+        // The same function of the slope, and the squares of its weights: the noise has variance 1.
+        let (mut told, mut weights) = (linear.clone(), vec![0.0; columns.of.len()]);
+        let (mut asked, mut numbers) = (squares.clone(), squares.clone());
         let records = seen.features.ncols().max(1) as f64;
         for (tier, block) in tiers.iter().zip(&shape.blocks) {
             let rows = self.correction.rows(tier.first, tier.count);
@@ -197,9 +205,17 @@ impl Rounds {
                     BlockSource::Effects { .. } => {
                         let square = seen.features.row(tier.first + at).norm_squared() / records;
                         squares[at] += own.norm_squared() * square;
+                        asked[at] += self.told.row(tier.first + at).norm_squared();
+                        numbers[at] += outputs as f64;
                     }
                     BlockSource::Columns(Some(axes)) if block.width[at] > 0.0 => {
-                        linear += own.transpose() * axes.row(at) * (block.scale / block.width[at]);
+                        let factor = block.scale / block.width[at];
+                        linear += own.transpose() * axes.row(at) * factor;
+                        let slope = self.told.row(tier.first + at).transpose();
+                        told += slope * axes.row(at) * factor;
+                        for (weight, axis) in weights.iter_mut().zip(axes.row(at).iter()) {
+                            *weight += (axis * factor).powi(2);
+                        }
                     }
                     _ => {}
                 }
@@ -209,7 +225,17 @@ impl Rounds {
         for ((weights, spread), column) in spreads {
             squares[*column as usize] += weights.norm_squared() * spread.powi(2);
         }
-        columns.names.iter().cloned().zip(squares.into_iter().map(f64::sqrt)).collect()
+        let each = told.column_iter().zip(&weights).zip(&columns.of);
+        for ((slope, weight), column) in each.filter(|((_, weight), _)| **weight > 0.0) {
+            asked[*column as usize] += slope.norm_squared() / weight;
+            numbers[*column as usize] += outputs as f64;
+        }
+        let of = |(at, column): (usize, &String)| ColumnCorrection {
+            column: column.clone(),
+            size: squares[at].sqrt(),
+            times_noise: (asked[at] / numbers[at].max(1.0)).sqrt(),
+        };
+        columns.names.iter().enumerate().map(of).collect()
     }
 
     /// The step from the last correction to the next, shortened if it is long. For classes the
@@ -262,6 +288,10 @@ impl Rounds {
             unit,
             moment: &public,
         };
+        for (output, mut told) in self.told.column_iter_mut().enumerate() {
+            let (slope, variance) = evidence.pooled(output);
+            told.copy_from(&(slope / variance.sqrt()));
+        }
         let weights = self.within_reach(evidence.correction(), &moment);
         self.sizes = sizes(tiers, &weights, &moment);
         self.correction = weights;

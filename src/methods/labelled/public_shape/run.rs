@@ -4,6 +4,7 @@ use super::features::Ground;
 use super::labels::Labels;
 use super::query::{Asked, Question};
 use super::rounds::Rounds;
+use crate::ColumnCorrection;
 use crate::prelude::*;
 use crate::privacy::openings::{OpenPrivate, OpenReleased};
 use crate::problem::UNLABELLED;
@@ -24,8 +25,7 @@ pub(super) struct State {
     private: Private<Asked>,
     rounds: Rounds,
     model: Option<Released<Model>>,
-    /// The size of each column's correction.
-    columns: Option<Released<Vec<(String, f64)>>>,
+    columns: Option<Released<Vec<ColumnCorrection>>>,
 }
 
 impl Adaptation {
@@ -108,7 +108,7 @@ impl Run for Adaptation {
         self.state.as_ref()?.model.clone()
     }
 
-    fn columns(&self) -> Option<Released<Vec<(String, f64)>>> {
+    fn columns(&self) -> Option<Released<Vec<ColumnCorrection>>> {
         self.state.as_ref()?.columns.clone()
     }
 }
@@ -176,17 +176,23 @@ mod tests {
         let columns = |epsilon: f64| {
             let noise = RehearsalNoise::For(Target { epsilon, delta: 1e-6 });
             let columns = rehearse(&public, &private, noise, "replace_one").columns;
-            let names: Vec<&String> = columns.iter().map(|(name, _)| name).collect();
+            let names: Vec<&String> = columns.iter().map(|it| &it.column).collect();
             assert_eq!(names, public.feature_names.iter().collect::<Vec<_>>());
-            columns.into_iter().map(|(_, size)| size).collect::<Vec<f64>>()
+            columns
+                .into_iter()
+                .map(|it| (it.size, it.times_noise))
+                .collect::<(Vec<f64>, Vec<f64>)>()
         };
-        let found = columns(10.0);
+        let (found, times) = columns(10.0);
         let others = found.iter().enumerate().filter(|(at, _)| *at != 2).map(|(_, size)| *size);
         assert!(found[2] > 3.0 * others.fold(0.0, f64::max), "{found:?}");
         // The label moves by half of the column.
         let spread = public.features.row(2).variance().sqrt();
         assert!((found[2] / (0.5 * spread) - 1.0).abs() < 0.2, "{found:?} {spread}");
-        let drowned = columns(0.02);
+        // What the private records ask for is there, and it is far above the noise.
+        assert!(times[2] > 5.0 && times.iter().all(|it| *it <= times[2]), "{times:?}");
+        let (drowned, times) = columns(0.02);
+        assert!(times.iter().all(|it| *it < 3.0), "{times:?}");
         assert!(drowned.iter().all(|size| *size < 0.1 * found[2]), "{drowned:?}");
     }
 

@@ -122,7 +122,7 @@ impl Evidence<'_> {
     }
 
     /// b̄ of one score, and the variance of its noise.
-    fn pooled(&self, output: usize) -> (Vector, f64) {
+    pub fn pooled(&self, output: usize) -> (Vector, f64) {
         let last = &self.rounds[self.rounds.len() - 1].at;
         let (mut sum, mut weights) = (Vector::zeros(self.curvature.nrows()), 0.0);
         for round in self.rounds {

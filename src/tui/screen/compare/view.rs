@@ -2,7 +2,7 @@
 
 use super::{ARCHIVE, CompareScreen, DETAILS, Quantity, USUAL_WIDTH};
 use crate::canvas::{
-    Canvas, Fill, Length, Line, Rect, Span, bold, fitting, in_columns, in_rows, longest, sort_mark,
+    Canvas, Fill, Length, Line, Rect, Span, bold, fitting, in_rows, longest, sort_mark,
     wrapped_lines,
 };
 use crate::context::Context;
@@ -56,10 +56,10 @@ pub fn view(screen: &CompareScreen, context: &Context, canvas: &mut Canvas, area
     }
     let least = if area.height >= 30 { area.height * 2 / 5 } else { area.height / 2 };
     let rows = (runs.len() as u16 + 3).clamp(5, least.max(5));
-    let [above, below] = in_rows(area, [Length(rows), Fill(1)]);
+    let [above, below] = canvas.two_rows("compare.list", area, rows);
     archive(shown, canvas, above);
     let chart_width = (below.width * 11 / 20).max(34);
-    let [left, right] = in_columns(below, [Length(chart_width), Fill(1)]);
+    let [left, right] = canvas.two_columns("compare.chart", below, chart_width);
     chart(shown, canvas, left);
     differences(shown, canvas, right);
 }

@@ -13,6 +13,7 @@ use crate::data::images::square;
 use crate::data::preparation::LabelRange;
 use crate::data::profile::{Axis, Spread, TableProfile};
 use crate::data::{DatasetDefinition, Role};
+use crate::privacy::Watch;
 use crate::session::dataset::ColumnKind;
 use crate::theme::Theme;
 use crate::widgets::bars::{bars, of_texts, values_below};
@@ -96,17 +97,28 @@ pub(super) fn image_words(numbers: usize) -> Option<String> {
     Some(format!("images of {width} × {height} pixels{colours}"))
 }
 
+/// How a column is used.
+fn used_as(definition: &DatasetDefinition, column: &ColumnKind) -> &'static str {
+    match () {
+        () if definition.label.as_ref() == Some(&column.name) => "label",
+        () if !definition.uses(&column.name) => "left out",
+        () if definition.category(&column.name).is_some() => "category",
+        () => "feature",
+    }
+}
+
 /// The first fields of every line: the name of a column, and what it is used as.
 fn described(
     definition: &DatasetDefinition,
     column: &ColumnKind,
     theme: &Theme,
 ) -> (Vec<Line<'static>>, Style) {
-    let (word, style) = match () {
-        () if definition.label.as_ref() == Some(&column.name) => ("label", theme.accent),
-        () if !definition.uses(&column.name) => ("–", theme.muted),
-        () if definition.category(&column.name).is_some() => ("category", theme.text),
-        () => (column.holds(), theme.text),
+    let word = used_as(definition, column);
+    let (word, style) = match word {
+        "label" => (word, theme.accent),
+        "left out" => ("–", theme.muted),
+        "category" => (word, theme.text),
+        _ => (column.holds(), theme.text),
     };
     (vec![Line::styled(column.name.clone(), style), Line::styled(word, style)], style)
 }
@@ -224,6 +236,62 @@ fn beside_others(
     };
     let selected = canvas.has_focus(COLUMNS).then_some(screen.place);
     canvas.list(area, (heads, widths), (COLUMNS, columns.len(), selected), row);
+}
+
+/// The heads of what is exported of a column.
+pub(super) const EXPORTED: [&str; 11] = [
+    "column",
+    "use",
+    "kind",
+    "missing",
+    "values",
+    "rows",
+    "least",
+    "middle",
+    "greatest",
+    "distribution",
+    "exact",
+];
+
+/// What is exported of every column of a dataset: empty fields where the rows may not be seen. The
+/// distribution is how many rows are in each cell of a histogram, or have each text. A dataset without
+/// columns has one line.
+pub(super) fn exported(
+    definition: &DatasetDefinition,
+    context: &Context,
+    watch: &Watch,
+) -> Vec<Vec<String>> {
+    let columns = context.columns(&definition.name);
+    if columns.is_empty() {
+        return vec![vec![String::new(); EXPORTED.len()]];
+    }
+    let profile = DataScreen::profile_for(definition, context, watch);
+    let is_exact = definition.role == Role::Private && profile.is_some();
+    let sign = if is_exact { "◆" } else { "" };
+    let of = |column: &ColumnKind| {
+        let facts = profile.and_then(|profile| profile.column(&column.name));
+        let count = |count: Option<usize>| count.map_or_else(String::new, |it| it.to_string());
+        let mut line = vec![column.name.clone(), used_as(definition, column).to_owned()];
+        line.push(column.holds().to_owned());
+        line.extend([facts.map(|it| it.missing), facts.and_then(|it| it.distinct)].map(count));
+        line.push(count(facts.map(|it| it.present)));
+        let (numbers, distribution) = match facts.and_then(|it| it.spread.as_ref()) {
+            Some(Spread::Numbers(it)) => {
+                let cells = it.histogram(it.range(), CELLS[0]);
+                let cells = cells.iter().map(ToString::to_string).collect::<Vec<_>>();
+                ([it.least, it.middle, it.greatest].map(|it| it.to_string()), cells.join(" "))
+            }
+            Some(Spread::Texts(texts)) => {
+                let texts = texts.iter().map(|(text, rows)| format!("{text}: {rows}"));
+                (Default::default(), texts.collect::<Vec<_>>().join("; "))
+            }
+            None => Default::default(),
+        };
+        line.extend(numbers);
+        line.extend([distribution, sign.to_owned()]);
+        line
+    };
+    columns.iter().map(of).collect()
 }
 
 /// The selected column of the list; of images these, before somebody has selected another.

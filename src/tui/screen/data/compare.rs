@@ -11,6 +11,7 @@ use crate::data::images::{ImageShape, resized, square};
 use crate::data::inspect::ColumnFacts;
 use crate::data::profile::{Axis, NumberSpread, Spread};
 use crate::data::{Column, DatasetDefinition, Role, Task, Vectors};
+use crate::pictures::Picture;
 use crate::theme::{Depth, Theme};
 use crate::widgets::bars::{bars, percent_of, values_below};
 use crate::widgets::{number, shortened};
@@ -23,6 +24,9 @@ const MOST_SHARES: usize = 4;
 const MOST_LINES: usize = 4;
 /// The least and the most pixels of the side of a drawn image.
 const PIXELS: std::ops::RangeInclusive<usize> = 4..=28;
+/// The most cells of the side of an image that is shown as pixels, and the most of its pixels.
+const MOST_CELLS: usize = 12;
+const MOST_PIXELS: usize = 96;
 /// So many images are beside each other at least, if their pixels can be told apart.
 const FEWEST_IMAGES: usize = 6;
 /// With fewer lines of images for each set, the sets stand beside each other.
@@ -35,6 +39,8 @@ pub(super) struct OfSet<'a> {
     definition: &'a DatasetDefinition,
     facts: Option<&'a ColumnFacts>,
     vectors: Option<&'a Vectors>,
+    /// The labels of vectors that may be seen.
+    labels: Option<&'a Column>,
     declared: Option<(f64, f64)>,
     style: Style,
     /// The name, with the mark of exact numbers.
@@ -53,13 +59,14 @@ impl<'a> OfSet<'a> {
         kinds.iter().find(|it| it.name == column)?;
         let profile = DataScreen::profile(definition, context);
         let facts = profile.and_then(|profile| profile.column(column));
-        let vectors = match DataScreen::rows(definition, context) {
-            Some(RowsShown::Public(loaded)) => match loaded.public().ok()?.column(column) {
-                Ok(Column::Vectors(vectors)) => Some(vectors),
-                _ => None,
-            },
-            _ => None,
-        };
+        let (mut vectors, mut labels) = (None, None);
+        if let Some(RowsShown::Public(loaded)) = DataScreen::rows(definition, context) {
+            let table = loaded.public().ok()?;
+            if let Ok(Column::Vectors(found)) = table.column(column) {
+                vectors = Some(found);
+                labels = definition.label.as_ref().and_then(|label| table.column(label).ok());
+            }
+        }
         let exact = definition.role == Role::Private && facts.is_some();
         let style = match (exact, facts) {
             (true, _) => theme.curator,
@@ -73,7 +80,7 @@ impl<'a> OfSet<'a> {
         let sign = if exact { "◆ " } else { "" };
         let title = format!("{sign}{}", definition.name);
         let declared = declared_range(context, definition, column);
-        Some(Self { definition, facts, vectors, declared, style, title })
+        Some(Self { definition, facts, vectors, labels, declared, style, title })
     }
 
     fn numbers(&self) -> Option<&'a NumberSpread> {
@@ -218,7 +225,9 @@ pub fn in_every_dataset(column: &str, context: &Context, canvas: &mut Canvas, ar
     let title = [column, &count, what].into_iter().filter(|it| !it.is_empty());
     let inner = canvas.boxed(area, &title.collect::<Vec<_>>().join(" · "));
     let lines = if sets.iter().any(|set| set.vectors.is_some()) {
-        images(&sets, canvas, inner)
+        let (lines, pictures) = images(&sets, canvas, inner);
+        canvas.hits.pictures.extend(pictures);
+        lines
     } else if what == "on one axis" {
         histograms(&sets, inner, canvas.theme.muted)
     } else if what.is_empty() {
@@ -332,8 +341,8 @@ fn values(sets: &[OfSet], column: &str, canvas: &Canvas, area: Rect) -> Vec<Line
 }
 
 /// Some images of each set: the sets below each other, or beside each other if there are too few
-/// lines for each.
-fn images(sets: &[OfSet], canvas: &Canvas, area: Rect) -> Vec<Line<'static>> {
+/// lines for each. Below each image stands its label.
+fn images(sets: &[OfSet], canvas: &Canvas, area: Rect) -> (Vec<Line<'static>>, Vec<Picture>) {
     let (width, height) = (usize::from(area.width), usize::from(area.height));
     let (shown, hidden): (Vec<&OfSet>, Vec<&OfSet>) =
         sets.iter().partition(|set| set.vectors.is_some());
@@ -347,13 +356,16 @@ fn images(sets: &[OfSet], canvas: &Canvas, area: Rect) -> Vec<Line<'static>> {
         (width, each)
     };
     let fewest = if beside { 1 } else { FEWEST_IMAGES };
-    let most = (room / fewest).saturating_sub(1).clamp(*PIXELS.start(), *PIXELS.end());
-    let side = (2 * lines).clamp(*PIXELS.start(), most);
-    let (across, down) = (room / (side + 1), (lines / side.div_ceil(2)).max(1));
+    let most = if as_pixels(canvas) { MOST_CELLS } else { *PIXELS.end() };
+    let most = (room / fewest).saturating_sub(1).clamp(*PIXELS.start(), most);
+    let below = usize::from(shown.iter().any(|set| set.labels.is_some()));
+    let side = (2 * lines.saturating_sub(below)).clamp(*PIXELS.start(), most);
+    let (across, down) = (room / (side + 1), (lines / (side.div_ceil(2) + below)).max(1));
+    let mut pictures = Vec::new();
     let drawn = |set: &&OfSet| {
         let square = set.vectors.and_then(|it| Some((it, square(it.width())?)));
         let images = match square {
-            Some((vectors, shape)) => mosaic(vectors, shape, canvas, (side, across, down)),
+            Some(images) => mosaic(set, images, canvas, (side, across, down), &mut pictures),
             None => vec![Line::raw("no square images")],
         };
         let name = Line::styled(shortened(&set.title, room as u16, "…"), set.style);
@@ -364,7 +376,7 @@ fn images(sets: &[OfSet], canvas: &Canvas, area: Rect) -> Vec<Line<'static>> {
         .map(|set| Line::styled(format!("{} {} private", set.title, framed("", side)), set.style));
     let drawn: Vec<Vec<Line>> = shown.iter().map(drawn).collect();
     if !beside {
-        return frames.chain(drawn.into_iter().flatten()).collect();
+        return (frames.chain(drawn.into_iter().flatten()).collect(), pictures);
     }
     let longest = drawn.iter().map(Vec::len).max().unwrap_or(0);
     let line = |at: usize| {
@@ -376,18 +388,25 @@ fn images(sets: &[OfSet], canvas: &Canvas, area: Rect) -> Vec<Line<'static>> {
         });
         Line::from(parts.collect::<Vec<_>>())
     };
-    frames.chain((0..longest).map(line)).collect()
+    (frames.chain((0..longest).map(line)).collect(), pictures)
 }
 
-/// So many images beside and below each other, evenly taken from all, each with a side of so many
-/// pixels: two rows of pixels in a line.
+/// Whether images are shown as pixels: their colours name them in the terminal.
+fn as_pixels(canvas: &Canvas) -> bool {
+    canvas.pictures && canvas.theme.depth == Depth::True && canvas.glyphs.unicode
+}
+
+/// So many images beside and below each other, evenly taken from all, each in so many cells: two rows
+/// of pixels in a line, or all pixels where the terminal shows them. A label stands below its image.
 fn mosaic(
-    vectors: &Vectors,
-    shape: ImageShape,
+    set: &OfSet,
+    (vectors, shape): (&Vectors, ImageShape),
     canvas: &Canvas,
-    (side, beside, below): (usize, usize, usize),
+    (cells, beside, below): (usize, usize, usize),
+    pictures: &mut Vec<Picture>,
 ) -> Vec<Line<'static>> {
     let (count, all) = ((beside * below).min(vectors.len()), vectors.len());
+    let side = if as_pixels(canvas) { shape.1.min(MOST_PIXELS) } else { cells };
     let to = (shape.0, side, side);
     let image = |at: usize| {
         let row: Vec<f64> = vectors.row(at * all / count).numbers().collect();
@@ -405,10 +424,11 @@ fn mosaic(
             if value.is_finite() { value } else { 0.0 }
         })
     };
+    let bytes = |rgb: [f64; 3]| rgb.map(|it| (255.0 * it).round() as u8);
     let depth = canvas.theme.depth;
     let colour = |rgb: [f64; 3]| match depth {
         Depth::True => {
-            let [red, green, blue] = rgb.map(|it| (255.0 * it).round() as u8);
+            let [red, green, blue] = bytes(rgb);
             Color::Rgb(red, green, blue)
         }
         // The grey scale of terminals with 256 colours begins at 232 and has 24 steps.
@@ -431,8 +451,32 @@ fn mosaic(
         }
         Line::from(spans)
     };
-    let rows = images.chunks(beside.max(1));
-    rows.flat_map(|images| (0..side).step_by(2).map(move |y| line(images, y))).collect()
+    let mut lines = Vec::new();
+    for (row, images) in images.chunks(beside.max(1)).enumerate() {
+        if as_pixels(canvas) {
+            let places = (0..side).flat_map(|y| (0..side).map(move |x| (y, x)));
+            let picture = |image: &Vec<f64>| Picture {
+                size: (side, side),
+                pixels: places.clone().flat_map(|(y, x)| bytes(pixel(image, y, x))).collect(),
+                columns: cells,
+                rows: cells.div_ceil(2),
+            };
+            let all: Vec<Picture> = images.iter().map(picture).collect();
+            let cells_of = |row: usize| all.iter().flat_map(move |it| [it.cells(row), " ".into()]);
+            lines.extend((0..cells.div_ceil(2)).map(|row| Line::from_iter(cells_of(row))));
+            pictures.extend(all);
+        } else {
+            lines.extend((0..side).step_by(2).map(|y| line(images, y)));
+        }
+        let Some(labels) = set.labels else { continue };
+        let label = |at: usize| {
+            let label = labels.cell((row * beside + at) * all / count).to_string();
+            format!("{:^cells$} ", shortened(&label, cells as u16, "…"))
+        };
+        let labels: String = (0..images.len()).map(label).collect();
+        lines.push(Line::styled(labels, set.style));
+    }
+    lines
 }
 
 #[cfg(test)]

@@ -67,9 +67,17 @@ impl DataScreen {
 
     /// The rows that may be shown of a dataset.
     pub fn rows<'a>(definition: &DatasetDefinition, context: &'a Context) -> Option<RowsShown<'a>> {
+        Self::rows_for(definition, context, &context.watch)
+    }
+
+    fn rows_for<'a>(
+        definition: &DatasetDefinition,
+        context: &'a Context,
+        watch: &Watch,
+    ) -> Option<RowsShown<'a>> {
         if definition.role == Role::Private {
             let (name, rows) = context.peeked.as_ref()?;
-            let rows = rows.reveal(&context.watch).filter(|_| *name == definition.name);
+            let rows = rows.reveal(watch).filter(|_| *name == definition.name);
             return rows.map(RowsShown::Private);
         }
         let loaded = context.loaded(&definition.name)?;
@@ -82,7 +90,15 @@ impl DataScreen {
         definition: &DatasetDefinition,
         context: &'a Context,
     ) -> Option<&'a TableProfile> {
-        match Self::rows(definition, context)? {
+        Self::profile_for(definition, context, &context.watch)
+    }
+
+    fn profile_for<'a>(
+        definition: &DatasetDefinition,
+        context: &'a Context,
+        watch: &Watch,
+    ) -> Option<&'a TableProfile> {
+        match Self::rows_for(definition, context, watch)? {
             RowsShown::Public(loaded) => loaded.profile(),
             RowsShown::Private(exact) => exact.profile.as_ref(),
         }
@@ -220,20 +236,23 @@ impl Screen for DataScreen {
         view::view(self, context, canvas, area);
     }
 
-    /// The datasets of the list.
-    fn sheet(&self, context: &Context, _: &Watch) -> Option<Sheet> {
-        let header = ["name", "role", "size", "columns", "label", "filter"];
-        let rows = Self::visible(context).into_iter().map(|index| {
+    /// The datasets of the list, with a row for each of their columns and its profile.
+    fn sheet(&self, context: &Context, watch: &Watch) -> Option<Sheet> {
+        let header = ["name", "role", "size", "columns", "label", "filter"].into_iter();
+        let header = header.chain(columns::EXPORTED).map(str::to_owned).collect();
+        let rows = Self::visible(context).into_iter().flat_map(|index| {
             let dataset = &context.session.datasets[index];
             let loaded = context.loaded(&dataset.name);
-            let [size, columns] =
+            let [size, count] =
                 [loaded.map(|it| it.rows), loaded.map(|it| it.columns.len())].map(count_words);
             let text = |text: &Option<String>| text.clone().unwrap_or_default();
             let role = role_words(dataset.role).to_owned();
             let (label, filter) = (text(&dataset.label), text(&dataset.filter));
-            vec![dataset.name.clone(), role, size, columns, label, filter]
+            let facts = vec![dataset.name.clone(), role, size, count, label, filter];
+            let columns = columns::exported(dataset, context, watch).into_iter();
+            columns.map(move |column| [facts.as_slice(), &column].concat())
         });
-        Some(Sheet { header: header.map(str::to_owned).to_vec(), rows: rows.collect() })
+        Some(Sheet { header, rows: rows.collect() })
     }
 
     fn export_name(&self) -> Option<&'static str> {

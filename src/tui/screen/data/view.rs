@@ -3,7 +3,7 @@
 use super::columns::columns;
 use super::compare::compare;
 use super::{COLUMNS, DATASETS, DETAILS, DataScreen, ROWS, RowsShown, role_words};
-use crate::canvas::{Canvas, Fill, Length, Line, ListHit, Rect, in_columns, in_rows, longest};
+use crate::canvas::{Canvas, Fill, Length, Line, ListHit, Rect, longest};
 use crate::context::{Context, DatasetStatus};
 use crate::data::table::FileEnding;
 use crate::data::{DatasetDefinition, Role, Source, Task};
@@ -42,7 +42,7 @@ pub fn view(screen: &DataScreen, context: &Context, canvas: &mut Canvas, area: R
     }
     let count = context.session.datasets.len();
     let rows = (count as u16 + 3).clamp(5, (area.height / 2).max(5));
-    let [above, below] = in_rows(area, [Length(rows), Fill(1)]);
+    let [above, below] = canvas.two_rows("data.list", area, rows);
     let is_read = shown.is_some_and(|it| context.loaded(&it.definition.name).is_some());
     let wanted = shown.map_or(0, |shown| lines_of_columns(shown, canvas));
     let tall = below.height >= TALL || wanted + LEAST_PICTURE <= below.height;
@@ -59,7 +59,8 @@ pub fn view(screen: &DataScreen, context: &Context, canvas: &mut Canvas, area: R
         return canvas.empty_box(below, "What to do", &steps);
     };
     let wide = details_are_beside(canvas);
-    let [main, side] = in_columns(below, [Fill(1), Length(if wide { 52 } else { 0 })]);
+    let facts = if wide { 52 } else { 0 };
+    let [main, side] = canvas.two_columns("data.facts", below, below.width.saturating_sub(facts));
     if wide {
         details(shown, canvas, side);
     }
@@ -98,7 +99,8 @@ fn pictures(shown: Shown, canvas: &mut Canvas, area: Rect) {
     let has_rows = DataScreen::rows(definition, context).is_some()
         && context.columns(&definition.name).iter().all(|column| column.width == 1);
     let rows = if has_rows && left >= 2 * sets + 12 { left - (2 * sets + 4) } else { 0 };
-    let [first, second, third] = in_rows(area, [Length(height), Fill(1), Length(rows)]);
+    let [first, rest] = canvas.two_rows("data.columns", area, height);
+    let [second, third] = canvas.two_rows("data.rows", rest, rest.height.saturating_sub(rows));
     columns(shown, canvas, first);
     compare(shown, canvas, second);
     if !third.is_empty() {

@@ -44,7 +44,7 @@ pub fn view(screen: &LedgerScreen, context: &Context, canvas: &mut Canvas, area:
     let [accounts, detail] = match canvas.alone {
         Some(ACCOUNTS) => [rest, Rect::ZERO],
         Some(_) => [Rect::ZERO, rest],
-        None => in_rows(rest, [Length(list), Fill(1)]),
+        None => canvas.two_rows("ledger.accounts", rest, list),
     };
     if !accounts.is_empty() {
         account_list(screen, canvas, accounts, &book.accounts);

@@ -45,14 +45,16 @@ pub fn view(screen: &PlanScreen, context: &Context, canvas: &mut Canvas, area: R
         _ => {}
     }
     let third = if area.width >= WIDE { (area.width / 3).min(72) } else { 0 };
-    let widths = [Length(form_width(screen, plan, area.width)), Fill(1), Length(third)];
-    let [left, middle, right] = in_columns(area, widths);
+    let form_width = form_width(screen, plan, area.width);
+    let [left, rest] = canvas.two_columns("plan.form", area, form_width);
+    let [middle, right] = canvas.two_columns("plan.expect", rest, rest.width.saturating_sub(third));
     form(shown, canvas, left);
     let queue_rows = match context.queue.plans.len() as u16 {
         0 => 0,
         count => (count + 2).min((middle.height / 3).max(3)),
     };
-    let [cost, queue] = in_rows(middle, [Fill(1), Length(queue_rows)]);
+    let [cost, queue] =
+        canvas.two_rows("plan.queue", middle, middle.height.saturating_sub(queue_rows));
     if third > 0 {
         costs(screen, context, canvas, cost, true);
         beside_costs(shown, canvas, right);
@@ -88,7 +90,7 @@ fn value_of(field: PlanField, plan: &PlanDefinition) -> String {
 fn beside_costs(Shown { screen, context, plan }: Shown, canvas: &mut Canvas, area: Rect) {
     let plans = &context.session.plans;
     let rows = (plans.len() as u16 + 3).min(area.height / 3);
-    let [above, below] = in_rows(area, [Fill(1), Length(rows)]);
+    let [above, below] = canvas.two_rows("plan.plans", area, area.height.saturating_sub(rows));
     let rehearsal = &context.rehearsal;
     let known = rehearsal.work.is_some() || rehearsal.progress.is_some();
     if known && rehearsal.fits(plan) {

@@ -302,6 +302,10 @@ impl Screen for RankScreen {
         view::view(self, context, canvas, area);
     }
 
+    fn open(&mut self, context: &mut Context) {
+        context.time_ranking();
+    }
+
     fn follow(&mut self, change: &Change, context: &mut Context) {
         match change {
             Change::Opened => *self = Self::default(),

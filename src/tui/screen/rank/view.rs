@@ -4,8 +4,7 @@ use ratatui::layout::Margin;
 
 use super::{CANDIDATES, CandidateRow, RankColumn, RankScreen};
 use crate::canvas::{
-    Canvas, Fill, Length, Line, Rect, Span, fitting, in_columns, in_rows, longest, sort_mark,
-    wrapped_lines,
+    Canvas, Fill, Length, Line, Rect, Span, fitting, in_rows, longest, sort_mark, wrapped_lines,
 };
 use crate::context::Context;
 use crate::live_ranking::price;
@@ -18,7 +17,7 @@ use crate::screen::data::in_every_dataset;
 use crate::session::dataset::Loaded;
 use crate::theme::Theme;
 use crate::widgets::chart::Chart;
-use crate::widgets::number::{compact, percent};
+use crate::widgets::number::{compact, duration, percent};
 use crate::widgets::shortened;
 use crate::widgets::smoothing::PlotPoint;
 use crate::widgets::whiskers::Whiskers;
@@ -84,7 +83,7 @@ pub fn view(screen: &RankScreen, context: &Context, canvas: &mut Canvas, area: R
             let title = format!("Rank · {what} {} · ± shows the noise", price(guarantee));
             let rows = screen.rows(ranking, &context.watch).len();
             let rows = (rows as u16 + 3).clamp(5, (body.height * 2 / 3).max(5));
-            let [above, below] = in_rows(body, [Length(rows), Fill(1)]);
+            let [above, below] = canvas.two_rows("rank.list", body, rows);
             let inner = canvas.pane(above, &title, CANDIDATES);
             let bar = Bar { column: bar, marks: [None, None], order: bar };
             candidates(screen, context, canvas, inner, (bar, Vec::new()));
@@ -191,7 +190,7 @@ fn nothing(context: &Context, canvas: &mut Canvas, area: Rect) {
         session.datasets.iter().filter(|it| context.loaded(&it.name).is_some()).count() as u16;
     let drawn = area.height.saturating_sub(LEAST_WORDS).min(4 * sets);
     let drawn = if sets < 2 || label.is_none() || drawn < sets + 3 { 0 } else { drawn };
-    let [area, picture] = in_rows(area, [Fill(1), Length(drawn)]);
+    let [area, picture] = canvas.two_rows("rank.label", area, area.height.saturating_sub(drawn));
     if let Some(label) = label.filter(|_| drawn > 0) {
         in_every_dataset(label, context, canvas, picture);
     }
@@ -213,6 +212,10 @@ fn nothing(context: &Context, canvas: &mut Canvas, area: Rect) {
     );
     let mut lines = vec![Line::styled(question, theme.text), Line::raw("")];
     lines.extend(sizes(context, canvas, inner));
+    if let Some((_, Some(time))) = &context.ranking.timed {
+        let text = format!("takes about {}", duration(time.as_secs_f64()));
+        lines.push(Line::styled(text, theme.muted));
+    }
     let epsilon = context.session.ranking.epsilon;
     let epsilon = epsilon.map_or("some ε".to_owned(), |epsilon| format!("ε {epsilon}"));
     let keys = [
@@ -288,14 +291,14 @@ fn exact(shown: Shown, canvas: &mut Canvas, area: Rect) {
     let needed = verdict.iter().map(|line| wrapped_lines(&line.to_string(), inset(area).width));
     let most = if area.height >= 28 { 6 } else { 2 };
     let alone = canvas.alone.is_some();
-    let [above, words, below] = in_rows(
-        area,
-        [
-            if alone { Fill(1) } else { Length(rows.clamp(5, least.max(5))) },
-            Length(needed.sum::<u16>().clamp(2, most)),
-            if alone { Length(0) } else { Fill(1) },
-        ],
-    );
+    let needed = Length(needed.sum::<u16>().clamp(2, most));
+    let [above, words, below] = if alone {
+        in_rows(area, [Fill(1), needed, Length(0)])
+    } else {
+        let [above, rest] = canvas.two_rows("rank.list", area, rows.clamp(5, least.max(5)));
+        let [words, below] = in_rows(rest, [needed, Fill(1)]);
+        [above, words, below]
+    };
     let other = match comparison.order {
         _ if !screen.has_two_orders(context) => "",
         CandidateOrder::Distance => " · s: by error",
@@ -322,7 +325,7 @@ fn exact(shown: Shown, canvas: &mut Canvas, area: Rect) {
     if alone {
         return;
     }
-    let [left, right] = in_columns(below, [Length((below.width * 11 / 20).max(34)), Fill(1)]);
+    let [left, right] = canvas.two_columns("rank.spectrum", below, (below.width * 11 / 20).max(34));
     spectrum(shown, canvas, left);
     details(shown, canvas, right);
 }

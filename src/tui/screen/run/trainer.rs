@@ -26,7 +26,8 @@ pub fn spent(trained: &TrainerSteps) -> String {
 pub fn charts(shown: Shown, canvas: &mut Canvas, area: Rect, trained: &TrainerSteps) {
     let (theme, glyphs, viewport) = (canvas.theme, canvas.glyphs, &shown.screen.viewport);
     let count = trained.metrics.len().min(MOST);
-    let [metrics, spent] = in_columns(area, [Fill(2), Fill(1)]);
+    let [usual, _] = in_columns(area, [Fill(2), Fill(1)]);
+    let [metrics, spent] = canvas.two_columns("run.metrics", area, usual.width);
     let rows = metrics.layout_vec(&Layout::vertical(vec![Fill(1); count.max(1)]));
     // The file does not say whether a metric may be published.
     if shown.context.watch.is_sealed() || count == 0 {

@@ -18,7 +18,7 @@ use crate::engine::Summary;
 use crate::evaluation::{FurtherScores, Loss, Measured};
 use crate::glossary;
 use crate::live_run::{Ended, LiveRun, Logged, always_log};
-use crate::methods::{self, Gap, Series, source_words};
+use crate::methods::{self, ColumnCorrection, Gap, Series, source_words};
 use crate::notice::one_line;
 use crate::privacy::accountant::{delta_words, round_up};
 use crate::privacy::{Target, Watch};
@@ -30,6 +30,7 @@ use crate::widgets::chart::Chart;
 use crate::widgets::gauge::{BudgetGauge, GaugeOf};
 use crate::widgets::large;
 use crate::widgets::number::{compact, compact_up, duration, percent};
+use crate::widgets::shortened;
 use crate::widgets::track::TrackView;
 use crate::widgets::whiskers::Whiskers;
 
@@ -79,6 +80,7 @@ pub fn view(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Re
         (30.., _) => 5,
         _ => 3,
     };
+    let [above, log] = canvas.two_rows("run.log", area, area.height.saturating_sub(log_rows));
     let detail = if area.height >= TALL { Detail::Table } else { Detail::Short };
     let head = head_lines(context, canvas, run, detail);
     let width = area.width.saturating_sub(2);
@@ -86,7 +88,7 @@ pub fn view(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Re
     let list_rows = if several { (context.runs.len() as u16).min(4) + 1 } else { 0 };
     // The verdict is not cut if the charts have room beside it. The table of errors is dropped
     // first, because the verdict has its numbers. `i` shows the omitted parts.
-    let room = area.height.saturating_sub(list_rows + 2 + log_rows + LEAST_CHARTS);
+    let room = above.height.saturating_sub(list_rows + 2 + LEAST_CHARTS);
     let told = matches!(run.ended, Some(Ended::Summary(_)));
     let results_rows = if told && head_rows + results_rows > room && area.height < TALL {
         results_rows.min(results_rows.saturating_sub(TABLE_ROWS))
@@ -94,16 +96,9 @@ pub fn view(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Re
         results_rows
     };
     let head_rows = head_rows.min(room.saturating_sub(results_rows)).max(head_rows.min(3));
-    let [list, status, said, charts, results, log] = in_rows(
-        area,
-        [
-            Length(list_rows),
-            Length(2),
-            Length(head_rows),
-            Fill(1),
-            Length(results_rows),
-            Length(log_rows),
-        ],
+    let [list, status, said, charts, results] = in_rows(
+        above,
+        [Length(list_rows), Length(2), Length(head_rows), Fill(1), Length(results_rows)],
     );
     if several {
         run_list(screen, context, canvas, list);
@@ -339,16 +334,19 @@ const ON_PRIVATE: &str = "on private records";
 fn three_charts(shown: Shown, canvas: &mut Canvas, area: Rect) {
     let run = shown.run;
     let corrected = run.curves.contains_key(&CORRECTIONS[0].0);
-    let bars = if corrected { CORRECTIONS.len() as u16 + 4 } else { 0 };
+    let columns = run.columns.len().clamp(1, MOST_COLUMNS) as u16;
+    let bars = if corrected { CORRECTIONS.len() as u16 + 3 + columns } else { 0 };
     let [loss, bars, gap, spend] = if area.width >= 120 {
         // The growth of ε is also visible on a narrow chart.
         let narrow = Length((area.width / 6).clamp(26, 36));
-        let [loss, gap, spend] = in_columns(area, [Fill(1), Fill(1), narrow]);
-        let [bars, below] = in_rows(gap.union(spend), [Length(bars), Fill(1)]);
+        let [usual, ..] = in_columns(area, [Fill(1), Fill(1), narrow]);
+        let [loss, rest] = canvas.two_columns("run.errors", area, usual.width);
+        let [bars, below] = in_rows(rest, [Length(bars), Fill(1)]);
         let [gap, spend] = in_columns(below, [Fill(1), narrow]);
         [loss, bars, gap, spend]
     } else {
-        let [left, right] = in_columns(area, [Fill(1); 2]);
+        let [usual, _] = in_columns(area, [Fill(1); 2]);
+        let [left, right] = canvas.two_columns("run.errors", area, usual.width);
         // In so few rows two charts would show nothing, and the gauge shows the spending.
         let spend = u16::from(area.height >= LEAST_FOR_THREE + bars);
         let bars = bars.min(area.height / 2);
@@ -451,7 +449,12 @@ fn corrections(Shown { screen, context, run }: Shown, canvas: &mut Canvas, area:
         parts.iter().flat_map(|(.., sizes)| sizes).fold(1e-300, |most: f64, it| most.max(*it));
     let most = parts.iter().map(|(.., sizes)| sizes.len()).max().unwrap_or(0);
     let shown = if glyphs.unicode { most.min(usize::from(inner.width / 3)) } else { 0 };
-    let width = inner.width.saturating_sub(26 + shown as u16);
+    // Columns are lines of their own where there is room.
+    let as_lines = inner.width >= WIDE_BARS && usize::from(inner.height) > parts.len() + 1;
+    let columns = &run.columns[..run.columns.len().min(MOST_COLUMNS)];
+    let beside = if as_lines && !columns.is_empty() { 38 } else { 26 };
+    let width = inner.width.saturating_sub(beside + shown as u16);
+    let full = columns.iter().fold(full, |most, it| most.max(it.size));
     let styles = [theme.series(0), theme.muted, theme.muted];
     let line = |(name, size, sizes): &(&'static str, f64, Vec<f64>)| {
         let bar = Whiskers { mean: *size, deviation: 0.0, full, marks: [None; 2] };
@@ -468,9 +471,26 @@ fn corrections(Shown { screen, context, run }: Shown, canvas: &mut Canvas, area:
         Line::from(parts)
     };
     let mut lines: Vec<Line> = parts.iter().map(line).collect();
-    let names = run.columns.iter().map(|(name, size)| format!("{name} {}", compact(*size)));
-    let names = names.collect::<Vec<_>>().join(" · ");
-    if !names.is_empty() {
+    let of_noise = |times: f64| format!("{} × noise", compact(round(times)));
+    if as_lines {
+        // The whisker is as long as noise alone would make the bar.
+        let line = |it: &ColumnCorrection| {
+            let deviation = it.size / it.times_noise.max(f64::MIN_POSITIVE);
+            let bar = Whiskers { mean: it.size, deviation, full, marks: [None; 2] };
+            let name = shortened(&it.column, 13, "…");
+            let mut parts = vec![Span::styled(format!(" {name:<13}"), theme.text)];
+            parts.push(Span::raw(" ".repeat(shown + 1)));
+            parts.extend(bar.spans(width, glyphs, styles));
+            let words = format!(" {} · {}", compact(it.size), of_noise(it.times_noise));
+            parts.push(Span::styled(words, theme.muted));
+            Line::from(parts)
+        };
+        lines.extend(columns.iter().map(line));
+    } else if !columns.is_empty() {
+        let names = columns
+            .iter()
+            .map(|it| format!("{} {} ({})", it.column, compact(it.size), of_noise(it.times_noise)));
+        let names = names.collect::<Vec<_>>().join(" · ");
         lines.push(Line::styled(format!(" most on {names}"), theme.text));
     }
     let gaps = [Series::StationarityGap, Series::NoiseGap]
@@ -479,6 +499,16 @@ fn corrections(Shown { screen, context, run }: Shown, canvas: &mut Canvas, area:
         lines.push(Line::styled(format!(" {}", how_sure(left, noise)), theme.muted));
     }
     canvas.lines(lines, inner);
+}
+
+/// The least width for a line of each column.
+const WIDE_BARS: u16 = 70;
+/// The most columns whose corrections are shown: those with the largest ones.
+const MOST_COLUMNS: usize = 3;
+
+/// A number with one digit after the point.
+fn round(number: f64) -> f64 {
+    (10.0 * number).round() / 10.0
 }
 
 /// Whether the private records ask for more correction than noise alone would show, from the length
