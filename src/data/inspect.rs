@@ -416,6 +416,11 @@ impl Inspection {
         self.has(column, |facts| facts.most == NUMBERS)
     }
 
+    /// Whether all cells with a value of a column are numbers.
+    pub fn has_only_numbers(&self, column: &str) -> bool {
+        self.has(column, |facts| facts.kind == NUMBERS)
+    }
+
     fn has(&self, column: &str, of_this_kind: impl Fn(&ColumnFacts) -> bool) -> bool {
         self.columns.iter().any(|facts| facts.name == column && of_this_kind(facts))
     }

@@ -221,14 +221,21 @@ impl Scored {
     /// limit adds at most the difference of the two, so the upper end of their share times this
     /// difference is added to the upper end.
     pub fn bounded(self, bound: Option<f64>) -> Self {
-        let uncapped =
-            bound.zip(self.largest_error).zip(self.above).map(|((bound, cap), above)| {
-                let power = if self.loss == Some(Loss::Squared) { 2 } else { 1 };
-                let beyond = (bound.powi(power) - cap.powi(power)).max(0.0);
-                let high = self.error.high.powi(power) + above.high * beyond;
-                ErrorRange { low: self.error.low, high: high.powf(1.0 / f64::from(power)) }
-            });
+        let error = bound.and_then(|bound| self.with_limit(bound));
+        let uncapped = error.map(|Score { low, high, .. }| ErrorRange { low, high });
         Self { bound, uncapped, ..self }
+    }
+
+    /// The error with a larger limit, as large as it can be.
+    pub(super) fn with_limit(&self, larger: f64) -> Option<Score> {
+        let (limit, above) = (self.largest_error?, self.above?);
+        let power = if self.loss == Some(Loss::Squared) { 2 } else { 1 };
+        let beyond = (larger.powi(power) - limit.powi(power)).max(0.0);
+        let raised = |error: f64, share: f64| {
+            (error.powi(power) + share.max(0.0) * beyond).powf(1.0 / f64::from(power))
+        };
+        let Score { value, low, high } = self.error;
+        Some(Score { value: raised(value, above.value), low, high: raised(high, above.high) })
     }
 
     /// The error alone.

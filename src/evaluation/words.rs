@@ -158,18 +158,19 @@ impl Scored {
 
     /// How much less this error is than that of another model with a name, and whether that may be
     /// chance. The errors must be of the same kind. If this one has the larger cap, it would be no larger
-    /// with the cap of the other one, so that the comparison favours the other one.
+    /// with the cap of the other one, so that the comparison favours the other one. If it has the smaller
+    /// cap, it is taken as large as it can be with the cap of the other one.
     pub fn less_than(&self, (name, other): (&str, &Self)) -> Result<String, String> {
-        let (own_cap, other_cap) = (self.largest_error, other.largest_error);
-        let at_least = match (own_cap, other_cap) {
-            (Some(own), Some(other)) if own != other => own > other,
-            _ => false,
-        };
+        let caps = self.largest_error.zip(other.largest_error).filter(|(own, other)| own != other);
+        let at_least = caps.is_some_and(|(own, other)| own > other);
+        let raised = caps.filter(|(own, theirs)| own < theirs && self.loss == other.loss);
+        let raised = raised.and_then(|(_, larger)| self.with_limit(larger));
+        let raised = raised.filter(|raised| raised.value < other.error.value);
         let (own_name, other_name) = (self.error_name(), other.error_name());
-        if own_name != other_name && !(at_least && self.loss == other.loss) {
+        if own_name != other_name && raised.is_none() && !(at_least && self.loss == other.loss) {
             return Err(format!("not comparable: {own_name} and {other_name}"));
         }
-        let (own, theirs) = (self.error, other.error);
+        let (own, theirs) = (raised.unwrap_or(self.error), other.error);
         let at = other.cap().unwrap_or_default();
         let (capped, favour) = match other.largest_error {
             None => (String::new(), String::new()),
@@ -341,6 +342,21 @@ mod tests {
         });
         assert_eq!(capped.less_than(("b", &worse)), Ok(told.to_owned()));
         assert!(number(None).less_than(("b", &good)).is_err());
+        // With the smaller cap, the records above it may lose as much as the larger one.
+        let above = Some(score(0.01, 0.0, 0.02));
+        let small = Scored { error: score(20.0, 15.0, 25.0), above, ..number(Some(61.2)) };
+        let large = Scored { error: score(25.0, 22.0, 30.0), ..number(Some(71.2)) };
+        let told =
+            "20 % less error (capped at 71.2) than b; their ranges overlap, so it may be chance";
+        assert_eq!(small.less_than(("b", &large)), Ok(told.to_owned()));
+        let near = Scored { error: score(20.05, 16.0, 24.0), ..number(Some(71.2)) };
+        assert!(small.less_than(("b", &near)).is_err());
+        let raised = small.with_limit(71.2).unwrap();
+        assert!((raised.value - 20.1).abs() < 1e-9 && (raised.high - 25.2).abs() < 1e-9);
+        let squared = Scored { loss: Some(Loss::Squared), ..small };
+        let raised = squared.with_limit(71.2).unwrap();
+        let wanted = (25.0_f64.powi(2) + 0.02 * (71.2_f64.powi(2) - 61.2_f64.powi(2))).sqrt();
+        assert!((raised.high - wanted).abs() < 1e-9 && raised.low == 15.0);
         // The larger cap is a handicap, so that less error with it is less error.
         let lower = Scored { error: worse.error, ..number(Some(61.2)) };
         let told = capped.less_than(("b", &lower)).unwrap();

@@ -79,18 +79,21 @@ impl FamilyFile {
         }
     }
 
-    /// Whether a column holds numbers here and not in a file with the same columns.
-    fn has_numbers_unlike(&self, other: &Self, column: &str) -> bool {
-        self.inspection.has_numbers(column) && !other.inspection.has_numbers(column)
-    }
-
-    /// Whether no column is text where at least half of the other files have numbers.
+    /// Whether no column is text where at least half of the other files have numbers. One text among
+    /// numbers makes a public column text; of the private file, which comes first, most cells decide,
+    /// so that no single record does.
     fn fits(&self, files: &[Self]) -> bool {
         let is_relative = |it: &&Self| it.columns == self.columns && !std::ptr::eq(*it, self);
         let others: Vec<&Self> = files.iter().filter(is_relative).collect();
+        let is_private = files.first().is_some_and(|first| std::ptr::eq(first, self));
         !self.columns.iter().any(|column| {
-            let have = others.iter().filter(|it| it.has_numbers_unlike(self, column)).count();
-            have > 0 && 2 * have >= others.len()
+            let has_numbers = if is_private {
+                self.inspection.has_numbers(column)
+            } else {
+                self.inspection.has_only_numbers(column)
+            };
+            let have = others.iter().filter(|it| it.inspection.has_numbers(column)).count();
+            !has_numbers && have > 0 && 2 * have >= others.len()
         })
     }
 }
@@ -415,6 +418,9 @@ mod tests {
             vec![ours(), found("p.csv", good), found("odd.csv", odd)],
             vec![ours(), found("odd.csv", odd), found("p.csv", good)],
             vec![ours(), found("odd.csv", odd)],
+            // One cell is enough in a public file: its reader names the cell.
+            vec![ours(), found("p.csv", &good.replace("5\n", "many\n"))],
+            vec![ours(), found("p.csv", good), found("q.csv", &good.replace("5\n", "many\n"))],
         ] {
             let found = definitions(&files);
             assert!(same_settings(&alone[0], &found[0]), "{:?}", found[0]);
