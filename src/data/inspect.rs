@@ -867,7 +867,8 @@ mod tests {
     #[test]
     fn different_whole_numbers_that_fill_their_range_are_identifiers_in_any_order() {
         let left_out = |number: &dyn Fn(u64) -> u64| {
-            let rows: String = (0..500).map(|i| format!("{},{}.5\n", number(i), i % 97)).collect();
+            let row = |i: u64| format!("{},{}.5\n", number(i), i % 97);
+            let rows: String = (0..500).map(row).collect();
             let table = csv::read_bytes("t.csv", format!("counter,y\n{rows}").as_bytes());
             Inspection::of(&table.ok().unwrap(), false).problems.len() == 1
         };

@@ -11,6 +11,7 @@ use ratatui::style::{Color, Modifier};
 use super::*;
 use crate::canvas::wrapped_lines;
 use crate::context::Tutorial;
+use crate::data::Task;
 use crate::engine::RunProgress;
 use crate::engine::worker::JobEvent;
 use crate::fixtures::{self, scenes};
@@ -304,6 +305,28 @@ fn columns_of_private_rows_are_empty_frames_until_somebody_looks() {
     let (sealed, text) = shown(&app);
     assert!(!text.contains("◆ winter"), "{text}");
     assert_eq!(sealed, hidden);
+}
+
+#[test]
+fn beside_the_classes_of_a_label_stand_their_shares_and_beside_other_numbers_the_median() {
+    let mut app = fixtures::loaded();
+    app.focus_on(COLUMNS);
+    let shown = |app: &mut App| {
+        let texts = (0..16).map(|place| {
+            app.screens.data.place = place;
+            text_of(&buffer(app, 120, 40))
+        });
+        texts.into_iter().find(|text| text.contains(" workingday · in 4 datasets")).unwrap()
+    };
+    let text = shown(&mut app);
+    assert!(text.contains(" median 1"), "{text}");
+    for dataset in &mut app.context.session.datasets {
+        (dataset.label, dataset.task) = (Some("workingday".to_owned()), Task::Classification);
+    }
+    let text = shown(&mut app);
+    let shares = text.lines().filter(|line| line.contains(" 0: 3") && line.contains(", 1: 6"));
+    assert_eq!(shares.count(), 3, "{text}");
+    assert!(!text.contains(" median "), "{text}");
 }
 
 #[test]

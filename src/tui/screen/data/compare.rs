@@ -100,23 +100,17 @@ impl<'a> OfSet<'a> {
     /// What stands beside the histogram: the shares of the classes of a label, the median of other
     /// numbers.
     fn in_brief(&self, middle: &str) -> String {
-        let (definition, spread) = (self.definition, self.numbers());
-        let is_label = self.facts.is_some_and(|it| definition.label.as_ref() == Some(&it.name));
-        let classes = is_label && definition.task == Task::Classification;
-        match spread {
-            None => "private".to_owned(),
-            Some(spread) if classes => match spread.shares(MOST_SHARES) {
-                Some(shares) => {
-                    let share = |(class, share)| format!("{class}: {}", percent_of(share));
-                    shares.into_iter().map(share).collect::<Vec<_>>().join(", ")
-                }
-                None => {
-                    let classes = self.facts.and_then(|it| it.distinct).unwrap_or_default();
-                    format!("{classes} classes")
-                }
-            },
-            Some(_) => format!("median {middle}"),
+        let Some(spread) = self.numbers() else { return "private".to_owned() };
+        let label = self.definition.label.as_ref();
+        let is_label = self.facts.is_some_and(|it| label == Some(&it.name));
+        if !is_label || self.definition.task != Task::Classification {
+            return format!("median {middle}");
         }
+        let share = |(class, share)| format!("{class}: {}", percent_of(share));
+        let shares = spread.shares(MOST_SHARES);
+        let shares = shares.map(|it| it.into_iter().map(share).collect::<Vec<_>>().join(", "));
+        let classes = self.facts.and_then(|it| it.distinct).unwrap_or_default();
+        shares.unwrap_or_else(|| format!("{classes} classes"))
     }
 
     /// The share of a text among the rows with a value.

@@ -17,6 +17,7 @@ use crate::engine::preview::Preview;
 use crate::glossary::Explained;
 use crate::notice::one_line;
 use crate::privacy::Watch;
+use crate::rehearsal::advice::Advice;
 use crate::session::PlanDefinition;
 use crate::tab::Pane;
 use crate::text_table::Sheet;
@@ -128,9 +129,13 @@ impl Screen for PlanScreen {
             return Some("1 adds the data: one private and one public dataset".to_owned());
         }
         let rehearsal = &context.rehearsal;
-        if rehearsal.shown && context.shown_plan().is_some_and(|plan| rehearsal.fits(plan)) {
+        let rehearsed = context.shown_plan().filter(|plan| rehearsal.shown && rehearsal.fits(plan));
+        if let Some(plan) = rehearsed {
+            let advised = context.advice(plan).and_then(Advice::to_take);
             let words = if rehearsal.work.is_some() {
-                "wait for the rehearsal, or c stops it; r shows what the plan costs"
+                "wait for the rehearsal, or c stops it"
+            } else if advised == Some(&plan.player()) {
+                "l launches the plan, which has the advised method"
             } else {
                 "t takes the advised method; l launches the plan as it is"
             };
