@@ -265,9 +265,9 @@ impl Context {
             "It uses public data alone and spends nothing".to_owned()
         };
         let label = self.session.dataset(&plan.private).ok().and_then(|it| it.label.as_ref());
-        let predicts = label.map_or_else(String::new, |label| format!(" It predicts '{label}'."));
+        let predicts = label.map_or_else(String::new, |label| format!(", and predicts '{label}'"));
         let text = format!(
-            "Launch '{}'?{predicts} {cost}.{}",
+            "Launch '{}'? {cost}{predicts}.{}",
             plan.name,
             lost.map_or(String::new(), |lost| format!(" Warning: {lost}"))
         );
