@@ -579,6 +579,7 @@ mod tests {
                 public_records: None,
                 loss: Loss::default(),
                 score: None,
+                given: PublicPredictor::None,
                 earlier: None,
             };
             let case = |kind: &CaseKind| Case {
