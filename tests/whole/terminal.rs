@@ -495,7 +495,9 @@ fn images_are_sent_as_they_are_to_a_terminal_that_shows_them_and_to_no_other() {
     screen.assert_restored();
     for environment in [&[colours][..], &[KITTY, colours, ("TMUX", "0")]] {
         let screen = start(environment);
-        assert!(screen.raw().contains('▀') && !screen.raw().contains("\x1b_G"));
+        // What is on the screen was written before.
+        assert!(screen.text().contains('▀'), "{}", screen.text());
+        assert!(!screen.raw().contains("\x1b_G"));
     }
 }
 
