@@ -429,22 +429,23 @@ fn a_border_is_dragged_and_the_next_program_opens_with_it_there() {
     start().wait_until("the border where it was left", |text| at(text) == moved);
 }
 
-/// The images that a program has sent to the terminal, as bytes.
+/// The images that a program has sent to the terminal as a whole, as bytes.
 fn images_in(raw: &str) -> Vec<Vec<u8>> {
-    let mut images: Vec<String> = Vec::new();
+    let (mut images, mut letters) = (Vec::new(), String::new());
     for part in raw.split("\x1b_G").skip(1) {
-        let part = part.split_once("\x1b\\").unwrap().0;
-        let Some((head, letters)) = part.split_once(';') else { continue };
-        if head.starts_with("a=T,U=1,f=24,") {
-            images.push(String::new());
-        }
-        if !head.contains("a=q") {
-            images.last_mut().unwrap().push_str(letters);
+        // The end may still be on its way.
+        let Some((part, _)) = part.split_once("\x1b\\") else { break };
+        let Some((head, more)) = part.split_once(';').filter(|it| !it.0.contains("a=q")) else {
+            continue;
+        };
+        assert!(head.starts_with("a=T,U=1,f=24,") != head.starts_with("q=2,"), "{head}");
+        letters += more;
+        if head.ends_with("m=0") {
+            images.push(std::mem::take(&mut letters));
         }
     }
-    let bytes =
-        |text: &String| base64::Engine::decode(&base64::engine::general_purpose::STANDARD, text);
-    images.iter().map(|text| bytes(text).unwrap()).collect()
+    let engine = base64::engine::general_purpose::STANDARD;
+    images.iter().map(|it| base64::Engine::decode(&engine, it).unwrap()).collect()
 }
 
 #[test]
@@ -477,6 +478,7 @@ fn images_are_sent_as_they_are_to_a_terminal_that_shows_them_and_to_no_other() {
         screen
     };
     let mut screen = start(&[KITTY, colours]);
+    screen.wait_until("three images", |_| images_in(&screen.raw()).len() == 3);
     let sent = images_in(&screen.raw());
     let grey = |image| pixels(image).flat_map(|byte| [byte; 3]).collect::<Vec<u8>>();
     for image in 0..3 {
@@ -493,7 +495,9 @@ fn images_are_sent_as_they_are_to_a_terminal_that_shows_them_and_to_no_other() {
     screen.assert_restored();
     for environment in [&[colours][..], &[KITTY, colours, ("TMUX", "0")]] {
         let screen = start(environment);
-        assert!(screen.raw().contains('▀') && !screen.raw().contains("\x1b_G"));
+        // What is on the screen was written before.
+        assert!(screen.text().contains('▀'), "{}", screen.text());
+        assert!(!screen.raw().contains("\x1b_G"));
     }
 }
 

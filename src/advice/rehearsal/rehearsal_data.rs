@@ -571,7 +571,6 @@ mod tests {
             definition.classes = (0..10).map(|class| class.to_string()).collect();
             let declared = Declared { rows: 400, records: 300, definition: definition.clone() };
             let terms = RunTerms {
-                given: PublicPredictor::None,
                 delta: 1e-6,
                 epsilons: vec![1.0],
                 preparation: PreparationSettings::default(),
@@ -579,6 +578,7 @@ mod tests {
                 public_records: None,
                 loss: Loss::default(),
                 score: None,
+                given: PublicPredictor::None,
                 earlier: None,
             };
             let case = |kind: &CaseKind| Case {

@@ -6,6 +6,10 @@ use crate::engine::worker::JobRequest;
 use crate::engine::{Control, Request};
 use crate::live_ranking::RankingWork;
 use crate::popup::ranking_form::RankingForm;
+use crate::session::Loaded;
+
+/// Larger data are prepared only when somebody ranks them.
+const MOST_NUMBERS: usize = 1 << 24;
 
 impl Context {
     /// Accepts the form of the ranking's settings, or shows it again with its error.
@@ -35,7 +39,12 @@ impl Context {
         });
         let is_shown = self.ranking.work.is_none() && self.ranking.is_empty();
         let may = is_shown && !is_known && !publics.is_empty() && is_read(&private);
-        if may && publics.iter().all(is_read) {
+        let numbers = |name: &str| {
+            let of = |loaded: &Loaded| loaded.columns.iter().map(|it| it.width).sum::<usize>();
+            self.loaded(name).map_or(0, |loaded| loaded.rows * of(loaded))
+        };
+        let all: usize = publics.iter().chain([&private]).map(|name| numbers(name)).sum();
+        if may && all <= MOST_NUMBERS && publics.iter().all(is_read) {
             let session = Box::new(session.clone());
             self.ranking.timed = Some((session.clone(), None));
             self.ask(Request::TimeRanking(session));

@@ -352,14 +352,22 @@ fn images(sets: &[OfSet], canvas: &Canvas, area: Rect) -> (Vec<Line<'static>>, V
     let fewest = if beside { 1 } else { FEWEST_IMAGES };
     let most = if as_pixels(canvas) { MOST_CELLS } else { *PIXELS.end() };
     let most = (room / fewest).saturating_sub(1).clamp(*PIXELS.start(), most);
-    let below = usize::from(shown.iter().any(|set| set.labels.is_some()));
+    // In so few lines, pixels are worth more than labels.
+    let labelled = lines >= LEAST_LINES && shown.iter().any(|set| set.labels.is_some());
+    let below = usize::from(labelled);
     let side = (2 * lines.saturating_sub(below)).clamp(*PIXELS.start(), most);
     let (across, down) = (room / (side + 1), (lines / (side.div_ceil(2) + below)).max(1));
     let mut pictures = Vec::new();
     let drawn = |set: &&OfSet| {
         let square = set.vectors.and_then(|it| Some((it, square(it.width())?)));
         let images = match square {
-            Some(images) => mosaic(set, images, canvas, (side, across, down), &mut pictures),
+            Some(images) => {
+                let labels = set.labels.filter(|_| labelled);
+                let size = (side, across, down);
+                let found = mosaic(images, (labels, set.style), canvas, size);
+                pictures.extend(found.1);
+                found.0
+            }
             None => vec![Line::raw("no square images")],
         };
         let name = Line::styled(shortened(&set.title, room as u16, "…"), set.style);
@@ -393,12 +401,11 @@ fn as_pixels(canvas: &Canvas) -> bool {
 /// So many images beside and below each other, evenly taken from all, each in so many cells: two rows
 /// of pixels in a line, or all pixels where the terminal shows them. A label stands below its image.
 fn mosaic(
-    set: &OfSet,
     (vectors, shape): (&Vectors, ImageShape),
+    (labels, style): (Option<&Column>, Style),
     canvas: &Canvas,
     (cells, beside, below): (usize, usize, usize),
-    pictures: &mut Vec<Picture>,
-) -> Vec<Line<'static>> {
+) -> (Vec<Line<'static>>, Vec<Picture>) {
     let (count, all) = ((beside * below).min(vectors.len()), vectors.len());
     let side = if as_pixels(canvas) { shape.1.min(MOST_PIXELS) } else { cells };
     let to = (shape.0, side, side);
@@ -445,7 +452,7 @@ fn mosaic(
         }
         Line::from(spans)
     };
-    let mut lines = Vec::new();
+    let (mut lines, mut pictures) = (Vec::new(), Vec::new());
     for (row, images) in images.chunks(beside.max(1)).enumerate() {
         if as_pixels(canvas) {
             let places = (0..side).flat_map(|y| (0..side).map(move |x| (y, x)));
@@ -462,15 +469,15 @@ fn mosaic(
         } else {
             lines.extend((0..side).step_by(2).map(|y| line(images, y)));
         }
-        let Some(labels) = set.labels else { continue };
+        let Some(labels) = labels else { continue };
         let label = |at: usize| {
             let label = labels.cell((row * beside + at) * all / count).to_string();
             format!("{:^cells$} ", shortened(&label, cells as u16, "…"))
         };
         let labels: String = (0..images.len()).map(label).collect();
-        lines.push(Line::styled(labels, set.style));
+        lines.push(Line::styled(labels, style));
     }
-    lines
+    (lines, pictures)
 }
 
 #[cfg(test)]
