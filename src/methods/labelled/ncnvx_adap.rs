@@ -336,10 +336,10 @@ mod tests {
 
     use super::*;
     use crate::data::{Bounded, Dataset};
+    use crate::labelled::records::signs;
     use crate::privacy::openings::OpenSpender;
     use crate::privacy::tape::{Departure, Draw};
     use crate::privacy::{Calibrated, Private, Spender, Watch};
-    use crate::labelled::records::signs;
     use crate::spec::Value;
     use crate::trial::{RehearsalNoise, Trial, Tried};
     use crate::{Series, example};
@@ -439,7 +439,8 @@ mod tests {
         let apart = public.features.column_iter().map(|x| u32::from(x[0] > 0.0)).collect();
         public.classes.as_mut().unwrap().of = apart;
         shape.bounds.feature_norm = 1.0;
-        let alone = logistic::ridge_solution(&public.features, &signs(&public).unwrap(), RIDGE);
+        let alone =
+            logistic::ridge_solution(&public.features, &signs(&public).unwrap(), USUAL_RIDGE);
         assert!(radius(&alone.unwrap(), None) > 1.5 * LEAST_RADIUS);
         let given = BTreeMap::from([("steps".to_owned(), Value::Number(3.0))]);
         let settings = SPEC.check(&given).unwrap();

@@ -223,7 +223,7 @@ mod tests {
         // Two large categories and forty of a few records each, whose classes are arbitrary.
         let of: Vec<usize> =
             (0..1200).map(|i| if i % 4 < 3 { i % 2 } else { 2 + (i / 4) % 40 }).collect();
-        let arbitrary = |at: usize| (43_758.5453 * (12.9898 * at as f64).sin()).rem_euclid(1.0);
+        let arbitrary = |at: usize| (43_758.5 * (12.99 * at as f64).sin()).rem_euclid(1.0);
         let second = |at: usize, kind: usize| match kind {
             0 | 1 => (kind == 0) != (arbitrary(at) < 0.15),
             _ => arbitrary(at) < 0.5,
