@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`linear`], [`logistic`], [`network`] | models with one score, and the logistic loss |
 //! | [`softmax`] | linear scores, one for each class, and their loss |
+//! | [`shrinkage`] | what holds the weights of linear models near zero |
 //! | [`trees`] | decision trees and boosted sums of them |
 //! | [`shape`], `shape_file` | public predictors with a private correction, and their arrays in files |
 //! | [`architecture`] | the layers of a model with several scores |
@@ -30,6 +31,7 @@ pub mod network;
 pub mod rows;
 pub mod shape;
 mod shape_file;
+pub mod shrinkage;
 mod sliding;
 pub mod softmax;
 mod sparse_maps;
@@ -49,6 +51,7 @@ pub use linear::LinearModel;
 pub use loss::ExampleLabels;
 pub use network::Network;
 pub use shape::{Predictor, ScoreMeaning, Shape};
+pub use shrinkage::Shrinkage;
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,6 @@
 //! The logistic loss log(1 + e^(−s·y)) of a score s and a sign y = ±1.
 
+use crate::Shrinkage;
 use crate::numeric::columns::{ExampleColumns, score_of, view};
 use crate::numeric::damping::damped;
 use crate::numeric::exponential::{exp, ln_1p};
@@ -48,27 +49,36 @@ pub fn hessian(features: &impl ExampleColumns, w: &Vector) -> Matrix {
 
 /// argmin (1/n)Σ loss + (ridge/2)·‖w‖², by damped Newton steps. `None` if there is no finite one.
 pub fn ridge_solution(features: &impl ExampleColumns, signs: &[f64], ridge: f64) -> Option<Vector> {
+    solution(features, signs, &ridge.into(), Vector::zeros(features.dimension()), 1e-20)
+}
+
+/// argmin (1/n)Σ loss + shrinkage, by damped Newton steps from `w` on, until the next one would gain
+/// less than about `within`.
+pub fn solution(
+    features: &impl ExampleColumns,
+    signs: &[f64],
+    shrinkage: &Shrinkage,
+    mut w: Vector,
+    within: f64,
+) -> Option<Vector> {
     let share = 1.0 / features.count() as f64;
     let value = |w: &Vector| {
         let mut sum = 0.0;
         features.each(|at, x| sum += loss(signs[at] * score_of(x, w)));
-        share * sum + 0.5 * ridge * w.norm_squared()
+        share * sum + shrinkage.value(w)
     };
-    let mut w = Vector::zeros(features.dimension());
     let mut current = value(&w);
     for _ in 0..NEWTON_STEPS {
-        let mut gradient = ridge * &w;
+        let mut gradient = shrinkage.gradient(&w);
         features.each(|at, x| {
             let y = signs[at];
             gradient.axpy(share * y * slope(y * score_of(x, &w)), &view(x), 1.0);
         });
         let mut system = hessian(features, &w);
-        for k in 0..system.nrows() {
-            system[(k, k)] += ridge;
-        }
+        shrinkage.curve(&mut system);
         let direction = cholesky(system)?.solve(&gradient);
         let decrement = direction.dot(&gradient);
-        if decrement <= 1e-20 {
+        if decrement <= within {
             break;
         }
         let step = |length: f64| {

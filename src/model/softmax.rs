@@ -4,7 +4,7 @@
 //! parameters, W is written row by row.
 
 use super::loss::cross_entropy;
-use super::{Architecture, Classifier};
+use super::{Architecture, Classifier, Shrinkage};
 use crate::error::Result;
 use crate::numeric::columns::{self, ExampleColumns};
 use crate::numeric::damping::damped;
@@ -75,6 +75,19 @@ pub fn ridge_solution(
     classes: usize,
     ridge: f64,
 ) -> Option<Vector> {
+    let w = Vector::zeros(classes * features.dimension());
+    solution(features, (of, classes), &ridge.into(), w, 1e-20)
+}
+
+/// argmin (1/n)Σ loss + shrinkage, from `w` on, until the next step would gain less than about
+/// `within`.
+pub fn solution(
+    features: &impl ExampleColumns,
+    (of, classes): (&[u32], usize),
+    shrinkage: &Shrinkage,
+    mut w: Vector,
+    within: f64,
+) -> Option<Vector> {
     let share = 1.0 / features.count() as f64;
     let descend = |w: &Vector| {
         let (gradient, losses) = sums(features, classes, |at, x, slopes, loss: &mut f64| {
@@ -84,22 +97,19 @@ pub fn ridge_solution(
             }
             true
         });
-        (losses.iter().sum::<f64>() + 0.5 * ridge * w.norm_squared(), gradient + ridge * w)
+        (losses.iter().sum::<f64>() + shrinkage.value(w), gradient + shrinkage.gradient(w))
     };
     let dimension = features.dimension();
-    let mut w = Vector::zeros(classes * dimension);
     let (mut current, mut gradient) = descend(&w);
     for _ in 0..NEWTON_STEPS {
         let mut direction = gradient.clone();
         for (class, mut block) in curvatures(features, classes, &w).into_iter().enumerate() {
-            for k in 0..dimension {
-                block[(k, k)] += ridge;
-            }
+            shrinkage.curve(&mut block);
             let mut own = direction.rows_mut(class * dimension, dimension);
             cholesky(block)?.solve_mut(&mut own);
         }
         let decrement = direction.dot(&gradient);
-        if decrement <= 1e-20 {
+        if decrement <= within {
             break;
         }
         let step = |length: f64| {

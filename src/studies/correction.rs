@@ -234,12 +234,17 @@ fn correct(task: Task, split: &Split, target: Target, seed: u64) -> Result<Model
 /// The profiled method, or noisy descent from the public solution on private records alone.
 fn linear(task: Task, split: &Split, target: Target, seed: u64, warm: bool) -> Result<Model> {
     let id = if task == Task::Regression { "profiled_cnvx_adap" } else { "profiled_logistic" };
-    let mut settings = BTreeMap::new();
-    if warm {
-        settings.insert("alpha".to_owned(), Value::Number(0.01));
-        settings.insert("pull".to_owned(), Value::Number(0.0));
-        settings.insert("weighting".to_owned(), Value::Text("pooled".to_owned()));
-    }
-    let trial = Trial { settings, ..split.trial(id, RehearsalNoise::For(target), seed) };
+    let trial = split.trial(id, RehearsalNoise::For(target), seed);
+    let trial = if warm { warm_start(trial) } else { trial };
     Ok(trial.run_sealed()?.model)
+}
+
+/// A profiled method as noisy descent from the public solution on private records alone.
+pub(super) fn warm_start(trial: Trial<'_>) -> Trial<'_> {
+    let settings = BTreeMap::from([
+        ("alpha".to_owned(), Value::Number(0.01)),
+        ("pull".to_owned(), Value::Number(0.0)),
+        ("weighting".to_owned(), Value::Text("pooled".to_owned())),
+    ]);
+    Trial { settings, ..trial }
 }

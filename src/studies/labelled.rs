@@ -523,7 +523,7 @@ impl LabelledProblem {
         Self::split_of(preparation, public, (all.select(&rows)?, held_out))
     }
 
-    fn split_of(
+    pub(super) fn split_of(
         preparation: Preparation,
         public: data::PublicRecords,
         (private, held_out): (data::Table, data::Table),

@@ -12,9 +12,11 @@
 //! | [`guesses`] | what opening a file guesses: label, columns, gaps, identifiers of persons |
 //! | `kernel_mean_matching` | weights that match means in a kernel's space |
 //! | [`labelled`] | labelled adaptation on real datasets |
+//! | [`peers`] | our methods beside other people's private learners |
 //! | [`persons`] | the cost of protecting whole persons |
 //! | [`ranking`] | rankings of image sets: their order, certainty and privacy |
 //! | [`record_counts`] | errors over the numbers of private and public records |
+//! | [`ridges`] | linear methods over the ridge of their public solution |
 //! | [`rehearsal`] | the advice of rehearsals on public data, and the best choice in hindsight |
 //! | [`reviews`] | reviews of one kind of goods, with those of another as public records |
 //! | `shown` | AUC, balanced accuracy and mean absolute error beside a study's own error |
@@ -46,12 +48,14 @@ pub mod grid;
 pub mod guesses;
 mod kernel_mean_matching;
 pub mod labelled;
+pub mod peers;
 pub mod persons;
 pub mod predictor;
 pub mod ranking;
 pub mod record_counts;
 pub mod rehearsal;
 pub mod reviews;
+pub mod ridges;
 pub mod scores;
 mod shown;
 pub mod table;

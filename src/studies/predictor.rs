@@ -8,8 +8,8 @@ use std::sync::OnceLock;
 
 use super::grid::{Grid, GridTask, Harvest};
 use super::labelled::{LabelledProblem, SplitModels};
-use super::shown::{SplitScores, beside};
-use super::table::{SeedValues, StudyTable, TableContent, TableRow};
+use super::shown::{SplitErrors, SplitScores, error_tables};
+use super::table::StudyTable;
 use crate::data::{Preparation, PreparationSettings, PublicRecords, Task};
 use crate::error::{Error, Result};
 use crate::methods::PublicPredictor;
@@ -39,14 +39,6 @@ pub struct PredictorStudy {
     subjects: Vec<ScoredProblem>,
     epsilons: Vec<f64>,
     seeds: Vec<u64>,
-}
-
-/// The errors of one split.
-#[derive(Debug, Clone)]
-pub struct PredictorErrors {
-    /// Relative, by method and predictor, then by ε.
-    losses: Vec<Vec<f64>>,
-    scores: SplitScores,
 }
 
 impl ScoredProblem {
@@ -88,7 +80,7 @@ impl PredictorStudy {
         }
     }
 
-    pub fn measure(&self, place: GridTask<'_>) -> Result<Option<PredictorErrors>> {
+    pub fn measure(&self, place: GridTask<'_>) -> Result<Option<SplitErrors>> {
         let subject = &self.subjects[place.row];
         let case = subject.problem.case;
         let split = |which: usize| -> Result<Split> {
@@ -119,11 +111,11 @@ impl PredictorStudy {
             }
         }
         let scores = SplitScores { entries, exact };
-        Ok(Some(PredictorErrors { losses: all, scores }))
+        Ok(Some(SplitErrors { losses: all, scores }))
     }
 
     /// One table for each dataset, and one of geometric means over all.
-    pub fn tables(&self, harvest: &Harvest<PredictorErrors>) -> Vec<StudyTable> {
+    pub fn tables(&self, harvest: &Harvest<SplitErrors>) -> Vec<StudyTable> {
         let columns: Vec<String> = self.epsilons.iter().map(|e| format!("ε={e}")).collect();
         let labels = METHODS.iter().flat_map(|(method, ..)| {
             PREDICTORS.iter().map(move |predictor| match predictor {
@@ -132,45 +124,9 @@ impl PredictorStudy {
             })
         });
         let labels: Vec<String> = labels.collect();
-        let table = |title: String, cell: &dyn Fn(usize, usize) -> SeedValues| StudyTable {
-            title,
-            content: TableContent::Measurements,
-            columns: columns.clone(),
-            rows: labels
-                .iter()
-                .enumerate()
-                .map(|(entry, label)| TableRow {
-                    label: label.clone(),
-                    cells: (0..columns.len()).map(|k| cell(entry, k)).collect(),
-                })
-                .collect(),
-        };
-        let mut tables: Vec<StudyTable> = self
-            .subjects
-            .iter()
-            .enumerate()
-            .map(|(at, subject)| {
-                let case = subject.problem.case;
-                table(format!("{} · δ = {:e}", case.name, case.delta), &|entry, k| {
-                    SeedValues::of(harvest.of(at, 0).map(|one| one.losses[entry][k]).collect())
-                })
-            })
-            .collect();
-        let all = table("geometric mean".to_owned(), &|entry, k| {
-            let means = tables.iter().map(|it| it.rows[entry].cells[k].mean());
-            let means: Option<Vec<f64>> = means.collect();
-            let mean = means.filter(|means| !means.is_empty()).map(|means| {
-                (means.iter().map(|x| x.ln()).sum::<f64>() / means.len() as f64).exp()
-            });
-            SeedValues::of(mean.into_iter().collect())
-        });
-        tables.push(all);
-        for (at, subject) in self.subjects.iter().enumerate() {
-            let case = subject.problem.case;
-            let about = (case.name, case.task);
-            tables.extend(beside(harvest, at, |one| &one.scores, about, (&labels, &columns)));
-        }
-        tables
+        let cases = self.subjects.iter().map(|it| it.problem.case).enumerate();
+        let all: Vec<_> = cases.collect();
+        error_tables(harvest, &all, (&labels, &columns), "geometric mean")
     }
 
     pub fn header(missing: &[&str]) -> Vec<String> {

@@ -1,6 +1,7 @@
 //! The scores that tables show, beside a study's own measure of error.
 
 use super::grid::Harvest;
+use super::labelled::Case;
 use super::table::{SeedValues, StudyTable, TableContent, TableRow};
 use crate::data::Task;
 use crate::evaluation::Measured;
@@ -61,6 +62,58 @@ pub(super) struct SplitScores {
     pub entries: Vec<Vec<Option<Measured>>>,
     /// Of private data without privacy.
     pub exact: Measured,
+}
+
+/// The errors of one split, relative to private data without privacy.
+#[derive(Debug, Clone)]
+pub struct SplitErrors {
+    /// By entry of a table, then by column; NaN for what was not tried.
+    pub(super) losses: Vec<Vec<f64>>,
+    pub(super) scores: SplitScores,
+}
+
+/// The errors of each of these rows of a grid, a table each, then their geometric mean with this
+/// title, then the further scores.
+pub(super) fn error_tables(
+    harvest: &Harvest<SplitErrors>,
+    cases: &[(usize, &'static Case)],
+    (entries, columns): (&[String], &[String]),
+    mean: &str,
+) -> Vec<StudyTable> {
+    let table = |title: String, cell: &dyn Fn(usize, usize) -> SeedValues| StudyTable {
+        title,
+        content: TableContent::Measurements,
+        columns: columns.to_vec(),
+        rows: entries
+            .iter()
+            .enumerate()
+            .map(|(entry, label)| TableRow {
+                label: label.clone(),
+                cells: (0..columns.len()).map(|k| cell(entry, k)).collect(),
+            })
+            .collect(),
+    };
+    let of_case = |(at, case): &(usize, &Case)| {
+        table(format!("{} · δ = {:e}", case.name, case.delta), &|entry, k| {
+            let losses = harvest.of(*at, 0).map(|one| one.losses[entry][k]);
+            SeedValues::of(losses.filter(|loss| loss.is_finite()).collect())
+        })
+    };
+    let mut tables: Vec<StudyTable> = cases.iter().map(of_case).collect();
+    let all = table(mean.to_owned(), &|entry, k| {
+        let means = tables.iter().map(|it| it.rows[entry].cells[k].mean());
+        let means: Option<Vec<f64>> = means.collect();
+        let mean = means
+            .filter(|means| !means.is_empty())
+            .map(|means| (means.iter().map(|x| x.ln()).sum::<f64>() / means.len() as f64).exp());
+        SeedValues::of(mean.into_iter().collect())
+    });
+    tables.push(all);
+    for (at, case) in cases {
+        let about = (case.name, case.task);
+        tables.extend(beside(harvest, *at, |one| &one.scores, about, (entries, columns)));
+    }
+    tables
 }
 
 /// The scores beside the main error of row `row` of a grid, a table each, with these titles of

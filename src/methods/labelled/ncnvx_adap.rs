@@ -16,7 +16,8 @@ use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};
 
 use super::cnvx_adap::{damping, private_pace};
-use super::records::{LabelledRecords, several_classes, signs};
+use super::public_scores::{USUAL_RIDGE, public_solution};
+use super::records::{LabelledRecords, several_classes};
 use super::weighted::descent::{Pace, Refinement, ReturnedModel, WeightedDescent};
 use super::weighted::learner::{Largest, Learner};
 use super::weighted::objective::{Caps, Pulls, Weights, into_ball};
@@ -24,14 +25,11 @@ use super::weighted::{
     AsPublished, MODE_FIELD, PUBLIC_SHARE_FIELD, SOURCE_SIDE_FIELD, STEPS_FIELD, SourceSide,
     WEIGHTS_SHARE_FIELD, automatic_steps,
 };
-use crate::data::PublicData;
 use crate::model::{logistic, network, softmax};
 use crate::prelude::*;
 use crate::privacy::openings::OpenPrivate;
 use crate::sources::{SOURCE_WEIGHTS, SourceWeights};
 
-/// Ridge of the public solution that a linear run starts from.
-const RIDGE: f64 = 1e-4;
 /// Λ, if it is not given, is no less.
 const LEAST_RADIUS: f64 = 10.0;
 
@@ -144,7 +142,7 @@ fn plan(settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, 
     };
     let alone = match learner {
         Learner::Network { .. } => Vector::zeros(0),
-        _ => problem.public.once("linear scores", RIDGE, public_solution)?,
+        _ => problem.public.once("linear scores", USUAL_RIDGE, public_solution)?,
     };
     let largest = learner.largest(shape.bounds, radius(&alone, settings.radius));
     let parameters = learner.parameters(shape.dimension);
@@ -312,21 +310,6 @@ fn largest_objective(settings: NcnvxAdapSettings, largest: Largest, caps: Caps) 
     2.0 * largest.loss + lambda_1 + lambda_2 * roots + lambda_inf * caps.public.max(caps.private)
 }
 
-/// The model of the public data alone, of linear scores.
-pub(super) fn public_solution(public: &PublicData, ridge: f64) -> Result<Vector> {
-    let solution = match (several_classes(public)?, &public.classes) {
-        (classes @ 3.., Some(known)) => {
-            softmax::ridge_solution(&public.features, &known.of, classes, ridge)
-        }
-        _ => logistic::ridge_solution(&public.features, &signs(public)?, ridge),
-    };
-    solution.ok_or_else(|| {
-        let name = &public.name;
-        Error::failed(format!("the public dataset '{name}' determines no logistic model"))
-            .cure("drop columns that say the same, or raise the ridge")
-    })
-}
-
 /// A network after some steps on the public data, inside the ball.
 fn first_network(
     units: usize,
@@ -353,6 +336,7 @@ mod tests {
 
     use super::*;
     use crate::data::{Bounded, Dataset};
+    use crate::labelled::records::signs;
     use crate::privacy::openings::OpenSpender;
     use crate::privacy::tape::{Departure, Draw};
     use crate::privacy::{Calibrated, Private, Spender, Watch};
@@ -383,7 +367,7 @@ mod tests {
             let noise = RehearsalNoise::None(example::TARGET);
             let (done, public, private) = rehearse(&[("model", model)], noise);
             let signs = signs(&public).unwrap();
-            let source = logistic::ridge_solution(&public.features, &signs, RIDGE).unwrap();
+            let source = logistic::ridge_solution(&public.features, &signs, USUAL_RIDGE).unwrap();
             let source = Model::Logistic(source.into());
             let (ours, theirs) = (wrong(&done.model, &private), wrong(&source, &private));
             assert!(ours < theirs, "{model} {ours} {theirs}");
@@ -437,7 +421,8 @@ mod tests {
             let (_, rest) = text.split_once("Λ = ").unwrap();
             rest.split(',').next().unwrap().parse::<f64>().unwrap()
         };
-        let alone = logistic::ridge_solution(&public.features, &signs(&public).unwrap(), RIDGE);
+        let alone =
+            logistic::ridge_solution(&public.features, &signs(&public).unwrap(), USUAL_RIDGE);
         let alone = alone.unwrap();
         assert_eq!(near(None), format!("{:.4}", radius(&alone, None)).parse::<f64>().unwrap());
         assert_eq!(near(Some(3.0)), 3.0);
@@ -454,7 +439,8 @@ mod tests {
         let apart = public.features.column_iter().map(|x| u32::from(x[0] > 0.0)).collect();
         public.classes.as_mut().unwrap().of = apart;
         shape.bounds.feature_norm = 1.0;
-        let alone = logistic::ridge_solution(&public.features, &signs(&public).unwrap(), RIDGE);
+        let alone =
+            logistic::ridge_solution(&public.features, &signs(&public).unwrap(), USUAL_RIDGE);
         assert!(radius(&alone.unwrap(), None) > 1.5 * LEAST_RADIUS);
         let given = BTreeMap::from([("steps".to_owned(), Value::Number(3.0))]);
         let settings = SPEC.check(&given).unwrap();
@@ -523,7 +509,7 @@ mod tests {
         let noise = RehearsalNoise::None(example::TARGET);
         let done = Trial::new(SPEC.id, &public, &private, noise, 1).run().unwrap();
         let of = &public.classes.as_ref().unwrap().of;
-        let source = softmax::ridge_solution(&public.features, of, 3, RIDGE).unwrap();
+        let source = softmax::ridge_solution(&public.features, of, 3, USUAL_RIDGE).unwrap();
         let source = Learner::Softmax { classes: 3 }.model(4, &source).unwrap();
         let (ours, theirs) = (wrong(&done.model, &private), wrong(&source, &private));
         assert!(ours < theirs, "{ours} {theirs}");

@@ -10,12 +10,12 @@
 
 use std::f64::consts::SQRT_2;
 
-use super::ncnvx_adap::public_solution;
 use super::profiled::Profile;
 use super::profiled::batches::{BATCH, Batches};
 use super::profiled::descent::{Motion, ProfiledDescent, ProfiledRun};
 use super::profiled::public_side::PublicSide;
 use super::profiled_cnvx_adap::{DAMPING_FIELD, STEP_SIZE_FIELD, WEIGHTING_FIELD, Weighting};
+use super::public_scores::public_solution;
 use super::records::{LabelledRecords, RecordLoss, ScoreLoss, several_classes};
 use crate::classes::sampled::fields::{StepSettings, steps};
 use crate::model::{logistic, softmax};
@@ -69,8 +69,11 @@ settings! {
             "Added to the loss of every public record before it is weighted. It must be known \
              without looking at the private data.",
         ),
-        ridge: f64 = real(1e-9, 1.0, 1e-4).named("ridge", "loss")
-            .help("Ridge of the public solution that the run starts from."),
+        ridge: Option<f64> = automatic(1.0).named("ridge", "loss").help(
+            "Ridge of the public solution that the run starts from. Automatic takes the one that \
+             predicts best public records that it has not seen, and 0.0001 if they are few for \
+             their features.",
+        ),
         average: f64 = StepSettings::average.by_default(0.5),
     }
 }
@@ -91,7 +94,8 @@ fn plan(settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start
         let public = problem.public.shared();
         let public = LabelledRecords::of(loss, public)?;
         // Taught once for all runs from these records: it takes most of the time of many columns.
-        let centre = problem.public.once("linear scores", settings.ridge, public_solution)?;
+        let ridge = settings.ridge.unwrap_or(0.0);
+        let centre = problem.public.once("linear scores", ridge, public_solution)?;
         let curvature = curvature(&public, loss, &centre);
         let persons = problem.public.persons();
         let profile = profile.for_persons(&public, persons, shape.most_records, &centre);
@@ -137,7 +141,7 @@ fn loss(public: &PublicRecords) -> Result<RecordLoss> {
     Ok(RecordLoss::Softmax { classes })
 }
 
-/// The public curvature at the public solution.
+/// The curvature of the public loss, a block for each score.
 fn curvature(public: &LabelledRecords<Doubles>, loss: RecordLoss, centre: &Vector) -> Vec<Matrix> {
     let features = &public.data().features;
     match loss {
@@ -169,6 +173,7 @@ mod tests {
 
     use super::*;
     use crate::data::Dataset;
+    use crate::spec::Value;
     use crate::trial::{RehearsalNoise, Trial};
     use crate::{Series, example};
 
@@ -195,8 +200,7 @@ mod tests {
             1,
         );
         let done = done.run().unwrap();
-        let signs = crate::labelled::records::signs(&public).unwrap();
-        let source = logistic::ridge_solution(&public.features, &signs, 1e-4).unwrap();
+        let source = public_solution(&public.into(), 0.0).unwrap();
         let source = Model::Logistic(source.into());
         let (ours, theirs) = (wrong(&done.model), wrong(&source));
         assert!((ours as f64) < 0.9 * theirs as f64, "{ours} {theirs}");
@@ -256,14 +260,35 @@ mod tests {
             let noise = RehearsalNoise::For(Target { epsilon: 1.0, delta: 1e-5 });
             let done = Trial::new(SPEC.id, &public, &private, noise, 1).run().unwrap();
             assert!(done.calibrated.guarantee().epsilon <= 1.0);
-            let of = &public.classes.as_ref().unwrap().of;
-            let source = softmax::ridge_solution(&public.features, of, 3, 1e-4).unwrap();
+            let source = public_solution(&public.into(), 0.0).unwrap();
             ours += wrong(&done.model);
             theirs += wrong(&THREE.model(6, source).unwrap());
             let loss = done.series(Series::PrivateLoss);
             assert!(loss.last().unwrap().1 < loss[0].1, "{seed}");
         }
         assert!(ours < 0.9 * theirs, "{ours} {theirs}");
+    }
+
+    #[test]
+    fn no_ridge_changes_the_plan_or_moves_a_gradient_further_than_the_sensitivity() {
+        let (shape, public, mut private) = example::two_classes(3, 400, 25, 5);
+        let start: PublicData = public.clone().into();
+        let planned = [0.0, 1e-9, 1e-4, 1.0].map(|ridge| {
+            let given = BTreeMap::from([("ridge".to_owned(), Value::Number(ridge))]);
+            let centre = public_solution(&start, ridge).unwrap();
+            let profile = profile(&shape, TWO, settings());
+            let mut with = |first: f64, class: u32| {
+                private.features.set_column(0, &Vector::from_vec(vec![first, 0.0, 0.0]));
+                private.classes.as_mut().unwrap().of[0] = class;
+                let records = LabelledRecords::of(TWO, Arc::new(private.clone())).unwrap();
+                profile.private(&records, 25).pass(&centre).gradient
+            };
+            let moved =
+                (with(1.0, 0) - with(-1.0, 0)).norm().max((with(1.0, 0) - with(1.0, 1)).norm());
+            assert!(moved > 0.0 && moved <= profile.sensitivity(&shape), "{ridge}");
+            example::plan(METHOD, &given, &shape, &public).unwrap().releases
+        });
+        assert!(planned.iter().all(|releases| *releases == planned[0]));
     }
 
     #[test]

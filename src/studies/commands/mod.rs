@@ -24,6 +24,7 @@ use crate::labelled::{
 };
 use crate::model::Activation;
 use crate::numeric::parallel;
+use crate::peers;
 use crate::persons;
 use crate::plot::Figure;
 use crate::predictor;
@@ -32,6 +33,7 @@ use crate::ranking::{self, families::Images, training::TrainingStudy, utility::U
 use crate::record_counts::RecordCountStudy;
 use crate::rehearsal;
 use crate::reviews::ReviewStudy;
+use crate::ridges;
 use crate::scores;
 use crate::session::demo;
 use crate::{Grid, GridTask, Harvest, StudyTable};
@@ -57,6 +59,8 @@ enum Which {
     /// Private labels correct what public data teach: against linear models and public data alone.
     Correction(CorrectionCommand),
     Predictor(PredictorCommand),
+    /// Linear methods with fixed ridges, and with the one that public records choose.
+    Ridges(RidgesCommand),
     /// What protecting whole persons costs, against group privacy.
     Persons(PersonsCommand),
     /// What rehearsals recommend, and what would have been best.
@@ -84,6 +88,7 @@ impl Studies {
             Which::Labelled(study) => study.execute(),
             Which::Correction(study) => study.execute(),
             Which::Predictor(study) => study.execute(),
+            Which::Ridges(study) => study.execute(),
             Which::Ranking(study) => study.execute(),
             Which::Scores(study) => study.execute(),
             Which::Choose(study) => study.execute(),
@@ -292,12 +297,20 @@ struct CorrectionCommand {
     #[arg(long)]
     further: bool,
 
+    /// Directory of assets/peers/peers.py: our methods beside other people's private learners, on
+    /// the same records.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["further", "data", "only"])]
+    peers: Option<PathBuf>,
+
     #[command(flatten)]
     on: OnDatasets,
 }
 
 impl CorrectionCommand {
     fn execute(&self) -> Result<()> {
+        if let Some(directory) = &self.peers {
+            return self.beside(directory);
+        }
         let cases: Vec<&'static Case> = if self.further {
             FURTHER.iter().collect()
         } else {
@@ -316,6 +329,15 @@ impl CorrectionCommand {
             figures: Vec::new(),
         };
         manner.publish(&findings, (harvest.done, harvest.tasks()), "splits")
+    }
+
+    fn beside(&self, directory: &Path) -> Result<()> {
+        let study = peers::PeerStudy::new(directory)?;
+        let interrupted = signals::on_first(|| {})?;
+        let harvest = conduct("runs", study.grid(), &interrupted, |place| study.measure(place))?;
+        let (header, tables) = (study.header(), study.tables(&harvest));
+        let findings = StudyFindings { name: "peers", header, tables, figures: Vec::new() };
+        self.on.manner.publish(&findings, (harvest.done, harvest.tasks()), "runs")
     }
 }
 
@@ -339,6 +361,29 @@ impl PredictorCommand {
         let header = predictor::PredictorStudy::header(&missing);
         let tables = study.tables(&harvest);
         let findings = StudyFindings { name: "predictor", header, tables, figures: Vec::new() };
+        manner.publish(&findings, (harvest.done, harvest.tasks()), "splits")
+    }
+}
+
+/// Linear methods over the ridge of their public solution, on real datasets.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  halflight-studies ridges --only adult,german --data data")]
+struct RidgesCommand {
+    #[command(flatten)]
+    on: OnDatasets,
+}
+
+impl RidgesCommand {
+    fn execute(&self) -> Result<()> {
+        let cases: Vec<&'static Case> = CASES.iter().chain([&HEART]).chain(&FURTHER).collect();
+        let (problems, missing) = self.on.problems(&cases)?;
+        let manner = &self.on.manner;
+        let study = ridges::RidgeStudy::new(problems, manner.quick, manner.seeds());
+        let interrupted = signals::on_first(|| {})?;
+        let harvest = conduct("splits", study.grid(), &interrupted, |place| study.measure(place))?;
+        let (header, tables) = (ridges::RidgeStudy::header(&missing), study.tables(&harvest));
+        let findings = StudyFindings { name: "ridges", header, tables, figures: Vec::new() };
         manner.publish(&findings, (harvest.done, harvest.tasks()), "splits")
     }
 }

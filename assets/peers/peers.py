@@ -1,0 +1,328 @@
+#!/usr/bin/env python3
+"""Runs other people's private learners on a public split of Adult, and keeps their scores.
+
+    python3 assets/peers/peers.py DIR [--seeds 3] [--only mst,dp-ebm] [--clone PATH]
+
+makes a virtual environment in DIR, installs the pinned packages of requirements.txt there, takes
+data and mechanisms from the repository of private-pgm, and writes
+
+    DIR/split-<seed>/{public,private,held_out}.csv   the records of each split
+    DIR/peers.csv                                    a line for each peer, seed and epsilon
+
+Lines that stand in DIR/peers.csv are not made again. `halflight-studies correction --peers DIR`
+runs our methods on the same records and prints all in one table.
+
+The data are adult_pub025_01: 3 238 public records that were sampled with a bias, and 32 384 private
+ones, all of them discretised. A split holds out a fifth of the private records for the scores. The
+synthesizers make records, from which boosted trees learn, with and without the public records.
+None of the code below is part of halflight's program, and none of the peers' code is in this
+repository.
+"""
+
+import argparse
+import csv
+import os
+import subprocess
+import sys
+import time
+import venv
+from pathlib import Path
+
+REPOSITORY = "https://github.com/ryan112358/private-pgm"
+COMMIT = "4d2b3c566b148da3ef800ce76e6189c548f2da22"
+DATA = "adult_pub025_01"
+LABEL = "income>50K"
+# Codes that are in order; the others are categories.
+NUMBERS = ["age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week"]
+EPSILONS = [0.5, 1.0, 2.0]
+DELTA = 1e-5
+HELD_OUT = 0.2
+FIELDS = [
+    "peer", "epsilon", "seed", "accuracy", "auc", "log_loss", "seconds", "neighbours", "version",
+]
+ADD = "add or remove one"
+REPLACE = "replace one"
+# Settings that take minutes for each run; with --full, those of the authors, which take hours.
+SMALL = {"megabytes": 1.0, "iterations": 200, "aim_rounds": 30, "jam_rounds": 12, "jam_degree": 2}
+FULL = {"megabytes": 80, "iterations": 1000, "aim_rounds": None, "jam_rounds": 30, "jam_degree": 3}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--only", default="", help="names of peers, with commas between them")
+    parser.add_argument("--clone", default=REPOSITORY, help="a clone of private-pgm")
+    parser.add_argument("--full", action="store_true", help="the authors' sizes of AIM and JAM: hours")
+    parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if not given.inside:
+        return prepare(given)
+    sys.path.insert(0, str(given.directory / "private-pgm" / "mechanisms"))
+    names = [name for name in given.only.split(",") if name] or list(PEERS)
+    for seed in range(given.seeds):
+        split = make_split(given.directory, seed)
+        split["sizes"] = FULL if given.full else SMALL
+        for name in names:
+            for epsilon in EPSILONS[:1] if name in WITHOUT_PRIVACY else EPSILONS:
+                measure(given.directory / "peers.csv", split, name, seed, epsilon)
+
+
+def prepare(given):
+    """Makes the environment and the clone, and goes on inside of them."""
+    place = given.directory
+    place.mkdir(parents=True, exist_ok=True)
+    python = place / "venv" / "bin" / "python"
+    if not python.exists():
+        venv.create(place / "venv", with_pip=True)
+        wanted = Path(__file__).with_name("requirements.txt")
+        subprocess.check_call([python, "-m", "pip", "install", "-q", "-r", wanted])
+    clone = place / "private-pgm"
+    if not clone.exists():
+        subprocess.check_call(["git", "clone", "-q", given.clone, clone])
+        subprocess.check_call(["git", "-C", clone, "checkout", "-q", COMMIT])
+        subprocess.check_call([python, "-m", "pip", "install", "-q", "--no-deps", clone])
+    os.execv(python, [str(python), *sys.argv, "--inside"])
+
+
+def make_split(directory, seed):
+    """Writes the records of a split, and returns them by name."""
+    import numpy as np
+    import pandas as pd
+
+    source = directory / "private-pgm" / "data" / DATA
+    private = pd.read_csv(source / "priv.csv")
+    public = pd.read_csv(source / "pub.csv")[private.columns]
+    order = np.random.default_rng(seed).permutation(len(private))
+    held = int(HELD_OUT * len(private))
+    parts = {
+        "public": public,
+        "held_out": private.iloc[order[:held]].reset_index(drop=True),
+        "private": private.iloc[order[held:]].reset_index(drop=True),
+    }
+    place = directory / f"split-{seed}"
+    place.mkdir(exist_ok=True)
+    for name, part in parts.items():
+        if not (place / f"{name}.csv").exists():
+            part.to_csv(place / f"{name}.csv", index=False)
+    parts["domain"] = source / f"{DATA}-domain.json"
+    return parts
+
+
+def measure(file, split, name, seed, epsilon):
+    """Runs a peer and adds its lines to the file."""
+    import numpy as np
+
+    made = set()
+    if file.exists():
+        with file.open() as lines:
+            made = {(one["peer"], one["epsilon"], one["seed"]) for one in csv.DictReader(lines)}
+    work, titles, neighbours, package = PEERS[name]
+    shown = "" if name in WITHOUT_PRIVACY else str(epsilon)
+    if all((title, shown, str(seed)) in made for title in titles):
+        return
+    np.random.seed(1000 * seed + int(100 * epsilon))
+    began = time.time()
+    found = work(split, epsilon, seed)
+    seconds = time.time() - began
+    truth = split["held_out"][LABEL].to_numpy()
+    new = not file.exists()
+    with file.open("a", newline="") as lines:
+        writer = csv.DictWriter(lines, FIELDS)
+        if new:
+            writer.writeheader()
+        for title, p in zip(titles, found):
+            line = scores(truth, p) | {
+                "peer": title, "epsilon": shown, "seed": seed, "seconds": round(seconds, 1),
+                "neighbours": neighbours, "version": version(package),
+            }
+            writer.writerow(line)
+            print(line, flush=True)
+
+
+def version(package):
+    from importlib.metadata import version as of
+
+    return f"private-pgm {COMMIT[:8]}" if package == "mbi" else f"{package} {of(package)}"
+
+
+def scores(truth, p):
+    from sklearn.metrics import log_loss, roc_auc_score
+
+    return {
+        "accuracy": round(float(((p > 0.5) == truth).mean()), 5),
+        "auc": round(float(roc_auc_score(truth, p)), 5),
+        "log_loss": round(float(log_loss(truth, p.clip(1e-6, 1 - 1e-6))), 5),
+    }
+
+
+def features(records):
+    return records.drop(columns=[LABEL])
+
+
+def trees(records, split, seed):
+    """Probabilities of boosted trees that learn from these records."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    columns = features(records).columns
+    learner = HistGradientBoostingClassifier(
+        learning_rate=0.05, max_leaf_nodes=15, max_iter=400, early_stopping=True,
+        categorical_features=[name not in NUMBERS for name in columns], random_state=seed,
+    )
+    learner.fit(features(records), records[LABEL].astype(int))
+    return learner.predict_proba(features(split["held_out"]))[:, 1]
+
+
+def logistic(records, split, _seed):
+    """Probabilities of a logistic regression whose strength is cross-validated."""
+    from sklearn.compose import make_column_transformer
+    from sklearn.linear_model import LogisticRegressionCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    categories = [name for name in features(records).columns if name not in NUMBERS]
+    encoder = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore"), categories), (StandardScaler(), NUMBERS)
+    )
+    learner = make_pipeline(encoder, LogisticRegressionCV(
+        Cs=8, max_iter=3000, scoring="neg_log_loss", l1_ratios=(0,), use_legacy_attributes=False
+    ))
+    learner.fit(features(records), records[LABEL])
+    return learner.predict_proba(features(split["held_out"]))[:, 1]
+
+
+def of_public(learner):
+    return lambda split, _, seed: [learner(split["public"], split, seed)]
+
+
+def of_both(split, _, seed):
+    import pandas as pd
+
+    return [trees(pd.concat([split["private"], split["public"]]), split, seed)]
+
+
+def with_records(synthetic, split, seed):
+    """Trees of synthetic records, and of synthetic and public ones."""
+    import pandas as pd
+
+    synthetic = synthetic[split["public"].columns].astype(int)
+    both = pd.concat([synthetic, split["public"]])
+    return [trees(synthetic, split, seed), trees(both, split, seed)]
+
+
+def datasets(split):
+    import json
+
+    from mbi import Dataset, Domain
+
+    domain = Domain.fromdict(json.loads(split["domain"].read_text()))
+    return [Dataset(split[part][list(domain.attrs)], domain) for part in ("private", "public")]
+
+
+def as_frame(synthetic):
+    import pandas as pd
+
+    if hasattr(synthetic, "df"):
+        return synthetic.df
+    return pd.DataFrame({name: synthetic.to_dict()[name] for name in synthetic.domain})
+
+
+def mst(split, epsilon, seed):
+    from mst import MST
+
+    return with_records(as_frame(MST(datasets(split)[0], epsilon, DELTA)), split, seed)
+
+
+def workload(domain, degree):
+    """All marginals of so many columns with at most 10 000 cells; with the label, they count double."""
+    import itertools
+
+    every = itertools.combinations(domain, degree)
+    every = [columns for columns in every if domain.size(columns) <= 10_000]
+    return [(columns, 2.0 if LABEL in columns else 1.0) for columns in every]
+
+
+def aim(split, epsilon, seed):
+    from aim import AIM
+
+    private, _ = datasets(split)
+    sizes = split["sizes"]
+    mechanism = AIM(
+        epsilon, DELTA, rounds=sizes["aim_rounds"], max_model_size=sizes["megabytes"],
+        max_iters=sizes["iterations"],
+    )
+    _, synthetic = mechanism.run(private, workload(private.domain, 2))
+    return with_records(as_frame(synthetic), split, seed)
+
+
+def jam(split, epsilon, seed):
+    from jam import JAM
+
+    private, public = datasets(split)
+    sizes = split["sizes"]
+    mechanism = JAM(
+        epsilon, DELTA, rounds=sizes["jam_rounds"], size_limit=sizes["megabytes"],
+        optim_iters=sizes["iterations"],
+    )
+    marginals = [columns for columns, _ in workload(private.domain, sizes["jam_degree"])]
+    _, synthetic = mechanism.run(private, public, marginals)
+    return with_records(as_frame(synthetic), split, seed)
+
+
+def dp_ebm(split, epsilon, seed):
+    """Additive trees on their own, and on top of the scores of public trees."""
+    import json
+    import warnings
+
+    import numpy as np
+
+    from interpret.privacy import DPExplainableBoostingClassifier
+
+    warnings.filterwarnings("ignore")
+    # Bounds of the private columns are those of the public domain.
+    domain = json.loads(split["domain"].read_text())
+    inputs = features(split["private"])
+    kinds = ["continuous" if name in NUMBERS else "nominal" for name in inputs.columns]
+    bounds = {name: (0, domain[name] - 1) for name in NUMBERS}
+    held_out = split["held_out"]
+    starts = [np.zeros(len(part)) for part in (inputs, held_out)]
+    learned = [learned_scores(split, part, seed) for part in (split["private"], held_out)]
+    found = []
+    for start, there in (starts, learned):
+        learner = DPExplainableBoostingClassifier(
+            epsilon=epsilon, delta=DELTA, feature_types=kinds, privacy_bounds=bounds,
+            random_state=seed, n_jobs=1,
+        )
+        learner.fit(inputs, split["private"][LABEL], init_score=start)
+        found.append(learner.predict_proba(features(held_out), init_score=there)[:, 1])
+    return found
+
+
+def learned_scores(split, records, seed):
+    """Log-odds that public trees give to these records."""
+    import numpy as np
+
+    p = trees(split["public"], split | {"held_out": records}, seed).clip(1e-4, 1 - 1e-4)
+    return np.log(p / (1 - p))
+
+
+def synthesizer(name):
+    return [f"{name}, trees on its records", f"{name}, trees on its and the public records"]
+
+
+WITHOUT_PRIVACY = {"public-trees", "public-logistic", "no-privacy"}
+# The function, the titles of its lines, the neighbours, and the package with the version.
+PEERS = {
+    "public-trees": (of_public(trees), ["scikit-learn, public trees"], "", "scikit-learn"),
+    "public-logistic": (of_public(logistic), ["scikit-learn, public logistic"], "", "scikit-learn"),
+    "no-privacy": (of_both, ["scikit-learn, trees on all, no privacy"], "none", "scikit-learn"),
+    "dp-ebm": (
+        dp_ebm, ["DP-EBM", "DP-EBM on top of public trees"], ADD, "interpret-core",
+    ),
+    "mst": (mst, synthesizer("MST"), ADD, "mbi"),
+    "jam": (jam, synthesizer("JAM"), REPLACE, "mbi"),
+    "aim": (aim, synthesizer("AIM"), ADD, "mbi"),
+}
+
+if __name__ == "__main__":
+    main()
