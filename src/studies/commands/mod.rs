@@ -20,7 +20,7 @@ use crate::error::{Doing, Error, Result};
 use crate::files;
 use crate::guesses::{self, Guesses};
 use crate::labelled::{
-    self, CASES, Case, FURTHER, HEART, LabelledProblem, PAPER, REVIEW_SCORES, REVIEWS,
+    self, CASES, Case, FURTHER, HEART, KEPT, LabelledProblem, PAPER, REVIEW_SCORES, REVIEWS,
 };
 use crate::model::Activation;
 use crate::numeric::parallel;
@@ -293,14 +293,18 @@ struct Labelled {
 #[command(after_help = "Example:
   halflight-studies correction --only wind,wine --data data")]
 struct CorrectionCommand {
-    /// Other shifts of the same datasets, which no rule was tuned on.
+    /// Other shifts of the same datasets.
     #[arg(long)]
     further: bool,
 
     /// Directory of assets/peers/peers.py: our methods beside other people's private learners, on
     /// the same records.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["further", "data", "only"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["further", "kept", "data", "only"])]
     peers: Option<PathBuf>,
+
+    /// Twelve shifts that were kept back: no rule was tuned on them.
+    #[arg(long, conflicts_with = "further")]
+    kept: bool,
 
     #[command(flatten)]
     on: OnDatasets,
@@ -311,15 +315,16 @@ impl CorrectionCommand {
         if let Some(directory) = &self.peers {
             return self.beside(directory);
         }
-        let cases: Vec<&'static Case> = if self.further {
-            FURTHER.iter().collect()
-        } else {
-            CASES.iter().chain([&HEART]).collect()
+        let cases: Vec<&'static Case> = match (self.further, self.kept) {
+            (true, _) => FURTHER.iter().collect(),
+            (_, true) => KEPT.iter().collect(),
+            _ => CASES.iter().chain([&HEART]).collect(),
         };
         let (problems, missing) = self.on.problems(&cases)?;
         let manner = &self.on.manner;
+        let chosen_on = !self.further && !self.kept;
         let study =
-            correction::CorrectionStudy::new(problems, manner.quick, manner.seeds(), !self.further);
+            correction::CorrectionStudy::new(problems, manner.quick, manner.seeds(), chosen_on);
         let interrupted = signals::on_first(|| {})?;
         let harvest = conduct("splits", study.grid(), &interrupted, |place| study.measure(place))?;
         let findings = StudyFindings {

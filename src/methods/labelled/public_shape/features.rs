@@ -68,7 +68,7 @@ pub struct TableColumns {
 /// The parts of level (0.1, 0.2), cells (0.001, 0.006) and groups of columns (0.035 … 0.2; ends after 4
 /// and 12, and four others) were chosen by the geometric mean over wind, bikeshare, wine, airline,
 /// german, heart, and for the groups gas and adult; the others are guesses. `halflight-studies
-/// correction --further` shows their results on other shifts.
+/// correction --kept` shows their results on shifts that were kept back.
 type Terms = (Series, f64);
 const LEVEL: Terms = (Series::LevelCorrection, 0.1);
 const SCORE: Terms = (Series::ScaleCorrection, 0.05);
@@ -110,29 +110,40 @@ fn groups(dimension: usize, names: &[String]) -> (Vec<u32>, Vec<String>) {
     (of, known.into_iter().take(MOST_EFFECTS).map(str::to_owned).collect())
 }
 
-/// Builds the blocks on the trained predictors.
-pub fn ground(features: &Matrix, names: &[String], labels: &Labels, taught: Taught) -> Ground {
+/// Builds the blocks on the trained predictors, around the mixture `base` of them.
+pub fn ground(
+    features: &Matrix,
+    names: &[String],
+    labels: &Labels,
+    taught: &Taught,
+    base: &[f64],
+) -> Ground {
     let answer = labels.answer();
     let outputs = answer.outputs();
-    let Taught { predictors, unseen, abroad, compared, regions, base } = taught;
+    let Taught { predictors, unseen, abroad, compared, regions, .. } = taught;
     let some = features.select_columns(&compared.iter().map(|i| *i as usize).collect::<Vec<_>>());
-    let labels = labels.select(&compared);
-    let away = mixed(&abroad, &base);
+    let labels = labels.select(compared);
+    let away = mixed(abroad, base);
     let (mut rests, mut rest) = (Matrix::zeros(outputs, compared.len()), 0.0);
     for (i, mut one) in rests.column_iter_mut().enumerate() {
         labels.rest(i, away.column(i).as_slice(), one.as_mut_slice());
         rest += one.norm_squared() / compared.len() as f64;
     }
-    // The mixture that the base is compared with: the linear predictor, or the trees if the linear
-    // one is the base.
-    let mut other = [0.0; PREDICTORS];
-    let mostly_linear = base[LINEAR] - base[3] > 0.5;
-    other[if mostly_linear { 1 } else { LINEAR }] = 1.0;
-    let difference: Vec<f64> = other.iter().zip(&base).map(|(other, base)| other - base).collect();
+    // The mixture that the base is compared with: the usual one, or else the linear predictor, or the
+    // trees if the linear one is the base.
+    let other = if base == taught.base {
+        let mut other = vec![0.0; PREDICTORS];
+        let mostly_linear = base[LINEAR] - base[3] > 0.5;
+        other[if mostly_linear { 1 } else { LINEAR }] = 1.0;
+        other
+    } else {
+        taught.base.clone()
+    };
+    let difference: Vec<f64> = other.iter().zip(base).map(|(other, base)| other - base).collect();
 
     let mut plan: Vec<(Terms, BlockSource, usize)> = vec![
         (LEVEL, BlockSource::Constant, 1),
-        (SCORE, BlockSource::Scores(base.clone()), outputs),
+        (SCORE, BlockSource::Scores(base.to_vec()), outputs),
         (OTHER, BlockSource::Scores(difference), outputs),
     ];
     let (groups, stems) = groups(features.nrows(), names);
@@ -155,7 +166,7 @@ pub fn ground(features: &Matrix, names: &[String], labels: &Labels, taught: Taug
         let count = rows.nrows();
         plan.push((COLUMNS, BlockSource::Columns(Some(rows)), count));
     }
-    let tree = cells(&some, &rests, &regions);
+    let tree = cells(&some, &rests, regions);
     for depth in 1..=DEPTH {
         let source = BlockSource::Cells { slots: slots(&tree, depth), tree: tree.clone() };
         plan.push((CELLS, source, 1 << depth));
@@ -170,7 +181,7 @@ pub fn ground(features: &Matrix, names: &[String], labels: &Labels, taught: Taug
             limit: 1.0,
             scale: 1.0,
         };
-        bound(&mut block, &some, &unseen, &predictors);
+        bound(&mut block, &some, unseen, predictors);
         block.scale = 1.0 / block.limit;
         blocks.push(block);
         tiers.push(Tier { series, first, count, expected });
@@ -179,15 +190,15 @@ pub fn ground(features: &Matrix, names: &[String], labels: &Labels, taught: Taug
     let shape = Shape {
         inputs: features.nrows(),
         answer,
-        predictors,
-        base,
+        predictors: predictors.clone(),
+        base: base.to_vec(),
         blocks,
         correction: vec![0.0; first * outputs],
     };
-    let seen = shape.see_blocks(&some, &unseen);
+    let seen = shape.see_blocks(&some, unseen);
     let spread = some.row_iter().map(|row| row.variance().sqrt()).collect();
     let columns = TableColumns { names: stems, of: groups, spread };
-    Ground { shape, tiers, seen, labels, rest, compared, columns }
+    Ground { shape, tiers, seen, labels, rest, compared: compared.clone(), columns }
 }
 
 impl Ground {
@@ -224,8 +235,9 @@ impl Ground {
             .collect();
         let mut weights = filled(&worth);
         self.weigh(&weights);
-        // Few records reach the bounds of all blocks at once.
-        let usual = quantile(self.seen.features.column_iter().map(|x| x.norm()), WITHIN);
+        // Few records reach the bounds of all blocks at once. Longer ones are shortened, here and in
+        // the finished model alike.
+        let usual = quantile(self.seen.features.column_iter().map(|x| x.norm()), USUAL);
         if usual > 0.0 {
             weights = vec![1.0 / usual; weights.len()];
             self.weigh(&weights);
@@ -256,6 +268,9 @@ impl Ground {
         base.column_iter().map(|scores| of(scores.as_slice())).sum::<f64>() / base.ncols() as f64
     }
 }
+
+/// The share of public records whose features are not shortened.
+const USUAL: f64 = 0.75;
 
 /// Less noise than this changes no weight.
 const LEAST_NOISE: f64 = 1e-6;

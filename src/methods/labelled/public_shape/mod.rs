@@ -7,6 +7,7 @@
 //! ([`query`]). The known noise decides how much of the answer is used ([`solve`]): with no signal
 //! above the noise, the public predictor stays unchanged.
 
+mod base;
 mod clipping;
 mod features;
 pub(crate) mod labels;
@@ -25,6 +26,7 @@ pub use features::Ground;
 use labels::Labels;
 use query::Question;
 use run::Adaptation;
+use teaching::Taught;
 
 const STATISTICS: &str = "statistics";
 
@@ -82,7 +84,7 @@ pub const NUMBERS: &Method = &Method { spec: &REGRESSION, plan };
 /// For labels that are classes.
 pub const CLASSES: &Method = &Method { spec: &CLASSIFICATION, plan };
 
-fn plan(settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
+fn plan(settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
     let settings = PublicShapeSettings::of(settings)?;
     let public = &problem.public;
     public.fit_into_memory()?;
@@ -111,11 +113,18 @@ fn plan(settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start
         query.numbers()
     );
     let announced = release.announced(what, rounds, Allotment::Share(1.0), adjacency);
-    let plan = Plan::new(vec![announced], 1 + rounds, slopes.sqrt());
+    let mut releases = vec![announced];
+    let choice = base::planned(target, adjacency, &problem.shape);
+    releases.extend(choice.map(|(release, share)| base::announced(release, share, adjacency)));
+    let choice = choice.map(|(release, _)| release);
+    let plan = Plan::new(releases, 1 + rounds, slopes.sqrt());
     let start: Start = Box::new(move |private, noise| {
         let sigma = noise.scale(&release)?;
+        let with_noise = |release| noise.scale(&release).map(|scale| (release, scale));
+        let choice = choice.map(with_noise).transpose()?;
         let lesson = Some((problem, private));
-        Ok(Box::new(Adaptation { query, release, rounds, sigma, lesson, state: None, index: 0 }))
+        let state = None;
+        Ok(Box::new(Adaptation { query, release, choice, rounds, sigma, lesson, state, index: 0 }))
     });
     Ok((plan, start))
 }
@@ -146,22 +155,37 @@ pub fn public_model(problem: &Problem) -> Result<Model> {
 
 /// The mixture of predictors trained on these public records.
 pub fn mixture(public: &PublicData, seed: u64) -> Result<Model> {
-    Ok(Model::Shape(learn(public, seed)?.shape))
+    Ok(Model::Shape(learn(public, seed)?.1.shape))
 }
 
 /// The ground learned from the public records of a problem.
 pub fn ground(problem: &Problem) -> Result<Arc<Ground>> {
-    // As bits, so that no seed is rounded.
-    let seed = f64::from_bits(problem.seed);
-    problem
-        .public
-        .once("predictors", seed, |public, seed| learn(public, seed.to_bits()).map(Arc::new))
+    Ok(lesson(problem)?.1)
 }
 
-/// The ground learned from public records. `seed` decides their folds.
-fn learn(public: &PublicData, seed: u64) -> Result<Ground> {
+/// What the public records of a problem teach.
+fn lesson(problem: &Problem) -> Result<(Arc<Taught>, Arc<Ground>)> {
+    // As bits, so that no seed is rounded.
+    let seed = f64::from_bits(problem.seed);
+    problem.public.once("predictors", seed, |public, seed| {
+        let (taught, ground) = learn(public, seed.to_bits())?;
+        Ok((Arc::new(taught), Arc::new(ground)))
+    })
+}
+
+/// The ground on another mixture of the predictors.
+fn ground_on(problem: &Problem, taught: &Taught, base: &[f64]) -> Result<Ground> {
+    let public = problem.public.whole()?;
+    let labels = Labels::of(&problem.public)?;
+    Ok(features::ground(&public, &problem.public.feature_names, &labels, taught, base))
+}
+
+/// Predictors learned from public records, and the ground on their mixture. `seed` decides the
+/// folds.
+fn learn(public: &PublicData, seed: u64) -> Result<(Taught, Ground)> {
     let labels = Labels::of(public)?;
     let features = public.whole()?;
     let taught = teaching::teach(&features, &labels, seed);
-    Ok(features::ground(&features, &public.feature_names, &labels, taught))
+    let ground = features::ground(&features, &public.feature_names, &labels, &taught, &taught.base);
+    Ok((taught, ground))
 }

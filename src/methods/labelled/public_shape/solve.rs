@@ -45,8 +45,13 @@ pub struct Evidence<'a> {
 
 /// The multiples of the expected part that are tried; 0 leaves the tier out.
 const GRID: [f64; 9] = [0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0];
-/// The prior uncertainty of the logarithm of a part.
+/// The prior uncertainty of the logarithm of a part, around a factor that all parts share.
 const DOUBT: f64 = 1.0;
+/// The prior uncertainty of the logarithm of that factor: a base that is right leaves nothing to
+/// correct in any tier.
+const COMMON_DOUBT: f64 = 2.0;
+/// The least and the largest part that a common factor may lead to.
+const PARTS: (f64, f64) = (1e-4, 100.0);
 const SWEEPS: usize = 3;
 /// Slopes contradict the curvature if they are this many standard deviations from it.
 const SURE: f64 = 3.0;
@@ -158,6 +163,14 @@ impl Evidence<'_> {
         let mut best = surprise(&scores, &parts);
         for _ in 0..SWEEPS {
             let before = parts.clone();
+            for factor in GRID {
+                let scaled = before.iter().map(|part| (part * factor).clamp(PARTS.0, PARTS.1));
+                let tried: Vec<f64> = scaled.collect();
+                let found = surprise(&scores, &tried);
+                if found < best {
+                    (best, parts) = (found, tried);
+                }
+            }
             for tier in (0..parts.len()).filter(|tier| sizes[*tier] > 0.0) {
                 for part in GRID {
                     let mut tried = parts.clone();
@@ -244,10 +257,19 @@ impl ScoreSlopes {
     }
 }
 
+/// Minus the log-density of the parts, at the likeliest common factor.
+fn prior(parts: &[f64]) -> f64 {
+    let (each, common) = (DOUBT.powi(-2), COMMON_DOUBT.powi(-2));
+    let logarithms = parts.iter().map(|part| part.ln());
+    let (sum, squares) =
+        logarithms.fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
+    let shared = (each * sum).powi(2) / (each * parts.len() as f64 + common);
+    0.5 * (each * squares - shared)
+}
+
 /// Minus the log-likelihood of the slopes and the parts together.
 fn surprise(scores: &[ScoreSlopes], parts: &[f64]) -> f64 {
-    let prior: f64 = parts.iter().map(|part| 0.5 * (part.ln() / DOUBT).powi(2)).sum();
-    prior + scores.iter().map(|score| score.surprise(parts)).sum::<f64>()
+    prior(parts) + scores.iter().map(|score| score.surprise(parts)).sum::<f64>()
 }
 
 #[cfg(test)]
@@ -409,6 +431,19 @@ mod tests {
             let rounds = [round(Vector::zeros(features), noises.0), round(elsewhere, noises.1)];
             assert_eq!(raised(curvature.clone(), &rounds, &[1.0]), curvature, "{seed}");
         }
+    }
+
+    #[test]
+    fn the_prior_is_the_least_over_the_common_factor() {
+        let parts = [0.1, 0.3, 0.01, 1.0];
+        let at = |factor: f64| -> f64 {
+            let each = parts.iter().map(|part: &f64| ((part.ln() - factor) / DOUBT).powi(2));
+            0.5 * (each.sum::<f64>() + (factor / COMMON_DOUBT).powi(2))
+        };
+        let least = (0..10_000).map(|k| at(-10.0 + 0.002 * f64::from(k))).fold(1e9, f64::min);
+        assert!((prior(&parts) - least).abs() < 1e-5, "{} {least}", prior(&parts));
+        // Parts that all fall together are likelier than one that falls alone.
+        assert!(prior(&[0.1; 8]) < 8.0 * 0.5 * 0.1_f64.ln().powi(2) / 4.0);
     }
 
     #[test]
