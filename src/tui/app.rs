@@ -7,6 +7,7 @@ use ratatui::layout::Position;
 use super::canvas::Border;
 use super::context::{Context, Effect};
 use super::keys::{Binding, Key, also, shown};
+use super::pictures::Drawing;
 use super::screen::{self, Screen};
 use super::tab::{Pane, Tab, each_screen};
 use super::theme::{Glyphs, Theme};
@@ -28,8 +29,8 @@ pub struct App {
     pub grabbed: Grabbed,
     /// Whether the program uses the mouse.
     pub mouse: bool,
-    /// Whether the terminal shows images as pixels.
-    pub pictures: bool,
+    /// How images are drawn.
+    pub pictures: Drawing,
     /// The path of the config file, for the help.
     pub config_file: Option<PathBuf>,
 }
@@ -116,7 +117,7 @@ impl App {
             size: (80, 24),
             grabbed: Grabbed::default(),
             mouse: true,
-            pictures: false,
+            pictures: Drawing::HalfBlocks,
             config_file: None,
         }
     }

@@ -12,7 +12,7 @@ use ratatui::text::Text;
 use ratatui::widgets::{Block, Cell, Clear, Paragraph, Row, Table, TableState, Widget, Wrap};
 
 use super::keys::Command;
-use super::pictures::Picture;
+use super::pictures::{Drawing, Picture};
 use super::tab::{Pane, Tab};
 use super::theme::{Glyphs, Theme};
 use super::widgets::chart::Chart;
@@ -158,8 +158,8 @@ pub struct Canvas<'a, 'b> {
     pub alone: Option<Pane>,
     /// The shares of parts whose border was moved, by the name of the border.
     pub borders: Option<&'a BTreeMap<String, f64>>,
-    /// Whether the terminal shows images as pixels.
-    pub pictures: bool,
+    /// How images are drawn.
+    pub pictures: Drawing,
     /// Whether the mark of the focus was drawn on a box.
     marked: bool,
 }
@@ -178,7 +178,7 @@ impl<'a, 'b> Canvas<'a, 'b> {
             filtering: false,
             alone: None,
             borders: None,
-            pictures: false,
+            pictures: Drawing::HalfBlocks,
             marked: false,
         }
     }

@@ -99,7 +99,7 @@ enum Wake {
 pub fn run(mut app: App, workspace: Workspace) -> Result<()> {
     let (sender, inbox) = channel();
     let mut terminal = Terminal::enter(app.mouse)?;
-    app.pictures = terminal.shows_pictures();
+    app.pictures = terminal.drawing();
     let mut hits = draw(&mut terminal, &app)?;
 
     listen_to_terminal(sender.clone());

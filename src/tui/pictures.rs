@@ -11,6 +11,15 @@ use ratatui::style::{Color, Style};
 
 use super::canvas::Span;
 
+/// How images are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Drawing {
+    #[default]
+    HalfBlocks,
+    /// By the terminal.
+    Pixels,
+}
+
 /// An image of red, green and blue bytes, in so many cells.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Picture {

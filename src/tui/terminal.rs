@@ -18,7 +18,7 @@ use ratatui::backend::CrosstermBackend;
 use ratatui::layout::{Position, Rect};
 
 use crate::error::{Error, Result};
-use crate::pictures::{self, Picture};
+use crate::pictures::{self, Drawing, Picture};
 use crate::signals;
 
 static ENTERED: AtomicBool = AtomicBool::new(false);
@@ -53,9 +53,9 @@ impl Terminal {
         Ok(Self { drawn: ManuallyDrop::new(terminal), mouse, shows_pictures, pictures })
     }
 
-    /// Whether images are shown as pixels.
-    pub fn shows_pictures(&self) -> bool {
-        self.shows_pictures
+    /// How images are drawn here.
+    pub fn drawing(&self) -> Drawing {
+        if self.shows_pictures { Drawing::Pixels } else { Drawing::HalfBlocks }
     }
 
     /// Sends the images of the last frame that the terminal does not have, and removes the others.

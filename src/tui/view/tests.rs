@@ -366,7 +366,7 @@ fn images_are_pictures_in_colours_or_in_shades() {
 #[test]
 fn images_as_pixels_are_those_of_public_rows_that_may_be_seen() {
     let mut app = fixtures::pictured();
-    app.pictures = true;
+    app.pictures = crate::pictures::Drawing::Pixels;
     let mut terminal = Terminal::new(TestBackend::new(120, 40)).unwrap();
     let mut shown = |app: &App| {
         let mut hits = Hits::default();

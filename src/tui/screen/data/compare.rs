@@ -11,7 +11,7 @@ use crate::data::images::{ImageShape, resized, square};
 use crate::data::inspect::ColumnFacts;
 use crate::data::profile::{Axis, NumberSpread, Spread};
 use crate::data::{Column, DatasetDefinition, Role, Task, Vectors};
-use crate::pictures::Picture;
+use crate::pictures::{Drawing, Picture};
 use crate::theme::{Depth, Theme};
 use crate::widgets::bars::{bars, percent_of, values_below};
 use crate::widgets::{number, shortened};
@@ -395,7 +395,7 @@ fn images(sets: &[OfSet], canvas: &Canvas, area: Rect) -> (Vec<Line<'static>>, V
 
 /// Whether images are shown as pixels: their colours name them in the terminal.
 fn as_pixels(canvas: &Canvas) -> bool {
-    canvas.pictures && canvas.theme.depth == Depth::True && canvas.glyphs.unicode
+    canvas.pictures == Drawing::Pixels && canvas.theme.depth == Depth::True && canvas.glyphs.unicode
 }
 
 /// So many images beside and below each other, evenly taken from all, each in so many cells: two rows
@@ -464,7 +464,7 @@ fn mosaic(
             };
             let all: Vec<Picture> = images.iter().map(picture).collect();
             let cells_of = |row: usize| all.iter().flat_map(move |it| [it.cells(row), " ".into()]);
-            lines.extend((0..cells.div_ceil(2)).map(|row| Line::from_iter(cells_of(row))));
+            lines.extend((0..cells.div_ceil(2)).map(|row| cells_of(row).collect::<Line>()));
             pictures.extend(all);
         } else {
             lines.extend((0..side).step_by(2).map(|y| line(images, y)));
