@@ -211,7 +211,8 @@ mod tests {
     fn categories_that_tell_the_classes_apart_get_a_weaker_ridge() {
         let of: Vec<usize> = (0..2400).map(|i| i % 40).collect();
         // A tenth of each category is in the other class.
-        let second = |at: usize, kind: usize| (kind % 2 == 0) != ((at / 40) % 10 == 0);
+        let second =
+            |at: usize, kind: usize| kind.is_multiple_of(2) != (at / 40).is_multiple_of(10);
         let public = categories(&of, second);
         assert!(chosen(&public).unwrap().ridge <= 1e-5);
         let [ours, usual] = [0.0, USUAL_RIDGE].map(|it| public_solution(&public, it).unwrap());
