@@ -70,9 +70,9 @@ settings! {
              without looking at the private data.",
         ),
         ridge: Option<f64> = automatic(1.0).named("ridge", "loss").help(
-            "Ridge of the public solution that the run starts from. Automatic takes the one that \
-             predicts best public records that it has not seen, and 0.0001 if they are few for \
-             their features.",
+            "Ridge of the public solution that the run starts from. Automatic takes the one with the \
+             least loss on public records that it has not seen, and 0.0001 if they are few for their \
+             features.",
         ),
         average: f64 = StepSettings::average.by_default(0.5),
     }
@@ -141,7 +141,7 @@ fn loss(public: &PublicRecords) -> Result<RecordLoss> {
     Ok(RecordLoss::Softmax { classes })
 }
 
-/// The curvature of the public loss, a block for each score.
+/// The public curvature at the public solution, a block for each score.
 fn curvature(public: &LabelledRecords<Doubles>, loss: RecordLoss, centre: &Vector) -> Vec<Matrix> {
     let features = &public.data().features;
     match loss {

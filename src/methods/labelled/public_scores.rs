@@ -212,7 +212,7 @@ mod tests {
         let of: Vec<usize> = (0..2400).map(|i| i % 40).collect();
         // A tenth of each category is in the other class.
         let second =
-            |at: usize, kind: usize| (kind.is_multiple_of(2)) != ((at / 40).is_multiple_of(10));
+            |at: usize, kind: usize| kind.is_multiple_of(2) != (at / 40).is_multiple_of(10);
         let public = categories(&of, second);
         assert!(chosen(&public).unwrap().ridge <= 1e-5);
         let [ours, usual] = [0.0, USUAL_RIDGE].map(|it| public_solution(&public, it).unwrap());
