@@ -216,7 +216,7 @@ mod tests {
         std::fs::create_dir(directory.path().join("split-0")).unwrap();
         for (name, first) in [("public", 0), ("private", 1), ("held_out", 2)] {
             let row = |i: usize| {
-                format!("{},{},{}\n", i % 7, i % 3, usize::from(i % 7 > 3 && i % 11 > 0))
+                format!("{},{},{}\n", i % 7, i % 3, usize::from(i % 7 > 3 && !i.is_multiple_of(11)))
             };
             let rows: String = (first..first + 120).map(row).collect();
             let text = format!("age,race,{LABEL}\n{rows}");
