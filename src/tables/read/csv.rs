@@ -363,7 +363,7 @@ impl<'a> CsvFile<'_, 'a> {
                 .cure("a header line with the column names and at least one row are needed"));
         };
         let mut cells = self.cells(header);
-        let names = cells
+        let mut names = cells
             .by_ref()
             .map(|cell| self.text(&cell, header.line).map(str::to_owned))
             .collect::<Result<Vec<_>>>()?;
@@ -379,6 +379,10 @@ impl<'a> CsvFile<'_, 'a> {
             return Err(Error::failed("expected column names, found numbers")
                 .at(place)
                 .cure(headless));
+        }
+        // As R and pandas write the names of rows.
+        if names.len() > 1 && names[0].is_empty() && !names.iter().any(|name| name == ROW_NAMES) {
+            ROW_NAMES.clone_into(&mut names[0]);
         }
         check_names(&names, &place).map_err(|error| {
             let some_numbers = names.iter().any(|name| finite(name).is_some());
@@ -657,6 +661,9 @@ fn as_numbers(texts: &Texts) -> Result<Option<Numbers>> {
 fn is_whole(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit())
 }
+
+/// The name of a first column without one.
+const ROW_NAMES: &str = "row";
 
 fn check_names(names: &[String], place: &str) -> Result<()> {
     let refused = |what: String, cure: &str| Err(Error::failed(what).at(place).cure(cure));

@@ -180,6 +180,9 @@ fn ragged_rows_are_named_with_their_line() {
 fn headers_need_distinct_names() {
     assert!(refusal("a,b,a,b\n1,2,3,4\n").contains("columns 1 and 3 have the same name"));
     assert!(refusal("a,,c\n1,2,3\n").starts_with("t.csv:1: column 2 has no name"));
+    let rows = table("\"\",a\n1,2\n2,5\n");
+    assert_eq!((rows.names.join(","), numbers(&rows, "row")), ("row,a".to_owned(), vec![1.0, 2.0]));
+    assert!(refusal(",row\n1,2\n").starts_with("t.csv:1: column 1 has no name"));
     assert!(refusal("\n3.5,7\n1,2\n").starts_with("t.csv:2: expected column names"));
     assert_eq!(numbers(&table("0,1\n5,6\n"), "1"), [6.0]);
 }
