@@ -32,7 +32,7 @@ use crate::privacy::ledger::delta;
 use crate::privacy::openings::OpenPrivate;
 use crate::privacy::{Calibrated, Private, Target};
 use crate::session::certificate::TakenAsPublic;
-use crate::session::{Lineage, Loaded, PlanDefinition, SavedModel, Session};
+use crate::session::{Lineage, Loaded, PlanDefinition, SavedModel, Session, family};
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -241,6 +241,14 @@ pub fn propose(
     let settings = session.check_plan(plan)?;
     let parts = Parts::of(plan, loaded)?;
     let Parts { private, publics, method, foreign } = &parts;
+    for public in publics {
+        let others: Vec<&Loaded> = loaded
+            .iter()
+            .filter(|it| it.definition.name != public.definition.name)
+            .copied()
+            .collect();
+        family::misfit(public, &others).map_or(Ok(()), Err)?;
+    }
     // δ ≥ 1/n would be satisfied by publishing a random record.
     if !plan.allow_large_delta {
         let allow = "set allow_large_delta: true (the certificate will say so)";

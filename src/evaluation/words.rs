@@ -175,6 +175,7 @@ impl Scored {
         let (capped, favour) = match other.largest_error {
             None => (String::new(), String::new()),
             Some(_) if at_least => (String::new(), format!(" (whose lower cap, {at}, favours it)")),
+            Some(_) if raised.is_some() => (format!(" (with the larger cap, {at})"), String::new()),
             Some(_) => (format!(" (capped at {at})"), String::new()),
         };
         let less = less_error([own.value, theirs.value], self.loss.is_some());
@@ -346,8 +347,7 @@ mod tests {
         let above = Some(score(0.01, 0.0, 0.02));
         let small = Scored { error: score(20.0, 15.0, 25.0), above, ..number(Some(61.2)) };
         let large = Scored { error: score(25.0, 22.0, 30.0), ..number(Some(71.2)) };
-        let told =
-            "20 % less error (capped at 71.2) than b; their ranges overlap, so it may be chance";
+        let told = "20 % less error (with the larger cap, 71.2) than b; their ranges overlap, so it may be chance";
         assert_eq!(small.less_than(("b", &large)), Ok(told.to_owned()));
         let near = Scored { error: score(20.05, 16.0, 24.0), ..number(Some(71.2)) };
         assert!(small.less_than(("b", &near)).is_err());

@@ -92,7 +92,7 @@ impl<'a> BudgetGauge<'a> {
         let words = |words: &[&str]| words.iter().map(|it| (*it).to_owned()).collect();
         match (self.of, state) {
             (GaugeOf::Run, GaugeState::Within(share)) if share > ALL => {
-                words(&["all of it is used", "all"])
+                words(&["all of this run's ε", "all of it", "all"])
             }
             (GaugeOf::Plan, GaugeState::Within(share)) if share > FULL => {
                 words(&["all of it, with this run", "all of it", "all"])
@@ -227,7 +227,7 @@ mod tests {
         let (theme, glyphs) = (Theme::monochrome(), Glyphs::unicode());
         let mut buffer = Buffer::empty(Rect::new(0, 0, 40, 1));
         for (of, words) in
-            [(GaugeOf::Run, "all of it is used"), (GaugeOf::Plan, "all of it, with this run")]
+            [(GaugeOf::Run, "all of this run's ε"), (GaugeOf::Plan, "all of it, with this run")]
         {
             let gauge = BudgetGauge::new(of, (1.0, 1.0), &theme, &glyphs);
             assert_eq!(gauge.style(gauge.state()), theme.good);

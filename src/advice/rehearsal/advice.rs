@@ -771,6 +771,13 @@ impl Advice {
 
     /// The ε from which on anything is gained, and the ε from which on nothing more is.
     fn ends(&self) -> Option<String> {
+        // A rehearsal that was stopped may have tried no method at other ε.
+        let tried = |k: usize| {
+            self.lines.iter().any(|line| line.player.spends() && line.standings[k].is_some())
+        };
+        if !(0..self.epsilons.len()).all(tried) {
+            return None;
+        }
         let ratios: Vec<f64> = (0..self.epsilons.len())
             .map(|k| Some(self.chosen(k)?.1.ratio))
             .collect::<Option<_>>()?;

@@ -282,6 +282,26 @@ fn a_column_that_is_the_score_is_no_other_feature_and_must_be_there() {
 }
 
 #[test]
+fn a_public_file_that_does_not_fit_the_others_is_refused_before_anything_is_spent() {
+    let directory = tempfile::tempdir().unwrap();
+    let write = |name: &str, label: &dyn Fn(usize) -> String| {
+        let rows: Vec<String> = (0..200).map(|i| format!("{},{}", i % 7, label(i))).collect();
+        let text = format!("a,y\n{}\n", rows.join("\n"));
+        std::fs::write(directory.path().join(name), text).unwrap();
+    };
+    write("private.csv", &|i| (i % 2).to_string());
+    write("public.csv", &|i| format!("yes{}", i % 2));
+    let text = "(version: 1, datasets: [
+          (name: \"ours\", role: private, source: file(\"private.csv\"), label: \"y\", task: classification),
+          (name: \"theirs\", role: public, source: file(\"public.csv\"), label: \"y\", task: classification),
+        ], plans: [(name: \"first\", method: \"public_shape_classes\", private: \"ours\",
+          public: [\"theirs\"], target: (epsilon: 1.0, delta: 1e-5))])";
+    let error = first_plan(text, directory.path()).unwrap_err().to_string();
+    assert!(error.contains("'theirs' does not fit the other datasets"), "{error}");
+    assert!(error.contains("public.csv:2") && error.contains("'y'"), "{error}");
+}
+
+#[test]
 fn runs_share_the_records_and_what_is_not_asked_for_any_more_is_dropped() {
     let (session, loaded) = bikes();
     let loaded: Vec<_> = loaded.iter().collect();

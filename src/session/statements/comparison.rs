@@ -164,11 +164,12 @@ fn public_alone(scores: &[&Scored]) -> Option<String> {
         }
     }
     let caps = scores.windows(2).any(|pair| pair[0].largest_error != pair[1].largest_error);
-    let own = if caps { "noise and a cap of its own" } else { "noise of its own" };
+    let own = if caps { "noise and cap" } else { "noise" };
     (numbers.len() > 1).then(|| {
         let numbers = numbers.join(" and ");
         format!(
-            "Public data alone have errors of {numbers}, because each run releases that with {own}."
+            "Public data alone have errors of {numbers}: each run releases that with its own {own}, and \
+             methods of another kind have another public model."
         )
     })
 }

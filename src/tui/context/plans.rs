@@ -10,6 +10,7 @@ use crate::engine::{Control, Request};
 use crate::error::{Action, Error, Result};
 use crate::evaluation::Evaluation;
 use crate::evaluation::definition::FEWEST;
+use crate::glossary;
 use crate::live_rehearsal::LiveRehearsal;
 use crate::live_run::LiveRun;
 use crate::methods;
@@ -144,14 +145,18 @@ impl Context {
             let text = "so far the rehearsal advises public data alone: wait for its end";
             return self.inform(text);
         };
-        self.session.plans[self.plan.index].take_player(player);
-        self.changed();
-        self.inform(match player {
+        let plan = &mut self.session.plans[self.plan.index];
+        let before = plan.clone();
+        plan.take_player(player);
+        let lost = dropped(&before, plan).map_or(String::new(), |words| format!("; {words}"));
+        let words = match player {
             Player::PublicOnly => {
-                "took public data alone: at this ε a private run is not worth its ε; u undoes it"
+                "took public data alone: at this ε a private run is not worth its ε"
             }
-            _ => "took the advised method; u undoes it",
-        });
+            _ => "took the advised method",
+        };
+        self.changed();
+        self.inform(format!("{words}; u undoes it{lost}"));
         self.ask_preview();
     }
 
@@ -258,9 +263,19 @@ impl Context {
         }
         let player = plan.player();
         let lost = self.advice(plan).and_then(|it| it.warning(&player, plan.target.epsilon));
+        let holds = match &self.plan.preview {
+            Some(Ok(preview)) if !preview.calibrated.events().is_empty() => {
+                let adjacency = preview.calibrated.guarantee().adjacency;
+                format!(", which holds if {}", glossary::change(adjacency, preview.unit.is_some()))
+            }
+            _ => String::new(),
+        };
         let cost = if plan.spends() {
             let Target { epsilon, delta } = plan.target;
-            format!("It reserves ε {epsilon} at δ {delta:e} of '{}' before it starts", plan.private)
+            format!(
+                "It reserves ε {epsilon} at δ {delta:e} of '{}' before it starts{holds}",
+                plan.private
+            )
         } else {
             "It uses public data alone and spends nothing".to_owned()
         };
@@ -287,9 +302,8 @@ impl Context {
         then: impl Fn(&mut Self) + 'static,
     ) {
         let title = format!("A budget for '{name}'");
-        let help = "ε and δ that all runs on these records may spend together, now and later. \
-                    These numbers are enough for this run alone: give more now if more runs are to \
-                    follow, because a budget that is raised later protects less than it said";
+        let help = "ε and δ for all runs on these records together, now and later. This is enough \
+                    for one run: give more for several";
         let text = format!("{} {:e}", target.epsilon, target.delta);
         self.prompt(title, help, &text, move |context, text| {
             let budget = parse_budget(text).map_err(|error| one_line(&error))?;

@@ -85,6 +85,12 @@ fn public_data_alone_are_advised_where_every_method_loses_to_them() {
         "{said}"
     );
     assert!(said.contains("Up to ε 0.5 public data alone is as good"), "{said}");
+    // Nothing is said of an ε at which no method was tried.
+    let mut stopped = advice.clone();
+    for line in stopped.lines.iter_mut().filter(|line| line.player.spends()) {
+        line.standings[0] = None;
+    }
+    assert!(!stopped.sentences().join(" ").contains("Up to ε"));
 }
 
 #[test]

@@ -349,14 +349,15 @@ fn several_runs_are_compared_in_a_sentence_and_public_data_alone_explained_where
     let runs = [of(1, 58.0, 80.0, 140.0), of(2, 29.0, 75.0, 140.0)];
     let page = html(&runs, Watch::sealed());
     let answer = "Run B (winter &lt;2&gt;) has 50 % less error (capped at 140) than Run A (winter \
-                  &lt;1&gt;); their ranges do not overlap. Public data alone have errors of 75.0 and 80.0, \
-                  because each run releases that with noise of its own.";
+                  &lt;1&gt;); their ranges do not overlap. Public data alone have errors of 75.0 and 80.0: \
+                  each run releases that with its own noise, and methods of another kind have another \
+                  public model.";
     assert!(page.contains(answer) && !page.contains('◆'), "{page}");
     let caution = "not for choosing or telling";
     assert!(!page.contains(caution) && html(&runs, Watch::open()).contains(caution));
     // Other caps are named, and equal numbers need no explanation.
     of(1, 58.0, 80.0, 120.0);
-    assert!(html(&runs, Watch::sealed()).contains("with noise and a cap of its own"));
+    assert!(html(&runs, Watch::sealed()).contains("with its own noise and cap"));
     of(1, 58.0, 75.0, 140.0);
     assert!(!html(&runs, Watch::sealed()).contains("Public data alone have"));
     assert!(!html(&runs[..1], Watch::sealed()).contains("than Run"));

@@ -192,7 +192,8 @@ pub fn differences(plans: &[Option<&PlanDefinition>]) -> Vec<(String, Vec<String
         };
         let own = plans[place].map(|plan| all[place].iter().filter_map(|it| of_method(plan, it)));
         let own = own.into_iter().flatten().collect::<Vec<_>>().join(", ");
-        let name = cell(place, PlanField::Method.name());
+        let name = plans[place].map(|plan| methods::name_of(&plan.method).to_owned());
+        let name = name.unwrap_or_else(|| cell(place, PlanField::Method.name()));
         if own.is_empty() { name } else { format!("{name} ({own})") }
     };
     let mut rows: Vec<(String, Vec<String>)> = Vec::new();
@@ -229,13 +230,15 @@ mod tests {
         };
         let found = differences(&[Some(&one), Some(&other)]);
         assert_eq!(names(&found), ["method"], "{found:?}");
-        assert_eq!(found[0].1, ["public_shape", "target_only"]);
+        assert_eq!(found[0].1, ["public model, corrected", "private records alone"]);
         other.settings.insert("clip".to_owned(), Value::Number(0.5));
         one.target.epsilon = 0.25;
         let found = differences(&[Some(&one), Some(&other)]);
         assert_eq!(names(&found), ["method", "ε of this run"], "{found:?}");
-        assert_eq!(found[0].1[0], "public_shape");
-        assert!(found[0].1[1].starts_with("target_only (") && found[0].1[1].contains("0.5"));
+        assert_eq!(found[0].1[0], "public model, corrected");
+        assert!(
+            found[0].1[1].starts_with("private records alone (") && found[0].1[1].contains("0.5")
+        );
         // Plans of one method have a row for it.
         let same = other.clone();
         other.settings.clear();

@@ -100,7 +100,10 @@ impl<'a> OfSet<'a> {
     /// What stands beside the histogram: the shares of the classes of a label, the median of other
     /// numbers.
     fn in_brief(&self, middle: &str) -> String {
-        let Some(spread) = self.numbers() else { return "private".to_owned() };
+        let Some(spread) = self.numbers() else {
+            let is_private = self.definition.role == Role::Private;
+            return if is_private { "private" } else { "not shown" }.to_owned();
+        };
         let label = self.definition.label.as_ref();
         let is_label = self.facts.is_some_and(|it| label == Some(&it.name));
         if !is_label || self.definition.task != Task::Classification {
