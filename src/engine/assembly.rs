@@ -241,14 +241,6 @@ pub fn propose(
     let settings = session.check_plan(plan)?;
     let parts = Parts::of(plan, loaded)?;
     let Parts { private, publics, method, foreign } = &parts;
-    for public in publics {
-        let others: Vec<&Loaded> = loaded
-            .iter()
-            .filter(|it| it.definition.name != public.definition.name)
-            .copied()
-            .collect();
-        family::misfit(public, &others).map_or(Ok(()), Err)?;
-    }
     // δ ≥ 1/n would be satisfied by publishing a random record.
     if !plan.allow_large_delta {
         let allow = "set allow_large_delta: true (the certificate will say so)";
@@ -287,6 +279,15 @@ pub fn propose(
     };
     let records =
         store.plan.get(source, || parts.prepare(plan, theirs.as_ref(), earlier.as_ref()))?;
+    // Texts among the numbers of features are errors of their reader, but any text is a class.
+    for public in publics {
+        let others: Vec<&Loaded> = loaded
+            .iter()
+            .filter(|it| it.definition.name != public.definition.name)
+            .copied()
+            .collect();
+        family::misfit(public, &others).map_or(Ok(()), Err)?;
+    }
     let public = &records.public;
     let shape = ProblemShape {
         // How many records fall on each side depends on their number alone, which is public.
