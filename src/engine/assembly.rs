@@ -32,7 +32,7 @@ use crate::privacy::ledger::delta;
 use crate::privacy::openings::OpenPrivate;
 use crate::privacy::{Calibrated, Private, Target};
 use crate::session::certificate::TakenAsPublic;
-use crate::session::{Lineage, Loaded, PlanDefinition, SavedModel, Session, family};
+use crate::session::{Lineage, Loaded, PlanDefinition, SavedModel, Session};
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -279,15 +279,7 @@ pub fn propose(
     };
     let records =
         store.plan.get(source, || parts.prepare(plan, theirs.as_ref(), earlier.as_ref()))?;
-    // Texts among the numbers of features are errors of their reader, but any text is a class.
-    for public in publics {
-        let others: Vec<&Loaded> = loaded
-            .iter()
-            .filter(|it| it.definition.name != public.definition.name)
-            .copied()
-            .collect();
-        family::misfit(public, &others).map_or(Ok(()), Err)?;
-    }
+    refuse_other_classes(private, publics)?;
     let public = &records.public;
     let shape = ProblemShape {
         // How many records fall on each side depends on their number alone, which is public.
@@ -656,6 +648,31 @@ fn private_classes(private: &DatasetDefinition) -> Result<Vec<String>> {
         .cure(format!("declare them: `classes: [...]` on dataset '{}'", private.name)));
     }
     declared_classes(&private.classes)
+}
+
+/// Refuses public classes that are words where most private ones are numbers, if nobody declared
+/// classes: then no private record would have one of them.
+fn refuse_other_classes(private: &Loaded, publics: &[&Loaded]) -> Result<()> {
+    let own = &private.definition;
+    let Some(label) = own.label.as_ref().filter(|_| own.task == Task::Classification) else {
+        return Ok(());
+    };
+    let has_numbers = private.columns.iter().any(|column| column.name == *label && column.numeric);
+    for public in publics {
+        let declared = !own.classes.is_empty() || !public.definition.classes.is_empty();
+        let same = public.definition.label.as_ref() == Some(label);
+        if has_numbers && same && !declared && !public.public()?.column(label)?.is_mostly_numbers()
+        {
+            return Err(Error::refused(format!(
+                "the label '{label}' of '{}' is text, and that of '{}' is numbers, so no private \
+                 record has one of its classes",
+                public.definition.name, own.name
+            ))
+            .at(public.definition.source.files().join(" + "))
+            .cure("write the classes alike in all files, or declare them: `classes: [...]`"));
+        }
+    }
+    Ok(())
 }
 
 /// The finished model that a plan's public predictor is.

@@ -297,8 +297,11 @@ fn a_public_file_that_does_not_fit_the_others_is_refused_before_anything_is_spen
         ], plans: [(name: \"first\", method: \"public_shape_classes\", private: \"ours\",
           public: [\"theirs\"], target: (epsilon: 1.0, delta: 1e-5))])";
     let error = first_plan(text, directory.path()).unwrap_err().to_string();
-    assert!(error.contains("'theirs' does not fit the other datasets"), "{error}");
-    assert!(error.contains("public.csv:2") && error.contains("'y'"), "{error}");
+    assert!(error.contains("the label 'y' of 'theirs' is text"), "{error}");
+    let declared =
+        text.replace("task: classification", "classes: [\"0\", \"1\"], task: classification");
+    let other = first_plan(&declared, directory.path()).unwrap_err().to_string();
+    assert!(!other.contains("is text, and that of"), "{other}");
 }
 
 #[test]

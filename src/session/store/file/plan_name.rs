@@ -11,9 +11,12 @@ const WITHOUT_LABELS: &str = ", without labels";
 
 /// A name made from a plan's data and whether its method uses the private labels.
 fn of(plan: &PlanDefinition) -> String {
-    let spec = methods::method(&plan.method).ok().map(methods::Method::spec);
-    let labelled = spec.is_none_or(|spec| spec.needs_private_labels);
-    format!("{}{}", of_data(plan), if labelled { "" } else { WITHOUT_LABELS })
+    let end = match methods::method(&plan.method).map(methods::Method::spec) {
+        Ok(spec) if spec.public_only => ", public data alone",
+        Ok(spec) if !spec.needs_private_labels => WITHOUT_LABELS,
+        _ => "",
+    };
+    format!("{}{end}", of_data(plan))
 }
 
 /// A name made from a plan's data alone.
@@ -33,6 +36,8 @@ pub fn is_automatic(plan: &PlanDefinition) -> bool {
     };
     let mut stems = vec![of(plan), of_data(plan)];
     if stems[0] != stems[1] {
+        // As earlier builds named them.
+        stems.push(format!("{}{WITHOUT_LABELS}", of_data(plan)));
         stems.push(format!("{} without its labels", plan.private));
     }
     stems.iter().any(is_of)
@@ -96,6 +101,9 @@ mod tests {
             assert_eq!(upgraded.plans[1].name, "winter from a, b");
         }
         now = labelled;
+        "public_only".clone_into(&mut now.plans[1].method);
+        assert_eq!(free(&now.plans[1], &[]), "winter from a, b, public data alone");
+        "public_shape".clone_into(&mut now.plans[1].method);
 
         "mine".clone_into(&mut now.plans[1].name);
         let named = now.clone();
