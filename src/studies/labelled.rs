@@ -547,6 +547,15 @@ const MINIMUM_COLUMNS: [&str; 7] = ["gap", "steps", "α", "κ₁, λ₁", "κ₂
 type MinimumFacts = [f64; 7];
 
 impl LabelledProblem {
+    /// One row per dataset, and one column: a task measures everything on one split.
+    pub fn grid(problems: &[Self], seeds: &[u64]) -> Grid {
+        Grid {
+            rows: problems.iter().map(|problem| problem.case.name.to_owned()).collect(),
+            columns: vec!["split".to_owned()],
+            seeds: seeds.to_vec(),
+        }
+    }
+
     pub fn new(case: &'static Case, mut table: data::Table) -> Result<Self> {
         if case.logarithm {
             let label = table.names.iter().position(|name| name == case.label);
@@ -878,11 +887,7 @@ impl LabelledStudy {
 
     /// One row per dataset: a task measures every method on one split.
     pub fn grid(&self) -> Grid {
-        Grid {
-            rows: self.problems.iter().map(|problem| problem.case.name.to_owned()).collect(),
-            columns: vec!["split".to_owned()],
-            seeds: self.seeds.clone(),
-        }
+        LabelledProblem::grid(&self.problems, &self.seeds)
     }
 
     pub fn measure(&self, place: GridTask<'_>) -> Result<Option<LabelledScores>> {

@@ -38,11 +38,7 @@ impl RidgeStudy {
 
     /// One row per dataset: a task measures everything on one split.
     pub fn grid(&self) -> Grid {
-        Grid {
-            rows: self.problems.iter().map(|problem| problem.case.name.to_owned()).collect(),
-            columns: vec!["split".to_owned()],
-            seeds: self.seeds.clone(),
-        }
+        LabelledProblem::grid(&self.problems, &self.seeds)
     }
 
     pub fn measure(&self, place: GridTask<'_>) -> Result<Option<SplitErrors>> {
