@@ -250,9 +250,25 @@ impl FieldKind {
 }
 
 impl Spec {
-    /// Whether a plan of the method can have these public predictors.
-    pub fn takes_predictor(&self, wanted: &PublicPredictor) -> bool {
-        !(self.has_own_predictor && wanted.is_trained())
+    /// Refuses public predictors that a plan of the method cannot have. The certificate of public data
+    /// alone says that no private record has a part in the model, and a finished model may have seen
+    /// some.
+    pub fn check_predictor(&self, wanted: &PublicPredictor) -> Result<()> {
+        if self.has_own_predictor && wanted.is_trained() {
+            return Err(Error::usage(format!(
+                "'{}' trains trees and a linear model itself, so these are not added",
+                self.name
+            ))
+            .cure("leave them out: `public_predictor` takes other predictions here"));
+        }
+        if self.public_only && wanted.model().is_some() {
+            return Err(Error::usage(format!(
+                "'{}' takes no finished model, because that may have seen private records",
+                self.name
+            ))
+            .cure("name a column of predictions, or correct the model with public_shape"));
+        }
+        Ok(())
     }
 
     /// Facts that most methods share. A method names itself and states what differs.

@@ -147,7 +147,12 @@ fn what_cannot_be_a_predictor_is_refused_with_a_cure() {
     refused(&plan("model(\"nowhere\")"), &["nowhere", "name a run directory"]);
     refused(
         "method: \"public_shape\", public_predictor: trees",
-        &["trains trees and a linear model itself", "takes finished models and columns"],
+        &["trains trees and a linear model itself", "takes other predictions here"],
+    );
+    // The certificate of public data alone would not be true.
+    refused(
+        "method: \"public_only\", public_predictor: several([column(\"x\"), model(\"run\")])",
+        &["takes no finished model", "may have seen private records", "a column of predictions"],
     );
 }
 

@@ -114,7 +114,7 @@ impl PlanDefinition {
         id.clone_into(&mut self.method);
         self.settings.clear();
         let spec = methods::method(id).ok().map(methods::Method::spec);
-        if spec.is_some_and(|spec| !spec.takes_predictor(&self.public_predictor)) {
+        if spec.is_some_and(|spec| spec.check_predictor(&self.public_predictor).is_err()) {
             self.public_predictor = PublicPredictor::None;
         }
         let covers = spec.is_some_and(|spec| spec.covers_scores);
@@ -296,15 +296,7 @@ impl Session {
         }
         if !plan.public_predictor.is_none() {
             plan.public_predictor.check()?;
-            if !spec.takes_predictor(&plan.public_predictor) {
-                return Err(Error::usage(format!(
-                    "'{}' trains trees and a linear model itself, so these are not added",
-                    spec.name
-                ))
-                .cure(
-                    "leave them out: `public_predictor` takes finished models and columns here",
-                ));
-            }
+            spec.check_predictor(&plan.public_predictor)?;
             if plan.start.is_some() {
                 return Err(Error::usage(
                     "a plan that starts from a model takes over its public predictor, and no other",
