@@ -179,7 +179,7 @@ mod tests {
                 let noisy = rehearse(public, private, RehearsalNoise::For(target), neighbours);
                 let (noisy, exact) = (loss(&noisy), loss(&exact));
                 // The classes are nearly separable, so five rounds do not reach the least loss.
-                let near = if public.classes.is_some() { 0.04 } else { 0.01 };
+                let near = if public.classes.is_some() { 0.033 } else { 0.01 };
                 assert!((noisy / exact - 1.0).abs() < near, "{neighbours}: {noisy} {exact}");
             }
             let Model::Shape(mut plain) = exact.model.clone() else { panic!("another model") };
