@@ -226,7 +226,7 @@ impl Inspect {
             let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
             let mut definition = inspection.definition(&name, source);
             definition.role = role.unwrap_or(definition.role);
-            family::guess_of_file(&mut definition, table.rows());
+            family::guess_of_file(&mut definition, &table.origin, table.rows());
             report.tables.push(Inspected {
                 inspection,
                 definition,

@@ -192,6 +192,8 @@ pub enum Guessed {
     Numbers,
     /// The number of rows.
     Rows,
+    /// The files that are read as one dataset.
+    Files,
 }
 
 impl std::fmt::Display for Guessed {
@@ -202,6 +204,7 @@ impl std::fmt::Display for Guessed {
             Self::Missing => "missing values",
             Self::Numbers => "decimals",
             Self::Rows => "number of rows",
+            Self::Files => "files",
         })
     }
 }
@@ -337,6 +340,7 @@ impl DatasetDefinition {
             (Guessed::Missing, self.missing != *missing),
             (Guessed::Numbers, self.source != *source),
             (Guessed::Rows, self.role != *role || self.source != *source),
+            (Guessed::Files, self.source != *source),
         ];
         self.guessed.retain(|about, _| !changed.contains(&(*about, true)));
     }

@@ -82,7 +82,7 @@ impl GuessesOfFile {
         };
         let mut definition = Inspection::definition_of_all(&[&found], None, &name, source);
         definition.role = Role::Public;
-        guess_of_file(&mut definition, found.rows);
+        guess_of_file(&mut definition, &found.origin, found.rows);
         let without = [
             (Guessed::Label, "no label".to_owned()),
             (Guessed::Columns, "no column left out".to_owned()),

@@ -321,6 +321,7 @@ fn a_folder_of_parts_is_one_dataset_and_stays_the_same_account_as_it_grows() {
     assert!(assembled(&whole, 0, &loaded).is_ok());
     let found = stdout(&halflight(directory.path(), &["data", "inspect", "theirs/*/*.csv"]));
     assert!(found.contains("300"), "{found}");
+    assert!(found.contains("all files of 'theirs/*/*.csv' are one dataset"), "{found}");
 
     let part = load_all(&session("source: file(\"ours/part-1.csv\")", &[theirs]), directory.path());
     std::fs::write(directory.path().join("ours/part-2.csv"), records(400, 100, false)).unwrap();
@@ -331,6 +332,11 @@ fn a_folder_of_parts_is_one_dataset_and_stays_the_same_account_as_it_grows() {
     let datasets = [&loaded[0], &part[0], &grown[0]];
     let accounts = datasets.map(|loaded| loaded.register(&mut ledger).unwrap());
     assert!(accounts.iter().all(|account| *account == accounts[0]), "{accounts:?}");
+
+    std::fs::write(directory.path().join("ours/part-3.csv"), "age,cost\n1,2\n").unwrap();
+    let error = dataset::load(&whole.datasets[0], &workspace(directory.path())).unwrap_err();
+    assert!(error.to_string().contains("or name the files one by one"), "{error}");
+    std::fs::remove_file(directory.path().join("ours/part-3.csv")).unwrap();
 
     std::fs::create_dir(directory.path().join("ours/year=2025")).unwrap();
     let error = dataset::load(&whole.datasets[0], &workspace(directory.path())).unwrap_err();

@@ -247,7 +247,7 @@ impl WorkerThread {
                 } else {
                     Inspection::of(&table, false).definition(&name, source)
                 };
-                family::guess_of_file(&mut definition, table.rows());
+                family::guess_of_file(&mut definition, &table.origin, table.rows());
                 let definition = Box::new(definition);
                 self.reports.put(WorkerReport::Inspected { definition, columns });
             }

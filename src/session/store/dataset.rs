@@ -525,7 +525,7 @@ impl Reader<'_> {
             tables.push(table);
         }
         self.of = of_whole;
-        Ok((Table::concat(&tables.iter().collect::<Vec<_>>())?, parts))
+        Ok((read::joined(&tables)?, parts))
     }
 
     /// A source whose file is a folder or a pattern, as its parts: the ledger knows each by itself.

@@ -6,6 +6,7 @@ use super::dataset::Loaded;
 use crate::data::column::{Cell, is_missing, lacks_value};
 use crate::data::csv::Decimal;
 use crate::data::inspect::{Inspection, quoted as quoted_names};
+use crate::data::read::parts::are_several;
 use crate::data::{Column, Columns, DatasetDefinition, Guessed, Role, Source, Table};
 use crate::error::Error;
 
@@ -47,12 +48,18 @@ pub fn name_of(file: &str) -> String {
     name.file_stem().map_or_else(|| file.to_owned(), |stem| stem.to_string_lossy().into_owned())
 }
 
-/// Adds the guesses about one file: how its numbers are written, and how few rows a public one has.
-/// How many private rows there are may be hidden later (`records`), and a session is passed on.
-pub fn guess_of_file(definition: &mut DatasetDefinition, rows: usize) {
+/// Adds the guesses about one file, read from `origin`: how its numbers are written, whether it is
+/// a folder of files, and how few rows a public one has. How many private rows there are may be
+/// hidden later (`records`), and a session is passed on.
+pub fn guess_of_file(definition: &mut DatasetDefinition, origin: &str, rows: usize) {
     let mut guess = |about, words: String| drop(definition.guessed.insert(about, words));
     if let Source::Delimited { decimal: Decimal::Comma, .. } = definition.source {
         guess(Guessed::Numbers, "decimal commas: 1,5 is read as 1.5".to_owned());
+    }
+    if are_several(Path::new(origin)) {
+        let all = definition.source.files().join(" + ");
+        let words = format!("all files of '{all}' are one dataset; named one by one, each is its own");
+        guess(Guessed::Files, words);
     }
     if rows < FEW_ROWS && definition.role == Role::Public {
         guess(Guessed::Rows, format!("only {rows} rows: results from so few vary a lot"));
@@ -126,7 +133,7 @@ pub fn definitions(files: &[FamilyFile]) -> Vec<DatasetDefinition> {
         {
             follow(&mut definition, &found.columns, (like, &first.columns));
         }
-        guess_of_file(&mut definition, found.inspection.rows);
+        guess_of_file(&mut definition, &found.inspection.origin, found.inspection.rows);
         definitions.push(definition);
     }
     definitions
@@ -457,14 +464,18 @@ mod tests {
         let Column::Numbers(numbers) = &table.columns[0] else { panic!("it has numbers") };
         assert_eq!(numbers.iter().collect::<Vec<_>>(), [1.5, 2.0, 1000.25]);
         let mut definition = DatasetDefinition::new("t", Role::Public, source);
-        guess_of_file(&mut definition, 3);
+        guess_of_file(&mut definition, "t.csv", 3);
         let words = definition.guessed.get(&Guessed::Rows);
         assert!(words.is_some_and(|words| words.contains("only 3 rows")));
         let mut private = DatasetDefinition { role: Role::Private, ..definition.clone() };
         private.forget_changed_guesses(&definition);
-        guess_of_file(&mut private, 3);
+        guess_of_file(&mut private, "t.csv", 3);
         assert!(!private.guessed.contains_key(&Guessed::Rows), "their number may be hidden");
         assert!(definition.guessed[&Guessed::Numbers].contains("decimal commas"));
+        assert!(!definition.guessed.contains_key(&Guessed::Files), "one file");
+        let folder = path.parent().unwrap().display().to_string();
+        guess_of_file(&mut definition, &folder, 3);
+        assert!(definition.guessed[&Guessed::Files].contains("are one dataset"));
         // Thousands, words and points stay what they are.
         for text in ["a;b\n1,000;x\n2,500;y\n", "a;b\nx,y;x\nz;y\n", "a;b\n1.5;x\n2;y\n"] {
             assert_eq!(read(text).1.decimal(), Decimal::Point, "{text}");

@@ -195,9 +195,20 @@ fn whole(path: &Path, read: &mut dyn FnMut(&Path, usize) -> Result<Table>) -> Re
     };
     let tables = parts.iter().map(|part| read(part, parts.len()));
     let tables = tables.collect::<Result<Vec<_>>>()?;
-    let mut table = Table::concat(&tables.iter().collect::<Vec<_>>())?;
+    let mut table = joined(&tables)?;
     table.origin = path.display().to_string();
     Ok(table)
+}
+
+/// The tables of several files as one.
+pub fn joined(tables: &[Table]) -> Result<Table> {
+    Table::concat(&tables.iter().collect::<Vec<_>>()).map_err(|error| {
+        let cure = error.cure_text().unwrap_or_default().to_owned();
+        error.cure(format!(
+            "{cure}; or name the files one by one, each as its own dataset: all files of a folder or \
+             a pattern are read as one"
+        ))
+    })
 }
 
 /// Reads a self-explanatory file.

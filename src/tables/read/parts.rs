@@ -14,15 +14,17 @@ use super::parquet::lacks_rows;
 use crate::error::{Doing, Error, Result};
 use crate::names::{is_pattern, matches};
 
+/// Whether a path stands for all files of a folder or of a pattern.
+pub fn are_several(path: &Path) -> bool {
+    path.is_dir() || (!path.exists() && is_pattern(&path.to_string_lossy()))
+}
+
 /// The files that a path stands for, or `None` for the path of a single file.
 pub fn of(path: &Path) -> Result<Option<Vec<PathBuf>>> {
-    let found = if path.is_dir() {
-        in_folder(path)?
-    } else if !path.exists() && is_pattern(&path.to_string_lossy()) {
-        matching(path)?
-    } else {
+    if !are_several(path) {
         return Ok(None);
-    };
+    }
+    let found = if path.is_dir() { in_folder(path)? } else { matching(path)? };
     let mut parts = Vec::new();
     for part in found {
         if !is_empty(&part)? {

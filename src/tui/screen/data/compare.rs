@@ -201,14 +201,20 @@ pub(super) fn framed(words: &str, cells: usize) -> String {
 pub(super) fn compare(shown: Shown, canvas: &mut Canvas, area: Rect) {
     let Shown { screen, context, .. } = shown;
     if let Some(column) = selected(screen, context, canvas.has_focus(COLUMNS)) {
-        in_every_dataset(&column.name, context, canvas, area);
+        in_datasets(&column.name, &|_| true, context, canvas, area);
     }
 }
 
-/// A column in every dataset that was read and has it.
-pub fn in_every_dataset(column: &str, context: &Context, canvas: &mut Canvas, area: Rect) {
+/// A column in the wanted datasets that were read and have it.
+pub fn in_datasets(
+    column: &str,
+    wanted: &dyn Fn(&str) -> bool,
+    context: &Context,
+    canvas: &mut Canvas,
+    area: Rect,
+) {
     let all = context.session.datasets.iter().enumerate();
-    let sets = all.filter_map(|set| OfSet::of(set, column, (context, canvas.theme)));
+    let sets = all.filter(|(_, set)| wanted(&set.name)).filter_map(|set| OfSet::of(set, column, (context, canvas.theme)));
     let sets: Vec<OfSet> = sets.collect();
     let what = match sets.iter().find_map(|set| set.facts?.spread.as_ref()) {
         Some(Spread::Numbers(_)) => "on one axis",

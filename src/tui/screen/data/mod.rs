@@ -5,7 +5,7 @@ mod compare;
 mod update;
 mod view;
 
-pub use compare::in_every_dataset;
+pub use compare::in_datasets;
 
 use super::{DIED_RUN, Keys, LONGEST_TEXT, Screen, explained, moved, moved_in};
 use crate::canvas::{Canvas, Rect};

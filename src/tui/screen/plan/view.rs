@@ -12,6 +12,7 @@ use crate::context::Context;
 use crate::methods;
 use crate::notice::one_line;
 use crate::rehearsal::advice::capital;
+use crate::screen::data::in_datasets;
 use crate::session::PlanDefinition;
 use crate::widgets::shortened;
 use crate::widgets::text_field::TextFieldView;
@@ -21,6 +22,9 @@ const WIDE: u16 = 160;
 
 /// The least number of lines for the help, so that the form seldom moves.
 const LEAST_HELP: u16 = 3;
+
+/// The least height of the picture of the label.
+const LEAST_LABEL: u16 = 7;
 
 /// The shown plan, and how it is shown.
 #[derive(Clone, Copy)]
@@ -48,7 +52,7 @@ pub fn view(screen: &PlanScreen, context: &Context, canvas: &mut Canvas, area: R
     let form_width = form_width(screen, plan, area.width);
     let [left, rest] = canvas.two_columns("plan.form", area, form_width);
     let [middle, right] = canvas.two_columns("plan.expect", rest, rest.width.saturating_sub(third));
-    form(shown, canvas, left);
+    form_and_label(shown, canvas, left);
     let queue_rows = match context.queue.plans.len() as u16 {
         0 => 0,
         count => (count + 2).min((middle.height / 3).max(3)),
@@ -117,6 +121,25 @@ fn cost_or_expectations(shown: Shown, canvas: &mut Canvas, area: Rect) {
         expectations(context, canvas, area, Some(screen.cost));
     } else {
         costs(screen, context, canvas, area, false);
+    }
+}
+
+/// The form, and below it the label in the datasets of the plan if there is room.
+fn form_and_label(shown: Shown, canvas: &mut Canvas, area: Rect) {
+    let Shown { screen, context, plan } = shown;
+    let label = context.session.dataset(&plan.private).ok().and_then(|it| it.label.as_ref());
+    // Borders and help beside the fields.
+    let needed = screen.lines(plan).len() as u16 + 2 + LEAST_HELP + 1;
+    let all_read = plan.public.iter().all(|name| context.loaded(name).is_some());
+    let picture = match label {
+        Some(_) if all_read && area.height >= needed + LEAST_LABEL => area.height - needed,
+        _ => 0,
+    };
+    let [above, below] = canvas.two_rows("plan.label", area, area.height - picture);
+    form(shown, canvas, above);
+    if let Some(label) = label.filter(|_| below.height > 0) {
+        let wanted = |name: &str| plan.private == name || plan.public.iter().any(|it| it == name);
+        in_datasets(label, &wanted, context, canvas, below);
     }
 }
 

@@ -13,7 +13,7 @@ use crate::privacy::accountant::round_up;
 use crate::rank::candidate_line::{Mean, MeanScores, Paired};
 use crate::rank::comparison::Comparison;
 use crate::rank::{CandidateOrder, Disclosed, RankingSettings, released};
-use crate::screen::data::in_every_dataset;
+use crate::screen::data::in_datasets;
 use crate::session::dataset::Loaded;
 use crate::theme::Theme;
 use crate::widgets::chart::Chart;
@@ -192,7 +192,7 @@ fn nothing(context: &Context, canvas: &mut Canvas, area: Rect) {
     let drawn = if sets < 2 || label.is_none() || drawn < sets + 3 { 0 } else { drawn };
     let [area, picture] = canvas.two_rows("rank.label", area, area.height.saturating_sub(drawn));
     if let Some(label) = label.filter(|_| drawn > 0) {
-        in_every_dataset(label, context, canvas, picture);
+        in_datasets(label, &|_| true, context, canvas, picture);
     }
     let inner = canvas.boxed(area, "Rank");
     if let Some(work) = &context.ranking.work {
