@@ -58,7 +58,8 @@ pub fn guess_of_file(definition: &mut DatasetDefinition, origin: &str, rows: usi
     }
     if are_several(Path::new(origin)) {
         let all = definition.source.files().join(" + ");
-        let words = format!("all files of '{all}' are one dataset; named one by one, each is its own");
+        let words =
+            format!("all files of '{all}' are one dataset; named one by one, each is its own");
         guess(Guessed::Files, words);
     }
     if rows < FEW_ROWS && definition.role == Role::Public {

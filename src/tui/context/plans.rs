@@ -281,8 +281,14 @@ impl Context {
         };
         let label = self.session.dataset(&plan.private).ok().and_then(|it| it.label.as_ref());
         let predicts = label.map_or_else(String::new, |label| format!(", and predicts '{label}'"));
+        let exact = match self.watch.is_sealed() {
+            false if plan.spends() => {
+                " Numbers marked ◆ will be exact, for your eyes only: for none, press Esc, then v."
+            }
+            _ => "",
+        };
         let text = format!(
-            "Launch '{}'? {cost}{predicts}.{}",
+            "Launch '{}'? {cost}{predicts}.{exact}{}",
             plan.name,
             lost.map_or(String::new(), |lost| format!(" Warning: {lost}"))
         );

@@ -367,7 +367,7 @@ fn selected<'a>(shown: Shown, canvas: &Canvas, room: u16) -> Vec<Line<'a>> {
     let theme = canvas.theme;
     let watch = &shown.context.watch;
     let Some(run) = shown.screen.run(shown.runs) else { return Vec::new() };
-    let mut facts = vec![("run", run.id.0.clone())];
+    let mut facts = Vec::new();
     if !run.tag.is_empty() {
         facts.push(("tag", run.tag.clone()));
     }
@@ -413,6 +413,7 @@ fn selected<'a>(shown: Shown, canvas: &Canvas, room: u16) -> Vec<Line<'a>> {
         facts.push(("not shown", unread_words(run.skipped)));
     }
     facts.extend(run.trouble.clone().map(|trouble| ("trouble", trouble)));
+    facts.push(("run", run.id.0.clone()));
     let mut lines = canvas.pairs(&facts, room);
     if let Some(errors) = run.errors.as_ref().and_then(|errors| errors.reveal(watch)) {
         let Verdict { tone, sentences } = errors.verdict(Standing::Exact);

@@ -21,7 +21,7 @@ const WIDEST: u16 = 16;
 /// The most classes whose shares stand beside a histogram.
 const MOST_SHARES: usize = 4;
 /// The most lines of a histogram.
-const MOST_LINES: usize = 4;
+const MOST_LINES: usize = 7;
 /// The least and the most pixels of the side of a drawn image.
 const PIXELS: std::ops::RangeInclusive<usize> = 4..=28;
 /// The most cells of the side of an image that is shown as pixels, and the most of its pixels.
@@ -214,7 +214,9 @@ pub fn in_datasets(
     area: Rect,
 ) {
     let all = context.session.datasets.iter().enumerate();
-    let sets = all.filter(|(_, set)| wanted(&set.name)).filter_map(|set| OfSet::of(set, column, (context, canvas.theme)));
+    let sets = all
+        .filter(|(_, set)| wanted(&set.name))
+        .filter_map(|set| OfSet::of(set, column, (context, canvas.theme)));
     let sets: Vec<OfSet> = sets.collect();
     let what = match sets.iter().find_map(|set| set.facts?.spread.as_ref()) {
         Some(Spread::Numbers(_)) => "on one axis",

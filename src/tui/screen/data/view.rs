@@ -255,7 +255,10 @@ pub(super) fn remarks(shown: Shown, canvas: &Canvas) -> Vec<Line<'static>> {
     let guessed = guessed.map(|it| Line::styled(format!("guessed: {it}"), theme.warning));
     let mut lines: Vec<Line> = guessed.collect();
     if !lines.is_empty() {
-        lines.push(Line::styled("= confirms this, Enter changes it, Y the label.", theme.muted));
+        lines.push(Line::styled(
+            "Press = if this is right, Enter to change it, Y for another label.",
+            theme.muted,
+        ));
     }
     let Some(loaded) = context.loaded(&definition.name) else { return lines };
     let errors = loaded.gap().into_iter().chain(context.misfits.get(&definition.name));

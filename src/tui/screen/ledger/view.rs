@@ -199,7 +199,7 @@ fn stairs(shown: Shown, canvas: &mut Canvas, area: Rect, selected: Option<&RunLi
     let Shown { account, digest, .. } = shown;
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let mut points = vec![(0.0, 0.0)];
-    let (mut own, mut dates) = (Vec::new(), Vec::new());
+    let (mut own, mut times) = (Vec::new(), Vec::new());
     for (runs, epsilon) in &digest.after {
         let (x, before) = (*runs as f64, points.last().map_or(0.0, |point| point.1));
         let stair = [(x, before), (x, *epsilon)];
@@ -208,12 +208,23 @@ fn stairs(shown: Shown, canvas: &mut Canvas, area: Rect, selected: Option<&RunLi
         if selected.is_some_and(is_own) {
             own.extend(stair);
         }
-        let time = account.runs.get(runs - 1).map(|run| run.time.replace('T', " "));
-        dates.extend(time.map(|time| (x, time.chars().take(16).skip(5).collect())));
+        times.extend(account.runs.get(runs - 1).map(|run| (x, run.time.as_str())));
     }
     points.extend(points.last().map(|(x, epsilon)| (x + 0.5, *epsilon)));
-    let title = "ε of all runs together";
-    let mut chart = Chart::new(title, theme, glyphs).legend(false).x_labels("ε, UTC", dates);
+    let day = |time: &str| time.chars().take(10).collect::<String>();
+    let one_day = times.iter().all(|(_, time)| day(time) == day(times[0].1));
+    // `2026-11-29T09:30:00Z`: the time of one day, else also the day.
+    let label = |time: &str| match one_day {
+        true => time.chars().take(19).skip(11).collect(),
+        false => time.chars().take(16).skip(5).collect::<String>().replace('T', " "),
+    };
+    let labels = times.iter().map(|(x, time)| (*x, label(time))).collect();
+    let each: f64 = digest.entries.iter().filter_map(|entry| entry.spent).sum();
+    let title = match points.last() {
+        Some((_, all)) if *all < 0.99 * each => "ε of all runs together: less than their sum",
+        _ => "ε of all runs together",
+    };
+    let mut chart = Chart::new(title, theme, glyphs).legend(false).x_labels("ε, UTC", labels);
     if !own.is_empty() {
         chart = chart.curve(("selected", 0), false, own.as_slice());
     }

@@ -23,7 +23,7 @@ use crate::widgets::number::{compact, duration};
 use crate::widgets::smoothing::PlotPoint;
 
 /// Rows of the chart below the lines.
-const MOST_CHART: u16 = 24;
+const MOST_CHART: u16 = 40;
 const LEAST_CHART: u16 = 7;
 
 /// With `beside`, the rehearsal is drawn beside it.
@@ -183,7 +183,7 @@ fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16)
     lines.extend(ranked.and_then(|table| table.against(&plan.public)).map(|text| {
         Line::styled(format!("{} note: {text}", canvas.glyphs.curator), theme.curator)
     }));
-    lines.push(Line::styled("i: how the noise is made", theme.muted));
+    lines.push(Line::styled("i: the noise", theme.muted));
     lines
 }
 
