@@ -235,7 +235,7 @@ impl RehearsalData {
 
     /// Whether so few records act that chance decides much, and a trial is quick.
     pub fn has_few_records(&self) -> bool {
-        self.cases.iter().all(|case| case.acting.len() <= FEW_ACTING)
+        !self.is_wide() && self.cases.iter().all(|case| case.acting.len() <= FEW_ACTING)
     }
 
     /// Whether a linear model has so many weights that a trial takes long, as with images.
@@ -592,11 +592,12 @@ mod tests {
         };
         let (set, slice) = (CaseKind::Dataset, CaseKind::Slice);
         let images = data(784, &[slice; 6]);
-        assert!(images.is_wide());
+        assert!(images.is_wide() && !images.has_few_records(), "a trial takes long");
         assert_eq!(images.few_of_wide(), (3, 2));
         assert_eq!(data(784, &[set, set, set, set, slice, slice]).few_of_wide(), (4, 2));
         assert_eq!(data(784, &[set, slice, slice, slice]).few_of_wide(), (3, 2));
         assert_eq!(data(784, &[set, set]).few_of_wide(), (2, 2));
-        assert!(!data(64, &[slice; 6]).is_wide());
+        let narrow = data(64, &[slice; 6]);
+        assert!(!narrow.is_wide() && narrow.has_few_records());
     }
 }

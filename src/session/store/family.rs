@@ -42,10 +42,15 @@ pub fn same_settings(one: &DatasetDefinition, other: &DatasetDefinition) -> bool
     alike == *other
 }
 
-/// A name for a dataset of this file.
+/// A name for a dataset of this file. Of `train-images-idx3-ubyte`, a usual name of image files,
+/// that is `train`.
 pub fn name_of(file: &str) -> String {
     let name = Path::new(file.strip_suffix(".gz").unwrap_or(file));
-    name.file_stem().map_or_else(|| file.to_owned(), |stem| stem.to_string_lossy().into_owned())
+    let stem = name.file_stem().map_or_else(|| file.into(), |stem| stem.to_string_lossy());
+    match stem.split_once("-images") {
+        Some((set, _)) if file.contains("idx3-ubyte") && !set.is_empty() => set.to_owned(),
+        _ => stem.into_owned(),
+    }
 }
 
 /// Adds the guesses about one file, read from `origin`: how its numbers are written, whether it is

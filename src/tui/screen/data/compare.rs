@@ -1,5 +1,7 @@
 //! One column in all datasets that have it: histograms on one axis, shares of each value, images.
 
+use std::collections::BTreeMap;
+
 use ratatui::style::{Color, Style};
 
 use super::columns::{declared_range, declared_values, image_words, selected};
@@ -7,6 +9,7 @@ use super::view::Shown;
 use super::{COLUMNS, DataScreen, RowsShown};
 use crate::canvas::{Canvas, Line, Rect, Span, longest};
 use crate::context::Context;
+use crate::data::column::Cell;
 use crate::data::images::{ImageShape, resized, square};
 use crate::data::inspect::ColumnFacts;
 use crate::data::profile::{Axis, NumberSpread, Spread};
@@ -27,6 +30,11 @@ const PIXELS: std::ops::RangeInclusive<usize> = 4..=28;
 /// The most cells of the side of an image that is shown as pixels, and the most of its pixels.
 const MOST_CELLS: usize = 12;
 const MOST_PIXELS: usize = 96;
+/// The least pixels of the side of an image that is drawn smaller to show every class.
+const CLEAR: usize = 12;
+/// The most rows among which one of each class is looked for, and the most classes.
+const MOST_SEARCHED: usize = 2000;
+const MOST_CLASSES: usize = 40;
 /// So many images are beside each other at least, if their pixels can be told apart.
 const FEWEST_IMAGES: usize = 6;
 /// With fewer lines of images for each set, the sets stand beside each other.
@@ -367,7 +375,15 @@ fn images(sets: &[OfSet], canvas: &Canvas, area: Rect) -> (Vec<Line<'static>>, V
     let labelled = lines >= LEAST_LINES && shown.iter().any(|set| set.labels.is_some());
     let below = usize::from(labelled);
     let side = (2 * lines.saturating_sub(below)).clamp(*PIXELS.start(), most);
-    let (across, down) = (room / (side + 1), (lines / (side.div_ceil(2) + below)).max(1));
+    let fit = |side: usize| (room / (side + 1), (lines / (side.div_ceil(2) + below)).max(1));
+    // Smaller, if then one of each class is seen.
+    let classes = shown.iter().filter_map(|set| Some(by_class(set.labels?).len())).max();
+    let shows_all = |side: &usize| {
+        let (across, down) = fit(*side);
+        classes.is_some_and(|classes| across * down >= classes)
+    };
+    let side = (CLEAR.min(side)..=side).rev().find(shows_all).unwrap_or(side);
+    let (across, down) = fit(side);
     let mut pictures = Vec::new();
     let drawn = |set: &&OfSet| {
         let square = set.vectors.and_then(|it| Some((it, square(it.width())?)));
@@ -409,8 +425,29 @@ fn as_pixels(canvas: &Canvas) -> bool {
     canvas.pictures == Drawing::Pixels && canvas.theme.depth == Depth::True && canvas.glyphs.unicode
 }
 
-/// So many images beside and below each other, evenly taken from all, each in so many cells: two rows
-/// of pixels in a line, or all pixels where the terminal shows them. A label stands below its image.
+/// The rows whose images are shown: one of each class in turn, or evenly taken from all.
+fn chosen(labels: Option<&Column>, all: usize, count: usize) -> Vec<usize> {
+    let classes = labels.map(by_class).unwrap_or_default();
+    let found = classes.values().map(Vec::len).sum::<usize>();
+    if found < count || classes.len() > MOST_CLASSES {
+        return (0..count).map(|at| at * all / count).collect();
+    }
+    let turns = classes.values().map(Vec::len).max().unwrap_or(0);
+    let in_turn = (0..turns).flat_map(|turn| classes.values().filter_map(move |it| it.get(turn)));
+    in_turn.copied().take(count).collect()
+}
+
+/// The rows of each label, among the first rows.
+fn by_class(labels: &Column) -> BTreeMap<Cell<'_>, Vec<usize>> {
+    let mut classes: BTreeMap<Cell, Vec<usize>> = BTreeMap::new();
+    for row in 0..labels.len().min(MOST_SEARCHED) {
+        classes.entry(labels.cell(row)).or_default().push(row);
+    }
+    classes
+}
+
+/// So many images beside and below each other, each in so many cells: two rows of pixels in a line, or
+/// all pixels where the terminal shows them. A label stands below its image.
 fn mosaic(
     (vectors, shape): (&Vectors, ImageShape),
     (labels, style): (Option<&Column>, Style),
@@ -420,11 +457,12 @@ fn mosaic(
     let (count, all) = ((beside * below).min(vectors.len()), vectors.len());
     let side = if as_pixels(canvas) { shape.1.min(MOST_PIXELS) } else { cells };
     let to = (shape.0, side, side);
-    let image = |at: usize| {
-        let row: Vec<f64> = vectors.row(at * all / count).numbers().collect();
+    let chosen = chosen(labels, all, count);
+    let image = |row: &usize| {
+        let row: Vec<f64> = vectors.row(*row).numbers().collect();
         resized(&row, shape, to)
     };
-    let images: Vec<Vec<f64>> = (0..count).map(image).collect();
+    let images: Vec<Vec<f64>> = chosen.iter().map(image).collect();
     let finite = || images.iter().flatten().copied().filter(|it| it.is_finite());
     let low = finite().fold(f64::INFINITY, f64::min);
     let high = finite().fold(f64::NEG_INFINITY, f64::max);
@@ -482,7 +520,7 @@ fn mosaic(
         }
         let Some(labels) = labels else { continue };
         let label = |at: usize| {
-            let label = labels.cell((row * beside + at) * all / count).to_string();
+            let label = labels.cell(chosen[row * beside + at]).to_string();
             format!("{:^cells$} ", shortened(&label, cells as u16, "…"))
         };
         let labels: String = (0..images.len()).map(label).collect();
