@@ -223,7 +223,7 @@ impl Inspect {
                 look::note_file(path, &Workspace::of_session(path)?, Source::File, VALUES_NOTE)?;
             }
             let inspection = inspect::table(&table, role, show_values)?;
-            let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
+            let name = family::name_of(&path.display().to_string());
             let mut definition = inspection.definition(&name, source);
             definition.role = role.unwrap_or(definition.role);
             family::guess_of_file(&mut definition, &table.origin, table.rows());

@@ -87,11 +87,16 @@ pub fn named(list: &str, task: Option<Task>) -> Result<Vec<&'static str>> {
 /// The id of the method that a text means.
 fn meant(text: &str, task: Option<Task>) -> Result<&'static str> {
     let specs = || methods().iter().map(|method| method.spec());
+    let of_task = || specs().filter(|spec| task.is_none_or(|task| spec.task == task));
     if let Some(spec) = specs().find(|spec| spec.id == text) {
-        return Ok(spec.id);
+        let twin = of_task().find(|it| it.id == text || it.name == spec.name);
+        let ids = || of_task().map(|it| it.id).collect::<Vec<_>>().join(", ");
+        return twin.map(|it| it.id).ok_or_else(|| {
+            Error::usage(format!("the method '{text}' is for {}, and this plan is not", spec.task))
+                .cure(format!("choose one of: {}", ids()))
+        });
     }
     let text = text.to_lowercase();
-    let of_task = || specs().filter(|spec| task.is_none_or(|task| spec.task == task));
     let both = |spec: &Spec| [spec.id, spec.name].map(str::to_lowercase);
     if let Some(spec) = of_task().find(|spec| both(spec).contains(&text)) {
         return Ok(spec.id);
@@ -139,7 +144,11 @@ mod tests {
         let list = "Public model, corrected, target_only, linear, WEIGHTED by fit,";
         let ids = ["public_shape", "target_only", "profiled_cnvx_adap"];
         assert_eq!(named(list, numbers).unwrap(), ids);
-        assert_eq!(named("public model", classes).unwrap(), ["public_shape_classes"]);
+        for text in ["public model", "public_shape"] {
+            assert_eq!(named(text, classes).unwrap(), ["public_shape_classes"], "{text}");
+        }
+        let other = named("mirror_descent", classes).unwrap_err().to_string();
+        assert!(other.contains("is for regression") && other.contains("public_shape_classes"));
         let error = |text: &str| named(text, numbers).unwrap_err().to_string();
         assert!(error("linear").contains("profiled_cnvx_adap, cnvx_adap"), "{}", error("linear"));
         assert!(error("public shap").contains("did you mean"), "{}", error("public shap"));
