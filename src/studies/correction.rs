@@ -219,7 +219,7 @@ impl CorrectionStudy {
 }
 
 /// One predictor without the others.
-fn alone(ground: &Ground, predictor: usize) -> Model {
+pub(super) fn alone(ground: &Ground, predictor: usize) -> Model {
     let mut shape: Shape = ground.shape.clone();
     shape.base = vec![0.0; shape.base.len()];
     shape.base[predictor] = 1.0;

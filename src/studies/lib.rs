@@ -21,6 +21,7 @@
 //! | [`reviews`] | reviews of one kind of goods, with those of another as public records |
 //! | `shown` | AUC, balanced accuracy and mean absolute error beside a study's own error |
 //! | `tuned` | settings chosen on validation records, and minima without noise |
+//! | [`trees`] | public records of shifts for other people's trees, and what ours predict |
 //! | [`table`] | the results: mean ± sd, with the expected values; as text, Markdown, JSON |
 //!
 //! Nothing here is private: the noise comes from seeds so that a table can be repeated, and the
@@ -59,6 +60,7 @@ pub mod ridges;
 pub mod scores;
 mod shown;
 pub mod table;
+pub mod trees;
 mod tuned;
 
 pub use grid::{Grid, GridTask, Harvest};

@@ -36,6 +36,7 @@ use crate::reviews::ReviewStudy;
 use crate::ridges;
 use crate::scores;
 use crate::session::demo;
+use crate::trees;
 use crate::{Grid, GridTask, Harvest, StudyTable};
 use halflight::cli::progress::ProgressLine;
 use halflight::cli::{messages, print_json, print_line, signals};
@@ -302,6 +303,11 @@ struct CorrectionCommand {
     #[arg(long, value_name = "DIR", conflicts_with_all = ["further", "kept", "data", "only"])]
     peers: Option<PathBuf>,
 
+    /// Write the records of the further and the kept shifts into this directory, and what our public
+    /// predictors say, for assets/peers/trees.py.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["further", "kept", "peers"])]
+    trees: Option<PathBuf>,
+
     /// Twelve shifts that were kept back: no rule was tuned on them.
     #[arg(long, conflicts_with = "further")]
     kept: bool,
@@ -314,6 +320,12 @@ impl CorrectionCommand {
     fn execute(&self) -> Result<()> {
         if let Some(directory) = &self.peers {
             return self.beside(directory);
+        }
+        if let Some(directory) = &self.trees {
+            let cases: Vec<&'static Case> = FURTHER.iter().chain(&KEPT).collect();
+            let (problems, missing) = self.on.problems(&cases)?;
+            crate::not_found(&missing).iter().for_each(messages::tell);
+            return problems.iter().try_for_each(|problem| trees::write(problem, directory));
         }
         let cases: Vec<&'static Case> = match (self.further, self.kept) {
             (true, _) => FURTHER.iter().collect(),

@@ -5,6 +5,7 @@ use ratatui::style::Style;
 use crate::canvas::{Canvas, Fill, Length, Line, Rect, bold, in_rows, wrapped_lines};
 use crate::context::Context;
 use crate::engine::rehearse::RehearsalProgress;
+use crate::glossary::Explained;
 use crate::rehearsal::Player;
 use crate::rehearsal::advice::{Advice, PlayerLine as Found};
 use crate::screen::plan::COST;
@@ -15,6 +16,9 @@ use crate::widgets::number::compact;
 /// Rows of the chart, if there is room.
 const CHART_ROWS: u16 = 14;
 const LEAST_CHART: u16 = 9;
+
+/// The findings that a person decides with come first; the others are behind `i`.
+const SHOWN: usize = 3;
 
 /// The number of methods in the chart: the best ones.
 const CURVES: usize = 4;
@@ -36,7 +40,9 @@ pub fn expectations(context: &Context, canvas: &mut Canvas, area: Rect, scroll: 
             format!("What to expect · stopped at {done} of {total}: c continues, r: costs")
         }
     };
-    let said = if done < total { advice.so_far() } else { advice.sentences() };
+    let mut said = if done < total { advice.so_far() } else { advice.sentences() };
+    let further = said.split_off(said.len().min(SHOWN)).len();
+    said.extend((further > 0).then(|| format!("i: {further} more findings")));
     let (width, height) = (area.width.saturating_sub(2), area.height.saturating_sub(2));
     let lines = said.iter().map(|text| wrapped_lines(text, width)).sum::<u16>();
     let table = standings(advice, theme, width).len() as u16 + 1;
@@ -58,6 +64,16 @@ pub fn expectations(context: &Context, canvas: &mut Canvas, area: Rect, scroll: 
     }
     let table = self::standings(advice, theme, standings.width);
     canvas.lines(table, standings);
+}
+
+/// The findings that are not on the screen.
+pub fn further_findings(advice: &Advice) -> Option<Explained> {
+    let further = advice.sentences().into_iter().skip(SHOWN).collect::<Vec<_>>();
+    (!further.is_empty()).then(|| Explained {
+        name: "more findings of the rehearsal".to_owned(),
+        also: "expect advice method".to_owned(),
+        text: further.join(" "),
+    })
 }
 
 fn sentences(said: Vec<String>, theme: &Theme) -> Vec<Line<'static>> {

@@ -192,6 +192,8 @@ impl Screen for PlanScreen {
             (Some(field), _) => explained(field.name()),
             (None, _) => explained("extra settings"),
         };
+        let advice = context.shown_plan().and_then(|plan| context.advice(plan));
+        words.extend(advice.and_then(expect::further_findings));
         if let Some(Ok(preview)) = &context.plan.preview {
             words.extend(cost::how_noise_is_made(preview));
             words.extend(by_theory(preview));
