@@ -499,7 +499,7 @@ impl<'a> Parts<'a> {
         let mut preparation =
             Preparation::fit(&train, &definition, &plan.preparation).map_err(at)?;
         if self.method.spec().takes_wide_features {
-            preparation = preparation.wide();
+            preparation = preparation.wide(plan.preparation.labels);
         }
         if let Some(theirs) = theirs {
             preparation = preparation.with_features_of(theirs)?;

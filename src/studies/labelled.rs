@@ -19,6 +19,7 @@ use super::table::{ExpectedMean, SeedValues, StudyTable, TableContent, TableRow}
 use super::tuned::{MATCHED_RECORDS, Minimiser, Strengths, Tuned};
 use crate::data::column::Column;
 use crate::data::filter::Filter;
+use crate::data::preparation::LabelRange;
 use crate::data::table::{seeded, shuffled};
 use crate::data::{
     self, Columns, Dataset, DatasetDefinition, Preparation, PreparationSettings, Role, Source, Task,
@@ -604,7 +605,7 @@ impl LabelledProblem {
 
     /// The preparation of records for trees.
     pub(super) fn wide_preparation(&self) -> Result<Preparation> {
-        Ok(self.preparation()?.wide())
+        Ok(self.preparation()?.wide(LabelRange::Public))
     }
 
     /// The split of a seed with public records that were prepared before.

@@ -9,6 +9,7 @@ use super::grid::{Grid, GridTask, Harvest};
 use super::labelled::{LabelledProblem, SplitModels};
 use super::table::{SeedValues, StudyTable, TableContent, TableRow};
 use crate::data::column::Cell;
+use crate::data::preparation::LabelRange;
 use crate::data::read::{Reading, Unwatched, read};
 use crate::data::{
     DatasetDefinition, Preparation, PreparationSettings, PublicRecords, Role, Source, Table, Task,
@@ -117,7 +118,7 @@ impl PeerStudy {
         definition.categories =
             public.names.iter().filter(category).map(|name| (name.clone(), Vec::new())).collect();
         let plain = Preparation::fit(&public, &definition, &PreparationSettings::default())?;
-        let preparation = if wide { plain.wide() } else { plain };
+        let preparation = if wide { plain.wide(LabelRange::Public) } else { plain };
         let records: PublicRecords = preparation.apply(&public, "public", true)?.into();
         LabelledProblem::split_of(preparation, records, (table("private")?, table("held_out")?))
     }

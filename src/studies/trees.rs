@@ -17,11 +17,10 @@ use crate::model::Model;
 use halflight_advice::rehearsal::Split;
 
 /// Our predictors by their place in a shape, and the mixture that is the base of corrections.
-const OURS: [(Option<usize>, &str); 5] = [
+const OURS: [(Option<usize>, &str); 4] = [
     (Some(0), "linear"),
     (Some(1), "trees, 8 leaves"),
     (Some(2), "trees, 31 leaves"),
-    (Some(3), "trees on the linear rest"),
     (None, "mixture"),
 ];
 

@@ -311,7 +311,7 @@ impl RehearsalData {
             let public = self.records(public, &table, &owners);
             Ok(PreparedSide { preparation, public })
         };
-        let wide = plain.wide();
+        let wide = plain.wide(self.terms.preparation.labels);
         let rows = self.public_rows(&table, &owners);
         let given =
             public_predictor::fitted(&self.terms.given, self.terms.earlier.as_ref(), &wide, rows)?;

@@ -62,6 +62,10 @@ const UNCLIPPED_SHARE: f64 = 0.95;
 /// How much larger than usual the features of a wide preparation may be.
 const WIDE: f64 = 1e3;
 
+/// How much larger than usual the labels of a wide preparation may be: 30 public standard deviations
+/// from the mean. A long tail decides the squared error, and predictors must see it to follow it.
+const WIDE_LABELS: f64 = 10.0;
+
 /// How much smaller than usual the intercept of a wide preparation is. It only distinguishes a
 /// record from an empty one; a larger one would count in the norm, by which methods bound records.
 const FAINT: f64 = 30.0;
@@ -138,6 +142,9 @@ pub struct Preparation {
     /// Features may be this many times as long as the intercept; 1 in older files.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     room: f64,
+    /// Labels are clipped to this many times their range; 1 in older files.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    label_room: f64,
     /// The score of a public predictor, as further features; none in older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     score: Option<PublicScore>,
@@ -235,6 +242,7 @@ impl Preparation {
             missing,
             labels,
             room: 1.0,
+            label_room: 1.0,
             score: None,
             further_scores: Vec::new(),
         })
@@ -250,12 +258,16 @@ impl Preparation {
         preparation
     }
 
-    /// The preparation for methods that bound their own features of a record and have their own
-    /// intercept: features are hardly clipped.
+    /// The preparation for methods that bound their own features and residuals of a record and have
+    /// their own intercept: features and labels are hardly clipped, except to a declared range.
     #[must_use]
-    pub fn wide(&self) -> Self {
+    pub fn wide(&self, labels: LabelRange) -> Self {
         let (feature_norm, room) = (WIDE * self.feature_norm, FAINT * WIDE * self.room);
-        Self { feature_norm, room, ..self.clone() }
+        let label_room = match labels {
+            LabelRange::Public => WIDE_LABELS,
+            LabelRange::Declared(..) => 1.0,
+        };
+        Self { feature_norm, room, label_room, ..self.clone() }
     }
 
     /// A preparation with its own labels, and the features of another one.
@@ -445,10 +457,10 @@ impl Preparation {
         if with_label {
             match self.labels.read(table)? {
                 RawLabels::Numbers { raw, scale } => {
-                    let labels = raw.iter().map(|&label| scale.apply(label));
+                    let (labels, most) = (raw.iter().map(|x| scale.apply(*x)), self.label_room);
                     let bounded = labels.zip(&mut clipped).map(|(label, clipped)| {
-                        *clipped |= label.abs() > 1.0 + SLACK;
-                        label.clamp(-1.0, 1.0)
+                        *clipped |= label.abs() > most * (1.0 + SLACK);
+                        label.clamp(-most, most)
                     });
                     dataset.target = Some(bounded.collect());
                 }
@@ -487,7 +499,8 @@ impl Preparation {
         let column = largest.filter(|_| features > 0).map(|(_, it)| it.column().to_owned());
         let labels = match with_label.then(|| self.labels.read(&some)).transpose()? {
             Some(RawLabels::Numbers { raw, scale }) => {
-                raw.iter().filter(|label| scale.apply(**label).abs() > 1.0 + SLACK).count()
+                let most = self.label_room * (1.0 + SLACK);
+                raw.iter().filter(|label| scale.apply(**label).abs() > most).count()
             }
             _ => 0,
         };
@@ -533,7 +546,7 @@ impl Preparation {
 
     /// The bounds that every prepared record obeys.
     pub fn bounds(&self) -> Bounds {
-        Bounds { feature_norm: self.feature_norm, label: 1.0 }
+        Bounds { feature_norm: self.feature_norm, label: self.label_room }
     }
 
     /// The column to predict.

@@ -28,7 +28,7 @@ pub enum FeatureScaling {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LabelRange {
-    /// Public mean ± 3 public standard deviations.
+    /// Public mean ± 3 public standard deviations, or ± 30 where the method bounds errors itself.
     Public,
     /// Declared lowest and highest label.
     Declared(f64, f64),

@@ -165,6 +165,21 @@ fn public_scaling_standardises_and_bounds_the_95_percent_quantile() {
 }
 
 #[test]
+fn a_wide_preparation_keeps_long_tails_unless_a_range_is_declared() {
+    let tail = table("size,kind,hr,y\n100,b,0,1e6\n");
+    let label = |range: LabelRange| {
+        let settings = PreparationSettings { labels: range, ..PreparationSettings::default() };
+        let wide = fit(SHOPS, &definition("y"), &settings).wide(range);
+        let data = wide.apply(&tail, "d", true).unwrap();
+        assert_eq!(data.clipped, 1, "still within bounds: {}", data.bounds.label);
+        assert_eq!(data.target, Some(vec![data.bounds.label]));
+        data.bounds.label
+    };
+    assert_eq!(label(LabelRange::Public), 10.0);
+    assert_eq!(label(LabelRange::Declared(0.0, 9.0)), 1.0);
+}
+
+#[test]
 fn evaluation_keeps_labels_in_their_units() {
     let preparation = fit(SHOPS, &definition("y"), &PreparationSettings::default());
     let other = table("size,kind,hr,y\n100,b,0,1e6\n");

@@ -70,8 +70,8 @@ impl FormField for PlanField {
                  declared largest size, such as 1"
             }
             Self::Labels => {
-                "public: the public mean ± 3 standard deviations; or the lowest and the highest \
-                 label, such as 0 900"
+                "public: at most 3 public standard deviations from the public mean, or 30 where the \
+                 method bounds errors itself; or the lowest and the highest label, such as 0 900"
             }
             Self::Intercept => "adds a constant to the model; nearly always useful",
             Self::Holdout => {
