@@ -181,13 +181,16 @@ pub struct DataProblem {
     pub column: Option<String>,
     /// The problem in words.
     pub what: String,
+    /// The column, or several together as a list, that may say whose record a row is.
+    #[serde(skip)]
+    unit: Option<String>,
     #[serde(skip)]
     as_feature: AsFeature,
 }
 
 impl DataProblem {
     fn new(column: Option<String>, what: impl Into<String>) -> Self {
-        Self { column, what: what.into(), as_feature: AsFeature::Fine }
+        Self { column, what: what.into(), unit: None, as_feature: AsFeature::Fine }
     }
 }
 
@@ -195,6 +198,8 @@ impl DataProblem {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum AsFeature {
     Fine,
+    /// Fine, unless it is what it may be: whose record a row is.
+    Person,
     /// Not useful if the column is also constant in other tables.
     Constant,
     /// Numbers with text among them.
@@ -209,7 +214,7 @@ impl AsFeature {
     /// Why a column is left out, without anything about single cells.
     fn reason(self) -> &'static str {
         match self {
-            Self::Fine => "",
+            Self::Fine | Self::Person => "",
             Self::Constant => "constant",
             Self::Mixed => "numbers with text among them",
             Self::Identifier => "an identifier of the row",
@@ -235,11 +240,7 @@ impl Inspection {
             )));
         }
         if table.persons.is_none() {
-            let by_name: Vec<String> = problems
-                .iter()
-                .filter(|it| it.what.starts_with(MAY_SAY_WHOSE))
-                .filter_map(|it| it.column.clone())
-                .collect();
+            let by_name: Vec<String> = problems.iter().filter_map(|it| it.unit.clone()).collect();
             problems.extend(
                 identifiers::in_table(table)
                     .iter()
@@ -265,11 +266,7 @@ impl Inspection {
 
     /// The columns, or several together as a list, that may say whose record a row is.
     pub fn units(&self) -> impl Iterator<Item = &str> {
-        let proposed = self.problems.iter().filter(|it| it.what.contains(MAY_SAY_WHOSE));
-        proposed.filter_map(|it| {
-            let (unit, _) = it.what.split_once("`unit: ")?.1.split_once('`')?;
-            Some(unit.trim_matches('"'))
-        })
+        self.problems.iter().filter_map(|it| it.unit.as_deref())
     }
 
     /// A definition to start from: with the best label, and without columns that cannot be
@@ -321,7 +318,7 @@ impl Inspection {
         for problem in all.iter().flat_map(|table| &table.problems) {
             let Some(name) = &problem.column else { continue };
             let is_useless = match problem.as_feature {
-                AsFeature::Fine => false,
+                AsFeature::Fine | AsFeature::Person => false,
                 // A column that is constant in one table may distinguish it from the others.
                 AsFeature::Constant => all.iter().all(|table| table.problems.contains(problem)),
                 // If other tables have numbers, text is an error in this file. Its reader names the
@@ -485,8 +482,8 @@ fn findings(
         spread: shown.and_then(Spread::of),
     };
     let problem = facts.problem(table, column).map(|(what, as_feature)| {
-        let column = Some(name.clone());
-        DataProblem { column, what, as_feature }
+        let unit = (as_feature == AsFeature::Person).then(|| name.clone());
+        DataProblem { column: Some(name.clone()), what, unit, as_feature }
     });
     let candidate = match column {
         Column::Vectors(vectors) => candidate_in_vectors(name, vectors),
@@ -515,7 +512,7 @@ impl ColumnFacts {
                     "{MAY_SAY_WHOSE} ({values} values in {rows} rows): `unit: \"{name}\"` protects \
                      all rows of one person together. {WITHOUT_UNIT}"
                 );
-                Some((what, AsFeature::Fine))
+                Some((what, AsFeature::Person))
             }
             Some(values) if is_text && *values > MOST_VALUES => {
                 let what = format!("text with {values} different values: too many for a category");
@@ -588,8 +585,8 @@ fn proposed(table: &Table, found: &Identifier) -> DataProblem {
     let quoted = |at: &usize| format!("'{}'", table.names[*at]);
     let names: Vec<_> =
         found.columns.iter().map(|at| format!("\"{}\"", table.names[*at])).collect();
+    let column = found.columns.first().map(|at| table.names[*at].clone());
     let (column, who, unit) = if let [name] = names.as_slice() {
-        let column = found.columns.first().map(|at| table.names[*at].clone());
         (column, MAY_SAY_WHOSE.to_owned(), name.clone())
     } else {
         let both: Vec<_> = found.columns.iter().map(quoted).collect();
@@ -607,7 +604,7 @@ fn proposed(table: &Table, found: &Identifier) -> DataProblem {
          together. {WITHOUT_UNIT}",
         found.persons, found.rows
     );
-    DataProblem::new(column, what)
+    DataProblem { unit: Some(column.clone().unwrap_or(unit)), ..DataProblem::new(column, what) }
 }
 
 fn is_whole(column: &Column) -> bool {
