@@ -281,21 +281,25 @@ impl Words<'_> {
         let none = format!("{looks}; before this run the ledger knew of no such look");
         let known = format!("{looks}; before this run the ledger knew of ");
         // The words of versions until November 2026.
-        let untold_before = format!(
-            "{looks}; whether there was such a look before this run is not told here, and the \
-             curator's own copy of the certificate says it"
-        );
+        let untold_before = [
+            "whether there was such a look before this run is not told here, and the curator's own \
+             copy of the certificate says it",
+            "this copy leaves out earlier looks of this kind, if there were any: the curator's own \
+             copy lists them. A ranking whose numbers were released with noise is no such look",
+        ];
+        let untold_before = untold_before.map(|words| format!("{looks}; {words}"));
         list.push(if has(&none) {
             Wanted::whole(none)
         } else if has(&known) {
             Wanted::begin(known)
-        } else if has(&untold_before) {
-            Wanted::whole(untold_before)
+        } else if let Some(untold) = untold_before.into_iter().find(|it| has(it)) {
+            Wanted::whole(untold)
         } else {
             Wanted::whole(format!(
-                "{looks}; this copy leaves out earlier looks of this kind, if there were any: the \
-                 curator's own copy lists them. A ranking whose numbers were released with noise is \
-                 no such look"
+                "{looks}; this copy does not say whether there were earlier looks of this kind: the \
+                 curator's own copy lists them. Where a report shows a ranking of the public data, \
+                 one by exact numbers was such a look, and one whose numbers were released with \
+                 noise was not"
             ))
         });
         list.extend(peeked);
@@ -551,8 +555,11 @@ impl Words<'_> {
         let ends = |end: &str| told.iter().any(|it| it.ends_with(end));
         let repeated = match looks {
             UNTOLD_LOOKS => {
-                let untold =
-                    ["such a look before this run is not told", "leaves out earlier looks"];
+                let untold = [
+                    "such a look before this run is not told",
+                    "leaves out earlier looks",
+                    "does not say whether there were earlier looks",
+                ];
                 told.iter().any(|it| untold.iter().any(|words| it.contains(words)))
             }
             "none outside the guarantee that the ledger knows of" => ends("knew of no such look"),

@@ -260,9 +260,9 @@ fn looks(past: &Past) -> String {
                    numbers)";
     let Past::Told(AccountStanding { looks, .. }) = past else {
         return format!(
-            "{general}; this copy leaves out earlier looks of this kind, if there were any: the \
-             curator's own copy lists them. A ranking whose numbers were released with noise is no \
-             such look"
+            "{general}; this copy does not say whether there were earlier looks of this kind: the \
+             curator's own copy lists them. Where a report shows a ranking of the public data, one by \
+             exact numbers was such a look, and one whose numbers were released with noise was not"
         );
     };
     let known = match looks.len() {
