@@ -305,7 +305,9 @@ fn round(x: f64) -> f64 {
 
 fn as_json(advice: &Advice, plan: &PlanDefinition) -> Value {
     let standing = |found: PlayerStanding| {
+        let (least, most) = found.range();
         json!({
+            "range_of_a_run": {"least": least, "most": most},
             "ratio": found.ratio, "least": found.least, "most": found.most,
             "best_in": found.best_in, "rehearsals": found.cases, "spread": found.spread,
             "released_score": found.score.map(|score| json!({

@@ -136,13 +136,16 @@ pub(super) struct ScoredByPublic<'a> {
     pub comparable: bool,
     /// The declared range of the label.
     labels: LabelRange,
+    builds_on_a_model: bool,
     records: &'a PreparedRecords,
 }
 
 impl<'a> ScoredByPublic<'a> {
     fn of(problem: &Problem, records: &'a PreparedRecords, plan: &PlanDefinition) -> Self {
         let (classes, comparable) = (problem.shape.classes.len(), is_comparable(problem));
-        Self { classes, comparable, labels: plan.preparation.labels, records }
+        let builds_on_a_model = plan.public_predictor.model().is_some();
+        let labels = plan.preparation.labels;
+        Self { classes, comparable, labels, builds_on_a_model, records }
     }
 
     /// A score of `rows` private records.
@@ -153,19 +156,33 @@ impl<'a> ScoredByPublic<'a> {
         rows: usize,
     ) -> Result<Scoring> {
         let scoring = Scoring::of(asked, private, rows, self.classes, self.comparable)?;
+        let scoring = Scoring { builds_on_a_model: self.builds_on_a_model, ..scoring };
+        let beside = |scoring: Scoring| {
+            let label = |raw| self.records.preparation.label_from_prediction(raw);
+            if self.comparable {
+                scoring.beside_constant(&self.records.public, label)
+            } else {
+                scoring
+            }
+        };
         if self.classes > 0 {
-            return Ok(scoring);
+            return Ok(beside(scoring));
         }
         let bound = match self.labels {
             LabelRange::Declared(low, high) => Some(high - low),
             LabelRange::Public => None,
         };
         let usual = self.comparable.then(|| self.records.usual()).flatten();
-        scoring.knowing(usual, bound)
+        scoring.knowing(usual, bound).map(beside)
     }
 }
 
 impl Proposal {
+    /// Warnings about columns that almost give the label away, from public records.
+    pub fn leaking(&self) -> &[String] {
+        &self.records.leaking
+    }
+
     /// The noise of one draw in proportion to its signal, at the plan's and other ε.
     pub fn noise_by_epsilon(&self, target: Target) -> Vec<(f64, f64)> {
         let plan = self.prepared.plan();

@@ -10,6 +10,7 @@ use super::spend::{Spend, SpendEnding};
 use super::steps::{StepRecorder, catch};
 use crate::data::{Preparation, Table};
 use crate::error::Result;
+use crate::evaluation::Scored;
 use crate::evaluation::scoring::ScoringNeeds;
 use crate::faults::Fault;
 use crate::methods::source_weights;
@@ -154,7 +155,10 @@ impl<'a> Drawn<'a> {
                 (None, None) => Ok(None),
             });
             match score {
-                Ok(score) => released = score,
+                Ok(score) => {
+                    let foretold = job.foretold();
+                    released = score.map(|score| Scored { foretold, ..score });
+                }
                 Err(error) => {
                     resumable |= context.spend.spender.is_broken();
                     ended = Err(error);

@@ -12,7 +12,7 @@ use super::evaluator::Scores;
 use super::prepared::PreparedStore;
 use super::{rehearse, resemblance};
 use crate::error::{Error, Result};
-use crate::evaluation::Scored;
+use crate::evaluation::{Score, Scored};
 use crate::methods::{ColumnCorrection, SourceWeight, Step};
 use crate::privacy::ledger::{RunId, RunOutcome};
 use crate::privacy::{CuratorOnly, Guarantee, NoiseSource, Target, Transcript, Watch};
@@ -160,6 +160,12 @@ impl Job {
     pub(super) fn forewarned(&self) -> Option<String> {
         let (plan, advice) = (&self.plan, self.advice()?);
         advice.warning(&plan.player(), plan.target.epsilon)
+    }
+
+    /// The gain that the plan's rehearsals predict.
+    pub(super) fn foretold(&self) -> Option<Score> {
+        let (plan, advice) = (&self.plan, self.advice()?);
+        advice.foretold(&plan.player(), plan.target.epsilon)
     }
 
     /// The result that the plan's rehearsals predict.

@@ -107,6 +107,9 @@ pub fn share(count: f64, records: usize, law: &Law, tail: f64) -> Score {
 pub fn ratio(count: f64, records: f64, most: usize, law: impl Fn(f64) -> Law, tail: f64) -> Score {
     let among = records.clamp(1.0, most.max(1) as f64);
     let trials = among.round() as usize;
+    // Noise can take a count beyond its ends. There it says no more than at the end: an interval that
+    // became narrower with it would be the narrowest where noise is largest.
+    let count = count.clamp(0.0, records.max(0.0));
     let value = (count / among).clamp(0.0, 1.0);
     // As if there were exactly this many records.
     let seen = |p: f64| count + p * (trials as f64 - records);
@@ -114,23 +117,28 @@ pub fn ratio(count: f64, records: f64, most: usize, law: impl Fn(f64) -> Law, ta
     let above_tail = |chance: f64| (chance.max(f64::MIN_POSITIVE) / tail).ln();
     let high = |p: f64| above_tail(below(seen(p), trials, p, &law(p)));
     let low = |p: f64| above_tail(above(seen(p), trials, p, &law(p)));
-    // Less than zero, even for noise: the interval for no wrong answer at all.
-    let silent = 1.0 - tail.powf(1.0 / trials as f64);
-    let (low, high) = match (low(value) > 0.0, high(value) > 0.0) {
-        (true, true) => (last(value, 0.0, low), last(value, 1.0, high)),
-        (_, false) => (0.0, silent),
-        (false, _) => (1.0 - silent, 1.0),
-    };
+    let low = if low(value) > 0.0 { last(value, 0.0, low) } else { 0.0 };
+    let high = if high(value) > 0.0 { last(value, 1.0, high) } else { 1.0 };
     Score { value, low, high }
 }
 
-/// The interval of a mean, from the sum of this many records' values, each with this variance.
-pub fn mean(sum: f64, records: f64, variance: f64, law: &Law, tail: f64) -> Score {
+/// The interval of a mean, from the sum of this many records' values, which are between the ends and
+/// have this variance. A sum that noise takes beyond an end counts as this end: see [`ratio`].
+pub fn mean(
+    (sum, ends): (f64, [f64; 2]),
+    records: f64,
+    variance: f64,
+    law: &Law,
+    tail: f64,
+) -> Score {
     let records = records.max(1.0);
+    let sum = sum.clamp(ends[0] * records, ends[1] * records);
     let freedom = (records as usize).saturating_sub(1).max(1);
     let few = two_sided(1.0 - 2.0 * tail, freedom) / normal(tail);
     let half = quantile((records * variance.max(0.0)).sqrt() * few, law, tail);
-    Score { value: sum / records, low: (sum - half) / records, high: (sum + half) / records }
+    let score = |sum: f64| sum / records;
+    Score { value: score(sum), low: score(sum - half), high: score(sum + half) }
+        .within(ends[0], ends[1])
 }
 
 /// The value that normal spread and noise together exceed with this probability.
@@ -190,7 +198,7 @@ mod tests {
     fn intervals_of_shares_hold_the_truth_in_95_of_100_releases() {
         for records in [50, 400, 3000] {
             for epsilon in [0.05, 0.5, 5.0] {
-                for p in [0.01, 0.1, 0.5] {
+                for p in [0.0, 0.01, 0.1, 0.5, 0.99, 1.0] {
                     for law in [
                         Law::Laplace { scale: 1.0 / epsilon, terms: 1 },
                         Law::Gaussian { sd: 3.7 / epsilon },
@@ -201,7 +209,10 @@ mod tests {
                         });
                         // Three standard deviations of 600 releases, with some margin.
                         assert!(found >= 0.923, "{records} {epsilon} {p} {law:?}: {found}");
-                        assert!(found <= 0.982, "{records} {epsilon} {p} {law:?}: {found}");
+                        // Where noise reaches beyond an end, at most one side can be missed.
+                        let reach = 2.5 * law.sd() / records as f64;
+                        let most = if p > reach && p < 1.0 - reach { 0.982 } else { 1.0 };
+                        assert!(found <= most, "{records} {epsilon} {p} {law:?}: {found}");
                     }
                 }
             }
@@ -236,10 +247,34 @@ mod tests {
         );
         let nothing = share(0.0, 40, &none, TAIL);
         assert!(nothing.low == 0.0 && nothing.high > 0.06 && nothing.high < 0.09, "{nothing:?}");
-        for count in [-1e6, 1e6] {
-            let odd = share(count, 40, &Law::Gaussian { sd: 3.0 }, TAIL);
-            assert!((0.0..=1.0).contains(&odd.low) && odd.low < odd.high, "{odd:?}");
+    }
+
+    #[test]
+    fn beyond_its_ends_a_count_or_a_sum_says_no_more_than_at_them_and_more_noise_widens_it() {
+        let width = |score: Score| score.high - score.low;
+        let mut before = [0.0; 2];
+        for sd in [0.5, 2.0, 8.0, 20.0] {
+            let law = Law::Gaussian { sd };
+            let of = |count| share(count, 103, &law, TAIL);
+            let mean_of = |sum| mean((sum, [0.0, 1.0]), 103.0, 0.0, &law, TAIL);
+            for found in [&of as &dyn Fn(f64) -> Score, &mean_of] {
+                for (end, beyond) in [(0.0, [-0.1, -1e6]), (103.0, [103.1, 1e6])] {
+                    for count in beyond {
+                        assert_eq!(found(count), found(end), "{count} {sd}");
+                    }
+                }
+            }
+            let widths = [width(of(-3.0 * sd)), width(mean_of(-3.0 * sd))];
+            assert!(widths[0] > before[0] && widths[1] > before[1], "{widths:?} {before:?}");
+            assert!((width(of(-3.0 * sd)) - width(of(103.0 + 3.0 * sd))).abs() < 1e-9);
+            before = widths;
         }
+        // Among records whose number is noisy, too.
+        let law = |p: f64| Law::Gaussian { sd: 20.0 * (1.0 + p * p).sqrt() };
+        let low = ratio(-45.0, 90.0, 100, law, TAIL);
+        assert!(low.value == 0.0 && low.high > 0.35, "{low:?}");
+        let high = ratio(150.0, 90.0, 100, law, TAIL);
+        assert!(high.value == 1.0 && high.low < 0.65, "{high:?}");
     }
 
     #[test]
@@ -254,10 +289,18 @@ mod tests {
                     let mean_of = sum / records as f64;
                     let squares: f64 = values.iter().map(|x| (x - mean_of).powi(2)).sum();
                     let variance = squares / records as f64;
-                    mean(sum + noise(&law, draw), records as f64, variance, &law, TAIL)
-                        .holds(1.0 / 3.0)
+                    mean(
+                        (sum + noise(&law, draw), [0.0, 1.0]),
+                        records as f64,
+                        variance,
+                        &law,
+                        TAIL,
+                    )
+                    .holds(1.0 / 3.0)
                 });
-                assert!((0.93..=0.972).contains(&found), "{records} {law:?}: {found}");
+                // Noise that reaches beyond an end cannot make the interval miss on that side.
+                let most = if 3.0 * law.sd() < records as f64 / 3.0 { 0.972 } else { 1.0 };
+                assert!((0.93..=most).contains(&found), "{records} {law:?}: {found}");
             }
         }
     }

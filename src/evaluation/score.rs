@@ -31,7 +31,7 @@ impl Score {
         Self { value: change(self.value), low: change(self.low), high: change(self.high) }
     }
 
-    fn within(self, low: f64, high: f64) -> Self {
+    pub(super) fn within(self, low: f64, high: f64) -> Self {
         self.map(|it| it.clamp(low, high))
     }
 }
@@ -85,6 +85,18 @@ pub struct Scored {
     /// The error of public data alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub public_alone: Option<Score>,
+    /// Whether the model that is called public data alone contains a finished model, on which the
+    /// method builds and which may have seen private records.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub builds_on_a_model: bool,
+    /// How much less error than public data alone rehearsals on public data foretold, as a share of
+    /// theirs: public.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub foretold: Option<Score>,
+    /// The error of the best constant answer on public records, with the same limit: public. Earlier
+    /// versions did not report it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub constant: Option<f64>,
     /// The first minus the second; for squared losses, before the root is taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub difference: Option<Score>,
@@ -204,7 +216,7 @@ impl Scored {
 
     /// Without a comparison, if there was nothing to compare with.
     pub fn alone(self) -> Self {
-        Self { public_alone: None, public_above: None, difference: None, ..self }
+        Self { public_alone: None, public_above: None, difference: None, foretold: None, ..self }
     }
 
     /// The released scores of public data alone. For classes and probabilities there are none.
@@ -279,22 +291,23 @@ impl Scored {
             }
         };
         let (mean, variance) = moments(0);
-        let mut error = interval::mean(released[0], records, variance, &law(1.0, mean), tail);
+        let sum = (released[0], [0.0, 1.0]);
+        let error = interval::mean(sum, records, variance, &law(1.0, mean), tail);
         let (mut public_alone, mut difference) = (None, None);
         if tally.compared {
             let (half, spread) = moments(1);
             let gap = 2.0 * half - 1.0;
             let sum = 2.0 * released[PER_PART] - records;
             // It is 2t − 1, so a noisy number of records moves it as it moves 2t.
-            let told = interval::mean(sum, records, 4.0 * spread, &law(2.0, 1.0 + gap), tail);
+            let of_gap = (sum, [-1.0, 1.0]);
+            let told = interval::mean(of_gap, records, 4.0 * spread, &law(2.0, 1.0 + gap), tail);
             // At most as uncertain as both together.
             let joined = (variance.sqrt() + (4.0 * spread).sqrt()).powi(2);
             let both = law(5.0_f64.sqrt(), mean - gap);
-            let alone = interval::mean(released[0] - sum, records, joined, &both, tail);
-            public_alone = Some(alone.within(0.0, 1.0));
-            difference = Some(told.within(-1.0, 1.0));
+            let alone = (released[0] - sum, [0.0, 1.0]);
+            public_alone = Some(interval::mean(alone, records, joined, &both, tail));
+            difference = Some(told);
         }
-        error = error.within(0.0, 1.0);
         let size = match loss {
             Loss::Absolute => largest,
             Loss::Squared => largest * largest,
@@ -348,8 +361,9 @@ impl Scored {
             let differ = cells.sum(&either) + cells.law(&either).sd();
             let differ = differ.clamp(sum.abs().clamp(1.0, records), records) / records;
             let variance = differ - (sum / records).powi(2);
+            let sum = (sum, [-1.0, 1.0]);
             let told = interval::mean(sum, records, variance, &cells.law(&gap), cells.tail());
-            scored.difference = Some(told.within(-1.0, 1.0));
+            scored.difference = Some(told);
         }
         let mut shares = Vec::new();
         for (class, name) in names.iter().enumerate().take(classes.unwrap_or(0)) {
@@ -622,6 +636,8 @@ mod tests {
             tally: tally.clone(),
             usual: None,
             bound: None,
+            constant: None,
+            builds_on_a_model: false,
         };
         for (rows, scale) in [(300, 0.0), (300, 4.0), (2000, 4.0)] {
             let public: Vec<f64> = (0..rows).map(|_| draw.random()).collect();

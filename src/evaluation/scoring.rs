@@ -38,6 +38,10 @@ pub struct Scoring {
     pub usual: Option<UsualErrors>,
     /// The bound of every error, from the declared range of the label.
     pub bound: Option<f64>,
+    /// The error of the best constant answer on public records.
+    pub constant: Option<f64>,
+    /// Whether the method builds on a finished model.
+    pub builds_on_a_model: bool,
 }
 
 /// What a released score is expected to say of a model, beside public data alone.
@@ -116,7 +120,8 @@ impl Scoring {
         let gaps = private.missing == Missing::Drop || private.records.is_some();
         let laplace = matches!(asked.pay, Pay::Epsilon(_));
         let tally = Tally::new(&asked, rows, classes, comparable, gaps, laplace);
-        let scoring = Self { asked, tally, usual: None, bound: None };
+        let (usual, bound, constant, builds_on_a_model) = <_>::default();
+        let scoring = Self { asked, tally, usual, bound, constant, builds_on_a_model };
         if rows < FEWEST {
             return Err(scoring.too_few());
         }
@@ -132,6 +137,36 @@ impl Scoring {
             return Err(size_unknown());
         }
         Ok(known)
+    }
+
+    /// Adds the error of the best constant answer on these public records: the most common class, the
+    /// median, or the mean for squared losses. `label` gives a label in its own units. A private
+    /// number would cost a part of the score's precision.
+    pub fn beside_constant(self, public: &PublicData, label: impl Fn(f64) -> f64) -> Self {
+        let constant = match (&public.classes, &public.target, self.largest_error()) {
+            (Some(classes), ..) => {
+                let count =
+                    |class| classes.of.iter().filter(|of| **of as usize == class).count() as f64;
+                let most = (0..classes.names.len()).map(count).fold(0.0, f64::max);
+                Some(1.0 - most / classes.of.len().max(1) as f64)
+            }
+            (None, Some(raw), Some(cap)) if !raw.is_empty() => {
+                let mut labels: Vec<f64> = raw.iter().map(|raw| label(*raw)).collect();
+                labels.sort_by(f64::total_cmp);
+                let loss = self.asked.loss;
+                let mean = |of: &dyn Fn(f64) -> f64| {
+                    labels.iter().map(|label| of(*label)).sum::<f64>() / labels.len() as f64
+                };
+                let answer = match loss {
+                    Loss::Absolute => labels[labels.len() / 2],
+                    Loss::Squared => mean(&|label| label),
+                };
+                let losses = mean(&|label| loss.of((label - answer).abs() / cap));
+                Some(loss.error(cap, losses))
+            }
+            _ => None,
+        };
+        Self { constant, ..self }
     }
 
     /// The limit of errors: the declared one, or the one that public records show; at most their
@@ -425,7 +460,8 @@ impl Scoring {
         Ok(released.map(|released| {
             let scored = Scored::of(&self.tally, &released, scale, needs.classes, known);
             let scored = if compared { scored } else { scored.alone() };
-            scored.bounded(self.bound)
+            let (constant, builds_on_a_model) = (self.constant, self.builds_on_a_model);
+            Scored { constant, builds_on_a_model, ..scored.bounded(self.bound) }
         }))
     }
 }

@@ -13,6 +13,15 @@ pub const RELEASED: &str = "In brackets: a range that contains the true value in
                             errors. A range without the cap contains the true value at least as \
                             often, if no error is above the bound that it names.";
 
+/// What is said instead of a number whose range leaves nearly everything open. Every display says it
+/// in these words.
+pub const NOTHING: &str = "nothing can be told at this ε";
+
+/// Whether the ratio of two errors may be anything: nearly none of the other one, and twice as much.
+fn is_open(own: Score, other: Score) -> bool {
+    own.low <= 0.05 * other.high && own.high >= 2.0 * other.low
+}
+
 /// Enough decimals to show two digits of the uncertainty.
 fn decimals(score: &Score) -> usize {
     let half = 0.5 * (score.high - score.low).abs();
@@ -98,8 +107,12 @@ impl Scored {
 
     /// The error of public data alone, without its range.
     pub fn public_value(&self) -> Option<String> {
-        let text = self.error_text(self.public_alone.as_ref()?);
-        Some(text.split(" (").next().unwrap_or(&text).to_owned())
+        self.public_alone.as_ref().map(|public| self.value_text(public))
+    }
+
+    fn value_text(&self, score: &Score) -> String {
+        let text = self.error_text(score);
+        text.split(" (").next().unwrap_or(&text).to_owned()
     }
 
     /// The error of the model in a few letters: `22.5 % (17–28)`, or `12.3 (11–14, cap 77.3)`.
@@ -118,12 +131,44 @@ impl Scored {
         self.error.high - self.error.low > 0.7 * most
     }
 
+    /// The model beside it: of a method that builds on a finished model, it contains that model.
+    pub fn beside(&self) -> &'static str {
+        if self.builds_on_a_model { "the model it builds on" } else { "public data alone" }
+    }
+
+    /// The best constant answer.
+    fn constant_name(&self) -> &'static str {
+        match self.loss {
+            None => "always giving the most common class",
+            Some(Loss::Absolute) => "always answering with the median",
+            Some(Loss::Squared) => "always answering with the mean",
+        }
+    }
+
+    /// How the error stands beside that of the best constant answer on public records, and whether it is
+    /// clearly larger.
+    fn beside_constant(&self) -> Option<(bool, String)> {
+        let constant = self.constant?;
+        let error = self.value_text(&Score { value: constant, ..self.error });
+        let than = format!("than {}, which has {error} on public records", self.constant_name());
+        Some(if self.error.low > constant {
+            (true, format!("WORSE {than}: do not use it"))
+        } else if self.error.high < constant {
+            (
+                false,
+                format!("{} {than}", less_error([self.error.value, constant], self.loss.is_some())),
+            )
+        } else {
+            (false, format!("not clearly better or worse {than}"))
+        })
+    }
+
     /// The most important facts, in a sentence.
     pub fn sentence(&self) -> String {
         let colon = if self.cap().is_some() { ":" } else { "" };
         let mut text = format!("{}{colon} {}", self.error_name(), self.short());
         if let Some(public) = &self.public_alone {
-            let _ = write!(text, ", public data alone {}", self.error_text(public));
+            let _ = write!(text, ", {} {}", self.beside(), self.error_text(public));
         }
         if let Some(verdict) = self.verdict() {
             let _ = write!(text, "; {verdict}");
@@ -138,7 +183,11 @@ impl Scored {
     pub fn rows(&self) -> Vec<(String, String)> {
         let mut rows = vec![(format!("{}, this model", self.error_name()), self.short())];
         if let Some(public) = &self.public_alone {
-            rows.push(("public data alone".to_owned(), self.error_text(public)));
+            rows.push((self.beside().to_owned(), self.error_text(public)));
+        }
+        if let Some(constant) = self.constant {
+            let text = self.value_text(&Score { value: constant, ..self.error });
+            rows.push((format!("{}, on public records", self.constant_name()), text));
         }
         for class in &self.classes {
             let name = format!("wrong among '{}' (noisy count: {:.0})", class.class, class.records);
@@ -171,6 +220,9 @@ impl Scored {
             return Err(format!("not comparable: {own_name} and {other_name}"));
         }
         let (own, theirs) = (raised.unwrap_or(self.error), other.error);
+        if is_open(own, theirs) {
+            return Err(format!("too imprecise to compare: {NOTHING}"));
+        }
         let at = other.cap().unwrap_or_default();
         let (capped, favour) = match other.largest_error {
             None => (String::new(), String::new()),
@@ -187,29 +239,59 @@ impl Scored {
     /// Whether private training was worth it, as far as the score shows.
     pub fn verdict(&self) -> Option<String> {
         if self.says_nothing() {
-            return Some(
-                "too imprecise to judge: hold out more records, or give the score a larger ε"
-                    .to_owned(),
-            );
+            return Some(format!(
+                "too imprecise to judge: {NOTHING}; hold out more records, or give the score a larger ε"
+            ));
         }
-        let (gap, public) = (self.difference?, self.public_alone?);
-        let turned = Score { value: -gap.value, low: -gap.high, high: -gap.low };
-        Some(if gap.high < 0.0 {
-            format!("better: {} than public data alone", self.change(turned, public, false))
-        } else if gap.low > 0.0 {
-            format!(
-                "WORSE: {} than public data alone; use public data alone",
-                self.change(gap, public, true)
-            )
-        } else {
-            "not clearly better or worse than public data alone".to_owned()
+        let public = self.beside_public();
+        let (is_worse, constant) = self.beside_constant().unzip();
+        // The worst is said first.
+        let parts = match is_worse {
+            Some(true) => [constant, public],
+            _ => [public, constant],
+        };
+        let parts = parts.into_iter().flatten().chain(self.contradiction());
+        let parts: Vec<String> = parts.collect();
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+
+    /// What rehearsals promised, if the score says that it did not come.
+    fn contradiction(&self) -> Option<String> {
+        let (promised, gap, public) = (self.foretold?, self.difference?, self.public_alone?);
+        let power = if self.loss == Some(Loss::Squared) { 2 } else { 1 };
+        let whole = public.value.powi(power);
+        let gain = |gap: f64| 1.0 - (1.0 + gap / whole).max(0.0).powf(1.0 / f64::from(power));
+        let found = Score { value: gain(gap.value), low: gain(gap.high), high: gain(gap.low) };
+        let apart = found.high < promised.low || found.low > promised.high;
+        let words = |it: Score| {
+            let [value, low, high] = [it.value, it.low, it.high.min(1.0)].map(|it| 100.0 * it);
+            format!("{value:.0} % ({low:.0} to {high:.0}) less error").replace('-', "−")
+        };
+        (whole > 0.0 && apart).then(|| {
+            format!("the rehearsal promised {}; the score says {}", words(promised), words(found))
         })
     }
 
-    /// A warning before everything else: public data alone are clearly better.
+    /// How the error stands beside that of public data alone.
+    fn beside_public(&self) -> Option<String> {
+        let (gap, public, other) = (self.difference?, self.public_alone?, self.beside());
+        let turned = Score { value: -gap.value, low: -gap.high, high: -gap.low };
+        Some(if gap.high < 0.0 {
+            format!("better: {} than {other}", self.change(turned, public, false))
+        } else if gap.low > 0.0 {
+            format!("WORSE: {} than {other}; use {other}", self.change(gap, public, true))
+        } else {
+            format!("not clearly better or worse than {other}")
+        })
+    }
+
+    /// A warning before everything else: public data alone, or one answer for all records, are clearly
+    /// better.
     pub fn alarm(&self) -> Option<String> {
-        let worse = !self.says_nothing() && self.difference?.low > 0.0;
-        self.verdict().filter(|_| worse).map(|verdict| format!("The model is {verdict}."))
+        let is_worse = self.difference.is_some_and(|gap| gap.low > 0.0)
+            || self.beside_constant().is_some_and(|(is_worse, _)| is_worse);
+        let verdict = self.verdict().filter(|_| is_worse && !self.says_nothing());
+        verdict.map(|verdict| format!("The model is {verdict}."))
     }
 
     /// How much more or less, relative to the error of public data alone.
@@ -320,6 +402,85 @@ mod tests {
         assert!(open.verdict().unwrap().starts_with("not clearly"));
         let alone = Scored { public_alone: None, difference: None, ..classes() };
         assert_eq!(alone.verdict(), None);
+    }
+
+    #[test]
+    fn a_model_stands_beside_the_best_constant_answer_and_a_worse_one_says_so_first() {
+        let of = |constant| Scored { constant: Some(constant), ..classes() };
+        let said = of(0.45).verdict().unwrap();
+        assert!(
+            said.starts_with("better: 8.5 percentage points") && said.ends_with(
+                "; 50 % fewer wrong answers than always giving the most common class, which has 45.0 % \
+                 on public records"
+            ),
+            "{said}"
+        );
+        let worse = of(0.1).alarm().unwrap();
+        assert!(
+            worse.starts_with(
+                "The model is WORSE than always giving the most common class, which has 10.0 %"
+            ),
+            "{worse}"
+        );
+        assert!(worse.contains("; better: 8.5 percentage points"), "{worse}");
+        let unsure = of(0.2).verdict().unwrap();
+        assert!(unsure.contains("not clearly better or worse than always giving"), "{unsure}");
+        assert_eq!(of(0.2).alarm(), None);
+        let row = "always giving the most common class, on public records 20.0 %";
+        assert!(of(0.2).lines().join("\n").contains(row));
+        let number =
+            Scored { loss: Some(Loss::Absolute), public_alone: None, difference: None, ..of(0.4) };
+        let said = number.verdict().unwrap();
+        assert!(
+            said.starts_with("44 % less error than always answering with the median"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn a_promise_of_a_rehearsal_that_did_not_come_is_said_and_one_that_did_is_not() {
+        let of = |value, low, high| Scored { foretold: Some(score(value, low, high)), ..classes() };
+        let said = of(0.6, 0.5, 0.8).verdict().unwrap();
+        let wanted = "; the rehearsal promised 60 % (50 to 80) less error; the score says 27 % (10 to 45) less error";
+        assert!(said.ends_with(wanted), "{said}");
+        assert!(!of(0.03, -0.1, 0.5).verdict().unwrap().contains("promised"));
+        // Of squared losses the difference is one of squares.
+        let squared = Scored {
+            loss: Some(Loss::Squared),
+            public_alone: Some(score(10.0, 9.0, 11.0)),
+            difference: Some(score(-75.0, -84.0, -64.0)),
+            ..of(0.03, -0.1, 0.3)
+        };
+        let said = squared.verdict().unwrap();
+        assert!(said.ends_with("the score says 50 % (40 to 60) less error"), "{said}");
+    }
+
+    #[test]
+    fn a_finished_model_below_a_method_is_not_called_public_data_alone() {
+        let built = Scored { builds_on_a_model: true, constant: Some(0.45), ..classes() };
+        let shown = [built.lines().join("\n"), built.sentence(), built.verdict().unwrap()];
+        for text in shown {
+            assert!(
+                text.contains("the model it builds on") && !text.contains("public data alone"),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn where_the_ratio_may_be_anything_no_number_is_told() {
+        let of = |value, low, high| Scored { error: score(value, low, high), ..classes() };
+        for (own, other) in [
+            (of(0.0, 0.0, 0.6), of(0.3, 0.0, 0.9)),
+            (of(0.0, 0.0, 0.9), of(0.1, 0.02, 0.4)),
+            (of(0.0, 0.0, 0.0), of(0.0, 0.0, 0.0)),
+        ] {
+            let told = own.less_than(("b", &other)).unwrap_err();
+            assert_eq!(told, format!("too imprecise to compare: {NOTHING}"));
+        }
+        let some = of(0.01, 0.0, 0.04).less_than(("b", &of(0.3, 0.2, 0.4))).unwrap();
+        assert!(some.starts_with("97 % fewer"), "{some}");
+        assert!(of(0.4, 0.1, 0.9).verdict().unwrap().contains(NOTHING));
     }
 
     #[test]

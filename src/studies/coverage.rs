@@ -264,6 +264,9 @@ impl Study {
                 "Half-width of the range of the capped error, in units of the label",
                 each(|it| it.half_width),
             ),
+            harvest.table("Half-width that the forecast tells, over the one that came", |it| {
+                Some(it.forecast / it.half_width)
+            }),
             harvest.table("Mean error without the cap, in units of the label", each(|it| it.error)),
             harvest.table(
                 "Upper end without the cap, over the mean error without the cap",

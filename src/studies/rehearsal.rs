@@ -14,13 +14,16 @@ use crate::error::Result;
 use crate::evaluation::Loss;
 use crate::methods::PublicPredictor;
 use crate::numeric::parallel;
-use halflight_advice::rehearsal::advice::{Advice, Results, TrialResult};
+use halflight_advice::rehearsal::advice::{Advice, PlayerStanding, Results, TrialResult};
 use halflight_advice::rehearsal::case::{Case, CaseKind};
 use halflight_advice::rehearsal::{Declared, Played, Player, RehearsalData, RunTerms, player};
 
 /// The goal for every cell of regrets, and for the error relative to public data alone.
 const WANTED_REGRET: f64 = 0.05;
 const WANTED_AT_MOST: f64 = 1.02;
+
+/// The goal for the share of runs within the range that was told of them.
+const WANTED_WITHIN: f64 = 0.9;
 
 /// The goal for the share of cells in which a quick rehearsal advises what a deep one does.
 const WANTED_AGREEMENT: f64 = 0.95;
@@ -231,13 +234,30 @@ impl RehearsalStudy {
     pub fn tables(&self, harvest: &Harvest<f64>) -> Vec<StudyTable> {
         let columns: Vec<String> = self.epsilons.iter().map(|e| format!("ε={e}")).collect();
         let (mut regrets, mut ratios, mut same) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut advised_within, mut all_within) = (Vec::new(), Vec::new());
         for (at, subject) in self.subjects.iter().enumerate() {
             let rehearsed = self.results(harvest, at, false);
             let real = self.results(harvest, at, true);
             let (mut regret, mut ratio, mut agrees) = (Vec::new(), Vec::new(), Vec::new());
+            let (mut advised_cells, mut all_cells) = (Vec::new(), Vec::new());
             for k in 0..self.epsilons.len() {
                 let truth = subject.advice(&real, k);
-                let advised = self.quick_advice(harvest, at, k).choice[k];
+                let advice = self.quick_advice(harvest, at, k);
+                let advised = advice.choice[k];
+                // A run of a player, and whether it is within the range that was told.
+                let within = |player: usize| -> Vec<f64> {
+                    let line = &advice.lines[player];
+                    let told = line.standings[k].filter(|_| line.player.spends());
+                    let Some((least, most)) = told.map(PlayerStanding::range) else {
+                        return Vec::new();
+                    };
+                    let runs = real.repeated(0, player, k).into_iter();
+                    runs.map(|log| f64::from(u8::from((least..=most).contains(&log.exp()))))
+                        .collect()
+                };
+                advised_cells.push(SeedValues::of(advised.map_or(Vec::new(), within)));
+                let all = (0..advice.lines.len()).flat_map(within).collect();
+                all_cells.push(SeedValues::of(all));
                 let deep = subject.advice(&rehearsed, k).choice[k];
                 let known = deep.is_some() && !subject.rehearsed.has_few_records();
                 let agreement = known.then(|| f64::from(u8::from(advised == deep)));
@@ -251,6 +271,8 @@ impl RehearsalStudy {
                 ratio.push(SeedValues::of(found.map(|(ours, _)| ours).into_iter().collect()));
             }
             let label = subject.name.to_owned();
+            advised_within.push(TableRow { label: label.clone(), cells: advised_cells });
+            all_within.push(TableRow { label: label.clone(), cells: all_cells });
             regrets.push(TableRow { label: label.clone(), cells: regret });
             ratios.push(TableRow { label: label.clone(), cells: ratio });
             same.push(TableRow { label, cells: agrees });
@@ -265,6 +287,7 @@ impl RehearsalStudy {
         let all: Vec<f64> =
             regrets.iter().flat_map(|row| &row.cells).filter_map(SeedValues::mean).collect();
         let summary = summary(all);
+        let ranges = ranges_told([&advised_within, &all_within]);
         let agreeing: Vec<f64> =
             same.iter().flat_map(|row| &row.cells).filter_map(SeedValues::mean).collect();
         vec![
@@ -286,6 +309,13 @@ impl RehearsalStudy {
                 None,
             ),
             agreement(&agreeing),
+            table(
+                "runs of the advised player within the range that was told",
+                advised_within,
+                None,
+            ),
+            table("runs of every player within the range that was told", all_within, None),
+            ranges,
         ]
     }
 
@@ -322,6 +352,24 @@ impl RehearsalStudy {
         ];
         header.extend(super::not_found(missing));
         header
+    }
+}
+
+/// How often a run is within the range that was told of it: of the advised players, and of all. Every
+/// cell counts the same, whatever its number of runs.
+fn ranges_told(rows: [&[TableRow]; 2]) -> StudyTable {
+    let share = |rows: &[TableRow]| {
+        let cells = rows.iter().flat_map(|row| &row.cells).filter_map(SeedValues::mean);
+        SeedValues {
+            wanted: Some(ExpectedMean::AtLeast(WANTED_WITHIN)),
+            ..SeedValues::of(cells.collect())
+        }
+    };
+    StudyTable {
+        title: "runs within the range that was told, over all cells".to_owned(),
+        content: TableContent::Measurements,
+        columns: ["of the advised player", "of every player"].map(str::to_owned).to_vec(),
+        rows: vec![TableRow { label: "share of runs".to_owned(), cells: rows.map(share).to_vec() }],
     }
 }
 

@@ -71,8 +71,9 @@ pub(super) fn decide(
         Some(largest) => {
             let mean = (sum / rows as f64).clamp(0.0, 1.0);
             // No loss in [0, 1] with this mean varies more.
-            let score = interval::mean(*sum, rows as f64, mean * (1.0 - mean), &law, tail);
-            let units = |x: f64| scoring.asked.loss.error(largest, x.clamp(0.0, 1.0));
+            let sum = (*sum, [0.0, 1.0]);
+            let score = interval::mean(sum, rows as f64, mean * (1.0 - mean), &law, tail);
+            let units = |x: f64| scoring.asked.loss.error(largest, x);
             Score { value: units(score.value), low: units(score.low), high: units(score.high) }
         }
     });

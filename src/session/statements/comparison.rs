@@ -79,8 +79,11 @@ pub fn answer(
         entries.truncate(2);
     }
     let (best, others) = entries.split_first().filter(|(_, others)| !others.is_empty())?;
-    let mut sentences: Vec<String> =
-        others.iter().map(|other| sentence(best, other, &name)).collect();
+    // The best one may still be of no use.
+    let alarm = best.run.score.as_ref().filter(|_| !is_exact).and_then(Scored::alarm);
+    let alarm = alarm.map(|alarm| format!("{}: {alarm}", name(best.run, false)));
+    let compared = others.iter().map(|other| sentence(best, other, &name));
+    let mut sentences: Vec<String> = alarm.into_iter().chain(compared).collect();
     let scores: Vec<&Scored> = entries.iter().filter_map(|it| it.run.score.as_ref()).collect();
     sentences.extend(public_alone(&scores).filter(|_| !is_exact));
     Some(Answer { text: sentences.join(" "), is_exact })

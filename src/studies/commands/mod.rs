@@ -441,13 +441,22 @@ struct Rehearsal {
     #[arg(long, value_name = "FILE")]
     kept: Option<PathBuf>,
 
+    /// Twelve shifts that were kept back instead: the range that is told of a run was not chosen on
+    /// them.
+    #[arg(long)]
+    kept_back: bool,
+
     #[command(flatten)]
     on: OnDatasets,
 }
 
 impl Rehearsal {
     fn execute(&self) -> Result<()> {
-        let cases: Vec<&'static Case> = CASES.iter().chain(&FURTHER).chain(&REVIEWS).collect();
+        let cases: Vec<&'static Case> = if self.kept_back {
+            KEPT.iter().collect()
+        } else {
+            CASES.iter().chain(&FURTHER).chain(&REVIEWS).collect()
+        };
         let (problems, missing) = self.on.problems(&cases)?;
         let manner = &self.on.manner;
         let study =

@@ -102,7 +102,49 @@ fn rehearsals_that_disagree_say_so_and_no_privacy_is_never_advised() {
     .advice(2.0);
     assert_eq!(advice.choice, [Some(2), Some(2)]);
     let said = advice.sentences().join(" ");
-    assert!(said.contains("disagree"), "{said}");
+    assert!(
+        said.contains(
+            "A run should have from 137 % more to 86 % less error; the rehearsals disagree."
+        ),
+        "{said}"
+    );
+    let told = advice.expectation(&Player::method(PLAYERS[0]), 2.0).unwrap();
+    assert!(told.contains("the rehearsals disagree"), "{told}");
+}
+
+#[test]
+fn the_range_of_a_run_grows_with_what_rehearsals_and_repetitions_leave_open() {
+    let standing =
+        PlayerStanding { ratio: 0.9, least: 0.88, most: 0.92, cases: 4, ..case_standing() };
+    let (least, most) = standing.range();
+    assert!(least < 0.45 && 0.9 < most && most < 1.0, "{least} {most}");
+    assert_eq!(standing.range_words(), "3 % to 58 % less error");
+    for wider in [
+        PlayerStanding { least: 0.7, most: 1.1, ..standing },
+        PlayerStanding { spread: Some(1.2), ..standing },
+        PlayerStanding { cases: 1, ..standing },
+    ] {
+        let (low, high) = wider.range();
+        assert!(low < least && high > most, "{wider:?}");
+    }
+    let lost = PlayerStanding { ratio: 3.0, least: 2.9, most: 3.1, ..standing };
+    assert!(lost.range_words().ends_with("% more error"), "{}", lost.range_words());
+    // The same range is kept beside a released score.
+    let case = [[1.0; 2], [0.5; 2], [0.9; 2], [0.95; 2]];
+    let mut advice = results(&[case, case]).advice(0.5);
+    let plan = Player::method("public_shape");
+    assert_eq!(advice.foretold(&plan, 0.5), None, "squares of earlier builds are not compared");
+    advice.judged_by = Some(ErrorMeasure::MeanAbsolute);
+    let (found, range) =
+        (advice.foretold(&plan, 0.5).unwrap(), advice.of_plan(&plan, 0.5).unwrap().0.range());
+    assert!((found.value - 0.1).abs() < 1e-12);
+    assert_eq!((found.low, found.high), (1.0 - range.1, 1.0 - range.0));
+    advice.judged_by = Some(ErrorMeasure::Logarithmic);
+    assert_eq!(advice.foretold(&plan, 0.5), None, "no score of wrong answers was foreseen");
+    let score = ForeseenScore { records: 90, gain: 0.2, half_width: 0.1 };
+    advice.lines[2].standings[0].as_mut().unwrap().score = Some(score);
+    let found = advice.foretold(&plan, 0.5).unwrap();
+    assert!((found.value - 0.2).abs() < 1e-12 && found.low < 0.2 && found.high > 0.6, "{found:?}");
 }
 
 #[test]
@@ -177,7 +219,7 @@ fn repetitions_say_how_far_they_are_apart() {
     assert!((spread.ln() - 1.21_f64.ln() / 2.0_f64.sqrt()).abs() < 1e-12);
     // 10 % less error is as much as chance changes it.
     let standing = PlayerStanding { ratio: 0.9, spread: Some(1.1), ..case_standing() };
-    let doubt = "95 of 100 runs have from 25 % less to 8 % more error than public data alone";
+    let doubt = "So few records do not hold this forecast";
     let advice = found.advice(0.5);
     assert!(advice.limits(standing).concat().contains(doubt), "{:?}", advice.limits(standing));
     let plan = Player::method("public_shape");

@@ -286,8 +286,7 @@ fn verdicts(report: &Report) -> Markup {
             @let who = format!("Run {} ({name})", reported.letter);
             @if let Some(alarm) = reported.score().and_then(Scored::alarm) {
                 p.uncovered { b { (who) ": " (alarm) } }
-            }
-            @if let Some(verdict) = reported.score().and_then(Scored::verdict) {
+            } @else if let Some(verdict) = reported.score().and_then(Scored::verdict) {
                 p { b { (who) ": the model is " (verdict) "." } }
             }
             @if let Some(errors) = reported.run.errors.as_ref().and_then(|it| it.reveal(&report.watch)) {
@@ -316,7 +315,8 @@ fn score(report: &Report) -> Markup {
         }
         @for (letter, scored, chosen) in &scores {
             // Of several runs the verdicts stand at the head of the page.
-            @if let Some(verdict) = scored.verdict().filter(|_| !report.has_several()) {
+            @let is_told = report.has_several() || scored.alarm().is_some();
+            @if let Some(verdict) = scored.verdict().filter(|_| !is_told) {
                 p { b { "The model is " (verdict) "." } }
             }
             p {
@@ -344,7 +344,7 @@ struct Range {
 fn ranges_of(who: &str, scored: &Scored) -> Vec<Range> {
     let ours = Range { name: format!("{who}this model"), score: scored.error, is_ours: true };
     let public = scored.public_alone.map(|score| Range {
-        name: format!("{who}public data alone"),
+        name: format!("{who}{}", scored.beside()),
         score,
         is_ours: false,
     });

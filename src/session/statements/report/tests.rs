@@ -364,6 +364,32 @@ fn several_runs_are_compared_in_a_sentence_and_public_data_alone_explained_where
 }
 
 #[test]
+fn a_model_that_is_worse_than_one_answer_for_all_says_so_first() {
+    let place = tempfile::tempdir().unwrap();
+    let useless = |number| {
+        let directory = with_score(run(place.path(), number, 1.0), 29.0, 75.0, 140.0);
+        let path = directory.join("certificate.json");
+        let text = fs::read_to_string(&path).unwrap();
+        let mut certificate: serde_json::Value = serde_json::from_str(&text).unwrap();
+        certificate["score"]["constant"] = 20.0.into();
+        certificate["score"]["foretold"] =
+            serde_json::json!({"value": 0.1, "low": 0.0, "high": 0.4});
+        fs::write(path, certificate.to_string()).unwrap();
+        directory
+    };
+    let runs = [useless(1), useless(2)];
+    let alarm = "The model is WORSE than always answering with the median, which has 20.0 on public records";
+    for page in [html(&runs[..1], Watch::sealed()), html(&runs, Watch::sealed())] {
+        let main = page.split("<main>").nth(1).unwrap();
+        let text = main.find(alarm).unwrap_or_else(|| panic!("{page}"));
+        // Nothing but the name of the run before it.
+        assert!(text < 120, "{text}: {main}");
+        assert!(main.contains("always answering with the median, on public records"), "{main}");
+        assert!(main.contains("the rehearsal promised 10 % (0 to 40) less error"), "{main}");
+    }
+}
+
+#[test]
 fn letters_go_on_after_z() {
     let letters = [0, 25, 26, 27, 51, 52, 702].map(letter);
     assert_eq!(letters, ["A", "Z", "AA", "AB", "AZ", "BA", "AAA"]);

@@ -198,7 +198,11 @@ fn expected_result(context: &Context, preview: &Preview) -> String {
             "what the rehearsal compares others with; r shows it".to_owned()
         }
         Some((advice, (standing, _))) => {
-            format!("{} than public data alone, by rehearsal", advice.better(standing))
+            format!(
+                "{} than public data alone, by rehearsal; a run should have {}",
+                advice.better(standing),
+                standing.range_words()
+            )
         }
     }
 }
