@@ -164,7 +164,9 @@ fn take(screen: &mut RankScreen, context: &mut Context) {
         text = format!("{text} and no longer {}; u undoes this", listed(&left));
     }
     if is_new {
-        plan.name = plan_name::free(plan, &[]);
+        let mut others = context.session.plans.clone();
+        let plan = others.remove(index);
+        context.session.plans[index].name = plan_name::free(&plan, &others);
     }
     context.changed();
     context.go_to(Tab::Plan);
