@@ -43,6 +43,8 @@ pub struct Preview {
     /// Why the ledger would refuse it.
     pub refusal: Option<Error>,
     pub warnings: Vec<String>,
+    /// Those of them about columns that almost give the label away, from public records.
+    pub leaking: Vec<String>,
     /// How precise the run's score will be.
     pub score: Option<Expected>,
     /// The advice of rehearsals on public data.
@@ -182,6 +184,7 @@ fn timeable(job: &Job) -> Result<(Preview, TimedPlan)> {
     };
     let timed = TimedPlan::of(job, &proposal, private);
     let noise_by_epsilon = proposal.noise_by_epsilon(plan.target);
+    let leaking = proposal.leaking().to_vec();
     let mut warnings = proposal.warnings;
     warnings.extend(account.other_budget());
     warnings.extend(account.gaps().iter().map(Gap::words));
@@ -200,6 +203,7 @@ fn timeable(job: &Job) -> Result<(Preview, TimedPlan)> {
         score,
         calibrated: proposal.calibrated,
         warnings,
+        leaking,
         rehearsed: job.advice(),
         noise_by_epsilon,
         plan: plan.clone(),

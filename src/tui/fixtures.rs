@@ -119,6 +119,7 @@ pub fn preview_of(plan: PlanDefinition) -> Preview {
     let proposal = propose(&session, &plan, &loaded, &PreparedStore::default()).unwrap();
     let noise_by_epsilon = proposal.noise_by_epsilon(plan.target);
     Preview {
+        leaking: proposal.leaking().to_vec(),
         shape: proposal.problem.shape.clone(),
         releases: proposal.prepared.plan().clone(),
         account: AccountId("new account".to_owned()),

@@ -237,6 +237,14 @@ impl Context {
         }
     }
 
+    /// Warnings about columns that almost give the label away, if the shown plan uses the dataset.
+    pub fn leaking(&self, dataset: &str) -> &[String] {
+        match &self.plan.preview {
+            Some(Ok(preview)) if preview.plan.uses(dataset) => &preview.leaking,
+            _ => &[],
+        }
+    }
+
     /// Asks whether to launch the shown plan, once its cost is known and the ledger would grant it;
     /// asks for a budget if there is none.
     pub fn ask_to_launch(&mut self) {
@@ -263,6 +271,8 @@ impl Context {
         }
         let player = plan.player();
         let lost = self.advice(plan).and_then(|it| it.warning(&player, plan.target.epsilon));
+        let leaking = self.leaking(&plan.private).iter().map(|it| format!("{it}."));
+        let warnings = lost.into_iter().chain(leaking).collect::<Vec<_>>().join(" ");
         let holds = match &self.plan.preview {
             Some(Ok(preview)) if !preview.calibrated.events().is_empty() => {
                 let adjacency = preview.calibrated.guarantee().adjacency;
@@ -290,7 +300,7 @@ impl Context {
         let text = format!(
             "Launch '{}'? {cost}{predicts}.{exact}{}",
             plan.name,
-            lost.map_or(String::new(), |lost| format!(" Warning: {lost}"))
+            if warnings.is_empty() { warnings } else { format!(" Warning: {warnings}") }
         );
         self.confirm(text, "launch", |context| {
             if let Some(plan) = context.shown_plan().cloned() {

@@ -833,6 +833,27 @@ fn a_session_is_left_only_after_a_question_where_something_would_be_lost() {
 }
 
 #[test]
+fn a_column_that_gives_the_label_away_is_said_on_data_and_before_the_launch() {
+    let mut app = fixtures::spending();
+    let leak = "in the public data the column 'twin' alone tells the label";
+    let plan = app.context.session.plans[app.context.plan.index].clone();
+    let leaking = vec![leak.to_owned()];
+    let preview = Preview { leaking, ..fixtures::preview_of(plan) };
+    app.context.plan.preview = Some(Ok(Box::new(preview)));
+    app.go_to(Tab::Data);
+    let shown = |app: &App| {
+        let mut terminal = Terminal::new(TestBackend::new(200, 60)).unwrap();
+        terminal.draw(|frame| drop(view(app, frame))).unwrap();
+        let cells = terminal.backend().buffer().content.iter();
+        cells.map(ratatui::buffer::Cell::symbol).collect::<String>()
+    };
+    assert!(shown(&app).contains("the column 'twin'"), "{}", shown(&app));
+    app.go_to(Tab::Plan);
+    app.context.ask_to_launch();
+    assert!(shown(&app).contains("Warning: in the public data"), "{}", shown(&app));
+}
+
+#[test]
 fn public_data_alone_are_said_to_spend_nothing_on_every_screen() {
     let mut app = fixtures::spending();
     let plan = &mut app.context.session.plans[0];

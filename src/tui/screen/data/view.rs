@@ -260,6 +260,8 @@ pub(super) fn remarks(shown: Shown, canvas: &Canvas) -> Vec<Line<'static>> {
             theme.muted,
         ));
     }
+    let leaking = context.leaking(&definition.name).iter();
+    lines.extend(leaking.map(|it| Line::styled(format!("{it}."), theme.warning)));
     let Some(loaded) = context.loaded(&definition.name) else { return lines };
     let errors = loaded.gap().into_iter().chain(context.misfits.get(&definition.name));
     lines.extend(errors.map(|it| Line::styled(one_line(it), theme.error)));
