@@ -480,21 +480,21 @@ impl PlayerStanding {
         (self.ratio / factor / FARTHER, self.ratio * factor)
     }
 
-    /// The range of a run in words, such as `4 % to 60 % less error`.
+    /// The range of a run in words, such as `4 % to 60 % less`.
     pub fn range_words(self) -> String {
         let (least, most) = self.range();
         let [low, high] = [most, least].map(|ratio| 100.0 * (1.0 - ratio));
         match (low < 0.0, high < 0.0) {
-            (false, false) => format!("{low:.0} % to {high:.0} % less error"),
-            (true, true) => format!("{:.0} % to {:.0} % more error", -high, -low),
-            _ => format!("from {:.0} % more to {high:.0} % less error", -low),
+            (false, false) => format!("{low:.0} % to {high:.0} % less"),
+            (true, true) => format!("{:.0} % to {:.0} % more", -high, -low),
+            _ => format!("{:.0} % more to {high:.0} % less", -low),
         }
     }
 
     /// The range of a run, in a sentence.
     fn promise(self) -> String {
         let disagree = if self.disagree() { "; the rehearsals disagree" } else { "" };
-        format!("A run should have {}{disagree}.", self.range_words())
+        format!("A run should have {} error{disagree}.", self.range_words())
     }
 
     /// From the logarithms of the ratios, one for each case, and the cases' weights.
@@ -949,10 +949,9 @@ fn doubt(standing: PlayerStanding) -> Vec<String> {
         );
     }
     said.push(
-        "The range of a run allows for rehearsals and repetitions that differ, and for twice as large an \
-         error of public data alone, because private data may differ more from the public ones than \
-         these differ from each other. Ratios and the order of the methods carry over; the errors \
-         themselves do not."
+        "The range of a run allows for rehearsals that differ, and for private data that differ more \
+         from the public ones than these from each other. Ratios and the order of the methods carry over; \
+         the errors themselves do not."
             .to_owned(),
     );
     said

@@ -103,9 +103,7 @@ fn rehearsals_that_disagree_say_so_and_no_privacy_is_never_advised() {
     assert_eq!(advice.choice, [Some(2), Some(2)]);
     let said = advice.sentences().join(" ");
     assert!(
-        said.contains(
-            "A run should have from 137 % more to 86 % less error; the rehearsals disagree."
-        ),
+        said.contains("A run should have 137 % more to 86 % less error; the rehearsals disagree."),
         "{said}"
     );
     let told = advice.expectation(&Player::method(PLAYERS[0]), 2.0).unwrap();
@@ -118,7 +116,7 @@ fn the_range_of_a_run_grows_with_what_rehearsals_and_repetitions_leave_open() {
         PlayerStanding { ratio: 0.9, least: 0.88, most: 0.92, cases: 4, ..case_standing() };
     let (least, most) = standing.range();
     assert!(least < 0.45 && 0.9 < most && most < 1.0, "{least} {most}");
-    assert_eq!(standing.range_words(), "3 % to 58 % less error");
+    assert_eq!(standing.range_words(), "3 % to 58 % less");
     for wider in [
         PlayerStanding { least: 0.7, most: 1.1, ..standing },
         PlayerStanding { spread: Some(1.2), ..standing },
@@ -128,7 +126,7 @@ fn the_range_of_a_run_grows_with_what_rehearsals_and_repetitions_leave_open() {
         assert!(low < least && high > most, "{wider:?}");
     }
     let lost = PlayerStanding { ratio: 3.0, least: 2.9, most: 3.1, ..standing };
-    assert!(lost.range_words().ends_with("% more error"), "{}", lost.range_words());
+    assert!(lost.range_words().ends_with("% more"), "{}", lost.range_words());
     // The same range is kept beside a released score.
     let case = [[1.0; 2], [0.5; 2], [0.9; 2], [0.95; 2]];
     let mut advice = results(&[case, case]).advice(0.5);

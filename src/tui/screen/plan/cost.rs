@@ -199,7 +199,7 @@ fn expected_result(context: &Context, preview: &Preview) -> String {
         }
         Some((advice, (standing, _))) => {
             format!(
-                "{} than public data alone, by rehearsal; a run should have {}",
+                "{} than public data alone, rehearsed; a run: {}",
                 advice.better(standing),
                 standing.range_words()
             )
