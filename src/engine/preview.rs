@@ -43,7 +43,8 @@ pub struct Preview {
     /// Why the ledger would refuse it.
     pub refusal: Option<Error>,
     pub warnings: Vec<String>,
-    /// Those of them about columns that almost give the label away, from public records.
+    /// Warnings about columns that almost give the label away, from public records. They are among the
+    /// others, too.
     pub leaking: Vec<String>,
     /// How precise the run's score will be.
     pub score: Option<Expected>,

@@ -262,12 +262,13 @@ impl Scored {
         let whole = public.value.powi(power);
         let gain = |gap: f64| 1.0 - (1.0 + gap / whole).max(0.0).powf(1.0 / f64::from(power));
         let found = Score { value: gain(gap.value), low: gain(gap.high), high: gain(gap.low) };
+        let is_known = whole > 0.0 && !is_open(public, public);
         let apart = found.high < promised.low || found.low > promised.high;
         let words = |it: Score| {
             let [value, low, high] = [it.value, it.low, it.high.min(1.0)].map(|it| 100.0 * it);
             format!("{value:.0} % ({low:.0} to {high:.0}) less error").replace('-', "−")
         };
-        (whole > 0.0 && apart).then(|| {
+        (is_known && apart).then(|| {
             format!("the rehearsal promised {}; the score says {}", words(promised), words(found))
         })
     }
@@ -306,7 +307,7 @@ impl Scored {
             Some(Loss::Absolute) => (public.value, "error"),
             Some(Loss::Squared) => (public.value * public.value, "squared error"),
         };
-        if size <= 0.0 {
+        if size <= 0.0 || is_open(public, public) {
             return format!("{} {} {what}", score_text(&gap, ""), word("more", "less"));
         }
         let mut share = gap.map(|it| 100.0 / size * it);
@@ -478,6 +479,19 @@ mod tests {
             let told = own.less_than(("b", &other)).unwrap_err();
             assert_eq!(told, format!("too imprecise to compare: {NOTHING}"));
         }
+        // The difference is certain, and its part of an error that may be nearly nothing is not.
+        let public = Some(score(3.0, 0.0, 54.0));
+        let difference = Some(score(45.0, 1.4, 89.0));
+        let foretold = Some(score(0.1, 0.0, 0.3));
+        let loss = Some(Loss::Absolute);
+        let worse =
+            Scored { loss, public_alone: public, difference, foretold, ..of(48.0, 26.0, 70.0) };
+        let worse = Scored { largest_error: Some(201.0), ..worse };
+        let said = worse.verdict().unwrap();
+        assert_eq!(
+            said,
+            "WORSE: 45 (1 to 89) more error than public data alone; use public data alone"
+        );
         let some = of(0.01, 0.0, 0.04).less_than(("b", &of(0.3, 0.2, 0.4))).unwrap();
         assert!(some.starts_with("97 % fewer"), "{some}");
         assert!(of(0.4, 0.1, 0.9).verdict().unwrap().contains(NOTHING));
