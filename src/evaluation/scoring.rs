@@ -461,7 +461,7 @@ impl Scoring {
             let scored = Scored::of(&self.tally, &released, scale, needs.classes, known);
             let scored = if compared { scored } else { scored.alone() };
             let (constant, builds_on_a_model) = (self.constant, self.builds_on_a_model);
-            Scored { constant, builds_on_a_model, ..scored.bounded(self.bound) }
+            Scored { builds_on_a_model, constant, ..scored.bounded(self.bound) }
         }))
     }
 }

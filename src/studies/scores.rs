@@ -107,6 +107,11 @@ impl What {
         }
     }
 
+    /// Whether the score is 0 or 1, so that one end of its range cannot be missed.
+    fn is_end(self, rate: f64) -> bool {
+        [0.0, 1.0].contains(&self.truth(rate))
+    }
+
     fn answers(self, records: usize, rate: f64, draw: &mut ChaCha20Rng) -> Answers {
         if self == Self::Loss {
             // Exponential, cut at 1.
@@ -175,11 +180,6 @@ impl Study {
         (self.records()[index / RATES.len()], RATES[index % RATES.len()])
     }
 
-    /// Whether none or all of the answers are wrong, so that one end of a range cannot be missed.
-    fn is_end(rate: f64) -> bool {
-        rate == 0.0 || rate == 1.0
-    }
-
     pub fn grid(&self) -> Grid {
         let rows = (0..ALL.len() * EPSILONS.len()).map(|row| {
             let (what, epsilon) = Self::row(row);
@@ -246,11 +246,11 @@ impl Study {
                     |of: fn(&Measured) -> f64| -> f64 { harvest.of(row, column).map(of).sum() };
                 let (told, held) = (sum(|it| it.told), sum(|it| it.held));
                 let releases = harvest.of(row, column).count() * EACH;
-                let is_end = Self::is_end(self.column(column).1);
+                let is_end = Self::row(row).0.is_end(self.column(column).1);
                 (told > FEWEST * releases as f64).then(|| (is_end, held / told))
             });
             let (ends, others): (Vec<_>, Vec<_>) = shares.partition(|(is_end, _)| *is_end);
-            for (shares, at) in [(others, ""), (ends, " where none or all are wrong")] {
+            for (shares, at) in [(others, ""), (ends, " at 0 and at 1")] {
                 let shares: Vec<f64> = shares.into_iter().map(|(_, share)| share).collect();
                 if !shares.is_empty() {
                     header.push(coverage_words(&format!("{what}{at}"), &shares));
@@ -341,7 +341,7 @@ mod tests {
         let study = Study::new(true, Some(1));
         let grid = study.grid();
         let ends: Vec<usize> = (0..grid.columns.len())
-            .filter(|column| Study::is_end(study.column(*column).1))
+            .filter(|column| ALL[0].is_end(study.column(*column).1))
             .collect();
         assert_eq!(ends.len(), 4);
         for (row, column) in [6, 22, 0, 1]
