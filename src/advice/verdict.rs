@@ -193,10 +193,19 @@ impl Errors {
                 Task::Regression => "always answering with the mean",
                 Task::Classification => "always giving the most common answer",
             };
-            if self.model >= (1.0 - SAME) * trivial || !self.differ(self.model, trivial) {
+            if self.model >= (1.0 - SAME) * trivial {
                 tone = Tone::Bad;
                 let sentence =
                     format!("No better than {what} {}: do not use it.", against(trivial));
+                sentences.insert(0, sentence);
+            } else if !self.differ(self.model, trivial) {
+                if tone == Tone::Good {
+                    tone = Tone::Unsure;
+                }
+                let sentence = format!(
+                    "Not clearly better than {what} {}: too few records were held out to tell.",
+                    against(trivial)
+                );
                 sentences.insert(0, sentence);
             } else {
                 sentences.push(format!("{} {}.", self.below(trivial, what), against(trivial)));
@@ -372,6 +381,14 @@ mod tests {
             (same.tone, same.sentences[0].as_str()),
             (Tone::Unsure, "No better than public data alone (RMSE 101 against 100).")
         );
+    }
+
+    #[test]
+    fn a_smaller_error_within_chance_is_not_called_no_better() {
+        let near = Errors { model: 150.0, trivial: Some(160.0), records: Some(30), ..WINTER };
+        let verdict = near.verdict(Standing::Exact);
+        assert_ne!(verdict.tone, Tone::Good);
+        assert!(verdict.sentences[0].starts_with("Not clearly better than always"), "{verdict:?}");
     }
 
     #[test]

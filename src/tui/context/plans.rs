@@ -291,11 +291,10 @@ impl Context {
         };
         let label = self.session.dataset(&plan.private).ok().and_then(|it| it.label.as_ref());
         let predicts = label.map_or_else(String::new, |label| format!(", and predicts '{label}'"));
-        let exact = match self.watch.is_sealed() {
-            false if plan.spends() => {
-                " Numbers marked ◆ will be exact, for your eyes only: for none, press Esc, then v."
-            }
-            _ => "",
+        let exact = if plan.spends() && !self.watch.is_sealed() {
+            " Numbers marked ◆ will be exact, for your eyes only: for none, press Esc, then v."
+        } else {
+            ""
         };
         let text = format!(
             "Launch '{}'? {cost}{predicts}.{exact}{}",

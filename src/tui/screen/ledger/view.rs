@@ -214,9 +214,9 @@ fn stairs(shown: Shown, canvas: &mut Canvas, area: Rect, selected: Option<&RunLi
     let day = |time: &str| time.chars().take(10).collect::<String>();
     let one_day = times.iter().all(|(_, time)| day(time) == day(times[0].1));
     // `2026-11-29T09:30:00Z`: the time of one day, else also the day.
-    let label = |time: &str| match one_day {
-        true => time.chars().take(19).skip(11).collect(),
-        false => time.chars().take(16).skip(5).collect::<String>().replace('T', " "),
+    let label = |time: &str| {
+        let (first, last) = if one_day { (11, 19) } else { (5, 16) };
+        time.chars().take(last).skip(first).collect::<String>().replace('T', " ")
     };
     let labels = times.iter().map(|(x, time)| (*x, label(time))).collect();
     let each: f64 = digest.entries.iter().filter_map(|entry| entry.spent).sum();
