@@ -14,6 +14,7 @@
 //! | [`guide`] | `halflight guide TOPIC` |
 //! | [`ledger`] | `halflight ledger` |
 //! | [`account`] | `halflight account` |
+//! | [`site`] | `halflight site SESSION`: one of several sites with one model |
 //! | [`verify`] | `halflight verify FILE` |
 //! | [`rank`] | `halflight rank SESSION` |
 //! | [`audit`] | `halflight audit [SESSION]` |
@@ -65,6 +66,7 @@ mod schema;
 mod score;
 mod share;
 pub mod signals;
+mod site;
 mod steps;
 mod sweep;
 mod tidy;
@@ -139,6 +141,7 @@ enum Subcommands {
     Tutorial(tutorial::TutorialCommand),
     /// Run the plans of a session without the interface.
     Run(run::RunCommand),
+    Site(site::SiteCommand),
     Sweep(sweep::Sweep),
     Watch(watch::WatchCommand),
     Rehearse(rehearse::Rehearse),
@@ -247,6 +250,7 @@ pub fn main() -> ExitCode {
         Some(Subcommands::Demo(demo)) => demo.execute(),
         Some(Subcommands::Tutorial(tutorial)) => tutorial.execute(),
         Some(Subcommands::Run(run)) => run.execute(),
+        Some(Subcommands::Site(site)) => site.execute(),
         Some(Subcommands::Sweep(sweep)) => sweep.execute(),
         Some(Subcommands::Watch(watch)) => watch.execute(),
         Some(Subcommands::Rehearse(rehearse)) => rehearse.execute(),

@@ -10,12 +10,13 @@ use serde_json::{Value, json};
 
 use super::reading::Watched;
 use super::steps::StepPrinter;
-use super::{further_json, messages, print_json, print_line, signals, workspace_for};
+use super::{further_json, messages, print_json, print_line, signals, site, workspace_for};
 use crate::data::persons::protected_words;
 use crate::data::{Role, Task};
 use crate::engine::look;
 use crate::engine::preview::{Preview, check_all, timed_preview};
 use crate::engine::resume::{self, Resumable};
+use crate::engine::sites::Place;
 use crate::engine::timing::RunTime;
 use crate::engine::{Job, PreparedStore, RunProgress, Summary, launch};
 use crate::error::{Error, Result};
@@ -94,6 +95,10 @@ pub struct RunCommand {
     /// private.
     #[arg(long, value_name = "N", conflicts_with = "resume")]
     insecure_noise_seed: Option<u64>,
+
+    /// Where it meets the other sites, if several run one plan together.
+    #[arg(skip)]
+    pub(super) place: Option<Place>,
 }
 
 /// How a program wants to hear of the steps.
@@ -109,6 +114,10 @@ impl RunCommand {
     }
 
     pub fn execute(&self) -> Result<()> {
+        if self.place.is_some() && (self.resume.is_some() || self.dry_run) {
+            return Err(Error::usage("a joint run is started here")
+                .cure("`halflight run` takes --resume and --dry-run, for joint runs, too"));
+        }
         if self.sealed {
             messages::seal();
         }
@@ -154,6 +163,12 @@ impl RunCommand {
                 .cure("give a number of steps per second above 0"));
         }
         let jobs = self.jobs(session, workspace)?;
+        if let Some(place) = &self.place {
+            if jobs.len() > 1 {
+                return Err(Error::usage("sites run one plan together").cure("name it: --plan"));
+            }
+            site::announce(place, workspace)?;
+        }
         if let (None, [_, _, ..]) = (resume, jobs.as_slice()) {
             check_all(&jobs)?;
         }
@@ -162,7 +177,8 @@ impl RunCommand {
         control.set_pace(self.pace);
         let mut done = Done::default();
         let ran = jobs.into_iter().try_for_each(|job| {
-            let job = Job { control: control.of_one(), ..job };
+            let sites = self.place.clone();
+            let job = Job { control: control.of_one(), sites, ..job };
             let outcome = self.run(&job, resume, &mut done)?;
             if outcome == RunOutcome::Stopped && interrupted.load(Ordering::Relaxed) {
                 let what = "stopped by a signal; what was drawn is in the ledger";

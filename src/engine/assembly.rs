@@ -25,7 +25,7 @@ use crate::evaluation::scoring::Scoring;
 use crate::faults::{Fault, planted};
 use crate::methods::public_predictor::{self, PublicRows};
 use crate::methods::{
-    self, Method, Prepared, Problem, ProblemShape, PublicPredictor, StartingModel,
+    self, JointShape, Method, Prepared, Problem, ProblemShape, PublicPredictor, StartingModel,
 };
 use crate::model::Model;
 use crate::privacy::ledger::delta;
@@ -255,6 +255,17 @@ pub fn propose(
     loaded: &[&Loaded],
     store: &PreparedStore,
 ) -> Result<Proposal> {
+    propose_for(session, plan, loaded, store, None)
+}
+
+/// What one of several sites would release.
+pub(super) fn propose_for(
+    session: &Session,
+    plan: &PlanDefinition,
+    loaded: &[&Loaded],
+    store: &PreparedStore,
+    joint: Option<JointShape>,
+) -> Result<Proposal> {
     let settings = session.check_plan(plan)?;
     let parts = Parts::of(plan, loaded)?;
     let Parts { private, publics, method, foreign } = &parts;
@@ -311,6 +322,7 @@ pub fn propose(
         private_labels: labelled,
         classes: records.preparation.class_names().to_vec(),
         start,
+        joint,
     };
     let problem = Problem { shape, public: public.clone(), seed: plan.seed };
     let prepared = method.prepare(&settings, problem.clone(), plan.target)?;

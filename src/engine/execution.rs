@@ -175,7 +175,8 @@ impl<'a> Drawn<'a> {
             // The number of records that are not empty would reveal what `records` hides.
             scores.held_out = scores.held_out.map(|count| count.map(|_| held_out));
         }
-        let ending = context.spend.end(ended, resumable)?;
+        let mut ending = context.spend.end(ended, resumable)?;
+        ending.trouble = ending.trouble.or_else(|| context.spend.spender.parted().cloned());
         let facts = Facts {
             lineage: proposal.lineage,
             taken_as_public: proposal.taken_as_public,

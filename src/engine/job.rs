@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::assembly::{Assembly, Proposal, propose};
+use super::assembly::{Assembly, Proposal, propose_for};
 use super::control::Control;
 use super::evaluator::Scores;
 use super::prepared::PreparedStore;
+use super::sites::Place;
 use super::{rehearse, resemblance};
 use crate::error::{Error, Result};
 use crate::evaluation::{Score, Scored};
-use crate::methods::{ColumnCorrection, SourceWeight, Step};
+use crate::methods::{ColumnCorrection, JointShape, SourceWeight, Step};
 use crate::privacy::ledger::{RunId, RunOutcome};
 use crate::privacy::{CuratorOnly, Guarantee, NoiseSource, Target, Transcript, Watch};
 use crate::rehearsal::advice::Advice;
@@ -32,6 +33,10 @@ pub struct Job {
     pub control: Control,
     /// Records prepared for it or for others like it.
     pub prepared: PreparedStore,
+    /// Where it meets other sites, if several run the plan together.
+    pub sites: Option<Place>,
+    /// What is known of them, once it has met them.
+    pub joint: Option<JointShape>,
 }
 
 /// The events of a run while it works.
@@ -98,7 +103,8 @@ impl Job {
         workspace: Workspace,
     ) -> Self {
         let (watch, control, prepared) = (Watch::sealed(), Control::default(), <_>::default());
-        Self { session, plan, datasets, workspace, watch, control, prepared }
+        let (sites, joint) = (None, None);
+        Self { session, plan, datasets, workspace, watch, control, prepared, sites, joint }
     }
 
     /// The job of a run whose noise is known: everybody can compute who trains and who is held out.
@@ -111,7 +117,8 @@ impl Job {
     /// What the run would release, and with which noise.
     pub(super) fn propose(&self) -> Result<Proposal> {
         let plan = self.plan.resolved(&self.workspace);
-        let mut proposal = propose(&self.session, &plan, &self.loaded(), &self.prepared)?;
+        let (loaded, joint) = (self.loaded(), self.joint);
+        let mut proposal = propose_for(&self.session, &plan, &loaded, &self.prepared, joint)?;
         if let Some(lineage) = &mut proposal.lineage {
             proposal.warnings.extend(lineage.take_names(&self.workspace)?);
         }

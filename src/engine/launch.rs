@@ -3,8 +3,8 @@
 use super::assembly::Assembly;
 use super::execution::{RunContext, perform};
 use super::job::{Job, RunProgress, Summary};
-use super::overlap;
 use super::spend::{OpenAccount, Purpose, Spend, to_be_resumed, was_perhaps_granted};
+use super::{overlap, sites};
 use crate::error::{Error, Result};
 use crate::faults::Fault;
 use crate::privacy::NoiseSource;
@@ -33,7 +33,7 @@ fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(RunProgress)) -> R
     job.session.check_plan(&job.plan)?;
     let own = job.private()?;
     let known = overlap::refuse_private_rows(own, &job.publics(), &job.workspace, &job.watch)?;
-    let assembly = job.assemble()?;
+    let mut assembly = job.assemble()?;
     if own.stolen(Fault::ExitCode) > 0 {
         return Err(Error::failed("a private record cannot be used"));
     }
@@ -49,6 +49,11 @@ fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(RunProgress)) -> R
     }
     leftovers::remove(&job.workspace, &account.ledger.book()?);
     job.control.check()?;
+    let greeted = job.sites.as_ref().map(|place| sites::greet(job, place, &assembly.proposal));
+    let greeted = greeted.transpose()?;
+    if let Some(greeted) = &greeted {
+        assembly = Job { joint: Some(greeted.shape()), ..job.clone() }.assemble()?;
+    }
     let mut purpose = Purpose {
         target: job.plan.target,
         allow_large_delta: job.plan.allow_large_delta,
@@ -60,15 +65,25 @@ fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(RunProgress)) -> R
         count => purpose.run = RunId(format!("{}-{count}", purpose.run.0)),
     }
     let run = &purpose.run;
+    if greeted.is_some() {
+        account.admit(&purpose)?;
+    }
+    let joint =
+        greeted.map(|greeted| greeted.agree(job, &assembly.proposal, run, noise)).transpose()?;
     let directory = RunDirectory::create(&job.workspace, run, &job.session, &job.plan)?;
-    let opened = job
-        .prepare(own, &directory, run, noise)
+    let opened = joint
+        .as_ref()
+        .map_or(Ok(()), |joint| joint.pin(directory.path()))
+        .and_then(|()| job.prepare(own, &directory, run, noise))
         .and_then(|transcript| Spend::open(account, &purpose, Some(transcript), &job.watch));
     let mut spend = opened.map_err(|error| {
         let granted = was_perhaps_granted(&job.workspace, run, directory.path());
         if granted { to_be_resumed(&error, directory.path()) } else { error }
     })?;
     spend.notes.extend(elsewhere);
+    if let Some(joint) = joint {
+        spend = spend.joining(joint)?;
+    }
     let context = RunContext { own, spend, directory, recorded: None, known };
     Ok(perform(job, assembly, context, tell)?.summary)
 }

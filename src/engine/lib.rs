@@ -28,6 +28,7 @@
 //! | [`inspect`] | what a table holds, for the user at the keyboard |
 //! | [`control`] | pause, resume and stop from another thread |
 //! | [`worker`] | the thread that serves an interface: loading, previews, ledger, launching jobs |
+//! | [`sites`] | several sites with private records of their own train one model |
 //! | [`seeded_run`] | a run on built-in data with seeded noise, for pictures |
 //! | [`lookup`] | what an interface reads before the user decides: directories, first rows, what still fits |
 //!
@@ -74,6 +75,7 @@ mod resemblance;
 pub mod resume;
 pub mod score;
 pub mod seeded_run;
+pub mod sites;
 mod spend;
 mod steps;
 pub mod sweep;

@@ -10,10 +10,10 @@ use std::path::Path;
 use super::execution::{self, RunContext};
 use super::job::{Job, RunProgress, Summary};
 use super::spend::{Spend, copied_session};
-use super::{choice, count, score};
+use super::{choice, count, score, sites};
 use crate::error::{Doing, Error, Result};
 use crate::privacy::ledger::{RunId, RunOutcome, RunRecord, RunState};
-use crate::privacy::{Transcript, Watch};
+use crate::privacy::{NoiseSource, Transcript, Watch};
 use crate::session::resumption::{self, Origin, TRANSCRIPT};
 use crate::session::sweep::{SweepDirectory, TaskState};
 use crate::session::{RunDirectory, Session, Workspace};
@@ -140,6 +140,9 @@ pub fn resume(job: &Job, run: &RunId, tell: &mut dyn FnMut(RunProgress)) -> Resu
     let job = if then.sealed { &sealed } else { job };
     then.check(&job.origin(&path.join("run.ron"))?)
         .map_err(|error| error.at(path.display().to_string()))?;
+    let greeted = sites::again(job, &path)?;
+    let joint = greeted.as_ref().map(sites::Greeted::shape);
+    let job = &Job { joint, ..job.clone() };
     let assembly = job.assemble()?;
     // The run is locked first: nothing in its directory changes before the lock is ours.
     let mut ledger = job.workspace.ledger()?;
@@ -174,6 +177,10 @@ pub fn resume(job: &Job, run: &RunId, tell: &mut dyn FnMut(RunProgress)) -> Resu
         lost => notes.push(format!(
             "{lost} draws were lost and stay spent: the run may end as many steps earlier"
         )),
+    }
+    if let Some(greeted) = greeted {
+        let noise = NoiseSource::Secret;
+        spend = spend.joining(greeted.agree(job, &assembly.proposal, run, noise)?)?;
     }
     let context = RunContext { own, spend, directory, recorded: Some(recorded), known: Vec::new() };
     Ok(execution::perform(job, assembly, context, tell)?.summary)

@@ -7,6 +7,7 @@
 
 use std::path::Path;
 
+use super::sites::JointRun;
 use crate::error::{Error, Result};
 use crate::privacy::accountant::Composition;
 use crate::privacy::ledger::{
@@ -195,6 +196,13 @@ impl Spend {
         let spender = Spender::resumed(ledger, unfinished, transcript, generator)?
             .watched(watch, peeked_before)?;
         Ok(Self { notes, peeked_before, ..Self::of(grant, spender, standing, watch) })
+    }
+
+    /// Takes part in a joint run.
+    pub fn joining(mut self, joint: JointRun) -> Result<Self> {
+        self.notes.extend(joint.notes);
+        self.spender = self.spender.joining(joint.exchange)?;
+        Ok(self)
     }
 
     fn of(grant: Grant, spender: Spender, standing: AccountStanding, watch: &Watch) -> Self {

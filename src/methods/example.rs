@@ -88,6 +88,7 @@ pub fn shifted(
     let shape = ProblemShape {
         private_records,
         most_records: 1,
+        joint: None,
         public_records,
         dimension,
         bounds: public.bounds,

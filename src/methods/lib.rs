@@ -83,7 +83,7 @@ pub use measure::{Measure, MeasureStanding, Series};
 use measure::{effective_sample, effective_sample_of};
 pub use mode::Mode;
 pub use plan::{ExplainedEnergy, Plan};
-pub use problem::{Problem, ProblemShape, StartingModel};
+pub use problem::{JointShape, Problem, ProblemShape, StartingModel};
 pub use public_predictor::PublicPredictor;
 pub use registry::{method, methods, name_in, name_of, named, task_of};
 pub use sources::{SourceWeight, source_weights, source_words};

@@ -18,6 +18,15 @@ pub(super) const UNLABELLED: PrivateFault = PrivateFault::new(
     "choose their label column, and declare their classes",
 );
 
+/// The sites of a joint run, as far as a plan depends on them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JointShape {
+    /// How many there are.
+    pub sites: usize,
+    /// The training records or persons of all of them.
+    pub records: usize,
+}
+
 /// The public facts about a problem, enough to plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProblemShape {
@@ -37,9 +46,23 @@ pub struct ProblemShape {
     pub classes: Vec<String>,
     /// The model that training starts from, if the plan names one.
     pub start: Option<StartingModel>,
+    /// The sites, if several run the plan together. How far a record moves a release depends on this
+    /// site's own records alone.
+    pub joint: Option<JointShape>,
 }
 
 impl ProblemShape {
+    /// The number of records or persons behind a joint release: those of all sites.
+    pub fn joint_records(&self) -> usize {
+        self.joint.map_or(self.private_records, |joint| joint.records)
+    }
+
+    /// By how much the noise of a joint release is larger than if its records were at one site:
+    /// √sites, because every site adds its own.
+    pub fn noise_of_sites(&self) -> f64 {
+        self.joint.map_or(1.0, |joint| (joint.sites as f64).sqrt())
+    }
+
     /// The shape of a problem in which public data play the private role.
     pub fn of_data(private: &Dataset, public: &PublicRecords) -> Self {
         Self {
@@ -51,6 +74,7 @@ impl ProblemShape {
             private_labels: private.target.is_some() || private.classes.is_some(),
             classes: private.classes.iter().flat_map(|classes| classes.names.clone()).collect(),
             start: None,
+            joint: None,
         }
     }
 }

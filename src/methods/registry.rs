@@ -227,6 +227,7 @@ mod tests {
             let shape = ProblemShape {
                 private_records: ALL,
                 most_records: MOST,
+                joint: None,
                 private_labels: spec.needs_private_labels,
                 ..shape
             };

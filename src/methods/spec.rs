@@ -88,6 +88,11 @@ pub struct Spec {
     pub clips_persons: bool,
     /// Whether steps are on samples of the private records even if no setting asks for it.
     pub always_samples: bool,
+    /// Whether several sites can run the method together: all that its steps take from private
+    /// records are means over records or persons with Gaussian noise, so the weighted mean of the
+    /// sites' releases is that of all records; and what follows from a release uses
+    /// [`joint_records`](crate::ProblemShape::joint_records) and the scale that the spender tells.
+    pub joins: bool,
     /// The stationarity gap of its steps.
     pub gap: Gap,
 }
@@ -301,6 +306,7 @@ impl Spec {
         softmax_of_several: false,
         clips_persons: false,
         always_samples: false,
+        joins: false,
         gap: Gap::GRADIENT,
     };
 

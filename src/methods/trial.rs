@@ -25,8 +25,9 @@ use std::collections::BTreeMap;
 
 use crate::evaluation::{Measured, Scoring};
 use crate::prelude::*;
+use crate::privacy::exchange::{Exchange, Site, meeting};
 use crate::privacy::openings::{OpenSpender, OpenWatch};
-use crate::{ColumnCorrection, MeasureStanding, Prepared, Value};
+use crate::{ColumnCorrection, JointShape, MeasureStanding, Prepared, Value};
 
 /// A method and the data on which it is tried.
 #[derive(Debug, Clone)]
@@ -47,6 +48,8 @@ pub struct Trial<'a> {
     /// The seed of everything random that is not noise; the same in trials that share predictors
     /// trained on public records.
     pub public_seed: u64,
+    /// The sites, if it is one of several that run together.
+    pub joint: Option<JointShape>,
 }
 
 /// How much noise a rehearsal gets.
@@ -91,7 +94,8 @@ impl<'a> Trial<'a> {
         seed: u64,
     ) -> Self {
         let (settings, public) = (BTreeMap::new(), public.clone().into());
-        Self { method, settings, public, private, noise, paid: None, seed, public_seed: seed }
+        let (paid, joint, public_seed) = (None, None, seed);
+        Self { method, settings, public, private, noise, paid, seed, public_seed, joint }
     }
 
     /// The noise of the run and its guarantee, without the run.
@@ -121,15 +125,47 @@ impl<'a> Trial<'a> {
 
     /// Runs the method to its end.
     pub fn run(&self) -> Result<Tried> {
-        self.run_under(&Watch::open())
+        self.run_under(&Watch::open(), None)
     }
 
     /// Runs without the exact measures of every step, which can cost more than the steps.
     pub fn run_sealed(&self) -> Result<Tried> {
-        self.run_under(&Watch::sealed())
+        self.run_under(&Watch::sealed(), None)
     }
 
-    fn run_under(&self, watch: &Watch) -> Result<Tried> {
+    /// Runs one method at several sites together, each with its own data in the private role. All
+    /// get the same model.
+    pub fn run_together(trials: &[Self]) -> Result<Vec<Tried>> {
+        let records = trials.iter().map(|trial| trial.private.protected()).sum();
+        let joint = Some(JointShape { sites: trials.len(), records });
+        let trials: Vec<Self> =
+            trials.iter().map(|trial| Self { joint, ..trial.clone() }).collect();
+        let sites: Result<Vec<Site>> = trials.iter().map(Self::site).collect();
+        std::thread::scope(|scope| {
+            let seats = trials.iter().zip(meeting(&sites?));
+            let threads: Vec<_> = seats
+                .map(|(trial, exchange)| {
+                    scope.spawn(move || trial.run_under(&Watch::sealed(), Some(exchange)))
+                })
+                .collect();
+            let crashed = |_| Err(Error::failed("a site crashed"));
+            threads.into_iter().map(|thread| thread.join().unwrap_or_else(crashed)).collect()
+        })
+    }
+
+    /// The trial as the other sites know it.
+    fn site(&self) -> Result<Site> {
+        let prepared = self.prepare()?;
+        let calibrated = self.noise_of(&prepared)?;
+        let planned = &prepared.plan().releases;
+        let joint = calibrated.events().iter();
+        let joint = joint.filter(|event| planned.iter().any(|it| it.label == event.label));
+        let scales = joint.map(|event| (event.label.clone(), event.mechanism.noise.scale));
+        let (name, records) = (String::new(), self.private.protected());
+        Ok(Site { name, records, scales: scales.collect() })
+    }
+
+    fn run_under(&self, watch: &Watch, exchange: Option<Box<dyn Exchange>>) -> Result<Tried> {
         let prepared = self.prepare()?;
         let calibrated = self.noise_of(&prepared)?;
         let mut private = self.private.clone();
@@ -139,6 +175,9 @@ impl<'a> Trial<'a> {
         }
         let private = Private::new(Bounded::within(private, self.public.bounds));
         let mut spender = Spender::rehearsal(&calibrated, self.seed);
+        if let Some(exchange) = exchange {
+            spender = spender.joining(exchange)?;
+        }
         let mut run = prepared.start(private, &calibrated)?;
         let mut steps = Vec::new();
         run.drive(&mut spender, watch, |_, _, step| {
@@ -155,7 +194,8 @@ impl<'a> Trial<'a> {
         let needed =
             crate::method(self.method).is_ok_and(|method| method.spec().needs_private_labels);
         let shape = ProblemShape::of_data(self.private, &self.public);
-        ProblemShape { private_labels: needed && shape.private_labels, ..shape }
+        let private_labels = needed && shape.private_labels;
+        ProblemShape { private_labels, joint: self.joint, ..shape }
     }
 }
 
@@ -223,6 +263,69 @@ mod tests {
             assert!(one.calibrated.guarantee().epsilon <= TARGET.epsilon);
             assert!(one.calibrated.guarantee().epsilon > 0.999 * TARGET.epsilon);
         }
+    }
+
+    /// The data of three sites: uneven parts of one dataset.
+    fn three_parts(private: &Dataset) -> Vec<Dataset> {
+        let count = private.len();
+        [(0, 60), (60, 160), (160, count)]
+            .map(|(first, end)| private.select(&(first..end).collect::<Vec<_>>()))
+            .into()
+    }
+
+    #[test]
+    fn several_sites_without_noise_get_the_model_of_all_their_records_at_one_place() {
+        let joining = crate::methods().iter().filter(|method| method.spec().joins);
+        let mut count = 0;
+        for spec in joining.map(|method| method.spec()) {
+            let (_, public, private) = match spec.task {
+                Task::Regression => crate::example::shifted(4, 200, 400, 3),
+                Task::Classification => crate::example::two_classes(4, 200, 400, 3),
+            };
+            let noise = RehearsalNoise::None(Target { epsilon: 1.0, delta: 1e-6 });
+            let whole = Trial::new(spec.id, &public, &private, noise, 1).run_sealed().unwrap();
+            let parts = three_parts(&private);
+            let trials: Vec<Trial> =
+                parts.iter().map(|part| Trial::new(spec.id, &public, part, noise, 1)).collect();
+            let joint = Trial::run_together(&trials).unwrap();
+            let answers = whole.model.scores(&private.features);
+            let largest = answers.amax();
+            for site in &joint {
+                assert_eq!(site.model, joint[0].model, "{}", spec.id);
+                let apart = (site.model.scores(&private.features) - &answers).amax();
+                assert!(apart < 1e-6 * largest, "{}: {apart} of {largest}", spec.id);
+            }
+            count += 1;
+        }
+        assert!(count >= 4, "{count} methods join");
+    }
+
+    #[test]
+    fn with_noise_all_sites_have_one_model_and_each_site_its_own_noise_and_guarantee() {
+        let (_, public, private) = crate::example::shifted(4, 200, 400, 3);
+        let parts = three_parts(&private);
+        let noise = RehearsalNoise::For(Target { epsilon: 1.0, delta: 1e-6 });
+        let trials: Vec<Trial> = (1..)
+            .zip(&parts)
+            .map(|(seed, part)| Trial {
+                public_seed: 1,
+                ..Trial::new("target_only", &public, part, noise, seed)
+            })
+            .collect();
+        let joint = Trial::run_together(&trials).unwrap();
+        let scale = |tried: &Tried| tried.calibrated.events()[0].mechanism.noise.scale;
+        for (site, part) in joint.iter().zip(&parts) {
+            assert_eq!(site.model, joint[0].model);
+            assert!(site.calibrated.guarantee().epsilon <= 1.0);
+            // The fewer its records, the more noise a site adds to its own mean.
+            let ratio = scale(site) * part.len() as f64 / (scale(&joint[0]) * 60.0);
+            assert!((ratio - 1.0).abs() < 1e-3, "{ratio}");
+        }
+        // What the steps tell of the noise is the joint one: √3 of what all records would need.
+        let alone = Trial::new("target_only", &public, &private, noise, 1).run_sealed().unwrap();
+        let gap = |tried: &Tried| tried.series(Series::NoiseGap)[0].1;
+        let ratio = gap(&joint[0]) / gap(&alone);
+        assert!((ratio / 3.0_f64.sqrt() - 1.0).abs() < 1e-3, "{ratio}");
     }
 
     #[test]

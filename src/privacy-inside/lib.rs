@@ -7,6 +7,7 @@
 //! | [`release`] | a planned release: its type says how it is drawn |
 //! | [`accountant`] | the guarantee of a list of noise events, and the noise a target needs |
 //! | [`mechanism`] | the noise itself, sampled exactly |
+//! | [`exchange`] | what other sites add to a release, after it was charged and drawn |
 //! | [`spender`] | the only way from private to released: reserve in the ledger, then draw |
 //! | `tape` | the draws of a rehearsal and their inputs: for audits |
 //! | [`transcript`] | the released values of a run, so that it can be resumed |
@@ -53,6 +54,7 @@ use halflight_base::{clock, error, faults, files};
 use halflight_data as data;
 use halflight_numeric as numeric;
 
+pub mod exchange;
 pub mod ledger;
 #[cfg(test)]
 mod measured;

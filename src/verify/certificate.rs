@@ -80,18 +80,18 @@ pub fn check(file: &str, it: &Value) -> Result<FileReport> {
 }
 
 /// What several runs drew together.
-struct Drawn {
+pub(super) struct Drawn {
     draws: Vec<Draws>,
     /// Σ count·coordinates·(grid/σ)²
     grids: f64,
     /// Whether one of the mechanisms holds for zero-out neighbours only.
     zero_out: bool,
-    faults: Vec<String>,
+    pub faults: Vec<String>,
 }
 
 impl Drawn {
     /// The draws of these runs: each is a value with `mechanisms`.
-    fn of(runs: &[&Value]) -> Result<Self> {
+    pub fn of(runs: &[&Value]) -> Result<Self> {
         let (mut all, mut events) = (Vec::new(), Vec::new());
         for run in runs {
             let mechanisms = list(run, "mechanisms")?;
@@ -178,7 +178,7 @@ fn also(report: &mut FileReport, it: &Value, others: &[&Value], own: &Drawn) -> 
 
 /// The claim of a guarantee, if there is one. `choices`: later runs may have been chosen by the
 /// outputs of earlier ones, whatever the file says.
-fn guarantee(
+pub(super) fn guarantee(
     name: &str,
     it: &Value,
     drawn: &Drawn,

@@ -11,6 +11,7 @@
 //! | [`wording`] | the sentences of a certificate, written a second time |
 //! | [`beside`] | the model and the ledger beside a certificate |
 //! | [`certificate`], [`account`], [`ledger`] | the numbers in these files, and what they must match |
+//! | [`joint`] | the certificate of several sites with one model |
 //!
 //! Nothing from `halflight_dp::accountant` or the ledger is used: no lattice, no Fourier
 //! transform of masses, none of their structs. Both share only the list of mechanisms in the file
@@ -24,6 +25,7 @@ pub mod beside;
 pub mod certificate;
 pub mod claim;
 pub mod curve;
+pub mod joint;
 pub mod json;
 pub mod ledger;
 pub mod loss;
@@ -54,6 +56,7 @@ pub fn verify(path: &Path) -> Result<FileReport> {
     let bytes = std::fs::read(&file).doing("read", &file)?;
     let name = file.display().to_string();
     let checked = match serde_json::from_slice::<Value>(&bytes) {
+        Ok(value) if value.get("sites").is_some() => joint::check(&name, &value),
         Ok(value) if value.get("mechanisms").is_some() => certificate::check(&name, &value),
         Ok(value) if value.get("entries").is_some() && value.get("totals").is_some() => {
             account::check(&name, &value)

@@ -48,6 +48,7 @@ mod python;
 mod ranking;
 mod resume;
 mod scores;
+mod sites;
 mod source_weights;
 mod sweep;
 mod terminal;

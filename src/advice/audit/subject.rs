@@ -90,6 +90,7 @@ impl Subject {
         let shape = ProblemShape {
             private_records: private.protected(),
             most_records: if private.persons.is_some() { MOST_RECORDS } else { 1 },
+            joint: None,
             public_records: public.len(),
             dimension: public.dimension(),
             bounds: public.bounds,

@@ -26,7 +26,8 @@ impl Split {
     pub fn trial<'a>(&'a self, method: &'a str, noise: RehearsalNoise, seed: u64) -> Trial<'a> {
         let (settings, public) = (BTreeMap::new(), self.public.clone());
         let private = &self.private;
-        Trial { method, settings, public, private, noise, paid: None, seed, public_seed: 0 }
+        let (paid, joint, public_seed) = (None, None, 0);
+        Trial { method, settings, public, private, noise, paid, seed, public_seed, joint }
     }
 
     /// The problem for a method with private labels.

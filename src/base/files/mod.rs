@@ -17,6 +17,7 @@ pub mod words;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::error::{Doing, Result};
 
@@ -100,6 +101,40 @@ pub fn create_private_folder(path: &Path) -> io::Result<()> {
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     step::make_folder(builder.recursive(true), path)?;
     missing.into_iter().rev().try_for_each(sync_folder)
+}
+
+/// Makes a file that only its owner can read, if there is none. The name appears only with the
+/// whole file, and of several programs that make it at once, the first one's file stays.
+pub fn make_private_once(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let temporary = sibling(path, &format!("new-{:x}{count:04x}", std::process::id()));
+    let _ = step::remove(&temporary);
+    let made = step::open(private().write(true).create_new(true), &temporary)
+        .and_then(|file| step::write(&file, bytes).and_then(|()| step::sync(&file)))
+        .and_then(|()| match step::link(&temporary, path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            // Not every storage has links. Two programs at once could disagree there, so the second
+            // one takes the file that it finds.
+            Err(_) if !path.exists() => step::rename(&temporary, path),
+            linked => linked,
+        });
+    let _ = step::remove(&temporary);
+    made.and_then(|()| sync_folder(path))
+}
+
+/// Takes a file that the owner alone should read from everybody else.
+pub fn close_private_file(path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        if fs::metadata(path)?.permissions().mode() & 0o077 != 0 {
+            fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = path;
+    Ok(())
 }
 
 /// Removes permissions that an earlier version gave to others than owner and group. A folder that

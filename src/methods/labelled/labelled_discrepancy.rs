@@ -181,6 +181,7 @@ mod tests {
         let shape = ProblemShape {
             private_records: n,
             most_records: 1,
+            joint: None,
             public_records: n,
             dimension: 1,
             bounds: Bounds { feature_norm: 1.0, label: 1.0 },

@@ -109,7 +109,6 @@ fn plan(settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start
             steps: settings.steps,
             average: settings.average,
             gradient,
-            sigma,
             shape,
             profile,
             penalty: None,

@@ -30,6 +30,7 @@ static REGRESSION: Spec = Spec {
     tries_public_predictor: true,
     proof: Some("target_only"),
     clips_persons: true,
+    joins: true,
     ..Spec::DEFAULT
 };
 
@@ -98,7 +99,7 @@ fn plan(loss: RecordLoss, settings: &Settings, problem: Problem) -> Result<(Plan
     };
     let batches = Batches::of(shape, settings.batch)?;
     let (plan, gradient) = batches.plan(&profile, shape, settings.steps, 1.0);
-    let start: Start = Box::new(move |private, noise| {
+    let start: Start = Box::new(move |private, _| {
         let shape = problem.shape.clone();
         let public = LabelledRecords::of(loss, problem.public.shared())?;
         let start = Vector::zeros(shape.dimension);
@@ -111,7 +112,6 @@ fn plan(loss: RecordLoss, settings: &Settings, problem: Problem) -> Result<(Plan
             penalty: None,
             public: PublicSide::new(public, Vec::new()),
             private: private.map_usable(|data| LabelledRecords::private(loss, data))?,
-            sigma: gradient.scale(noise)? / profile.factor(),
             gradient,
             descent: ProfiledDescent::plain(start, settings.step_size),
             shape,

@@ -35,6 +35,7 @@ impl Setup {
         let shape = ProblemShape {
             private_records: n,
             most_records: 1,
+            joint: None,
             public_records: 1000,
             dimension,
             bounds: public.bounds,

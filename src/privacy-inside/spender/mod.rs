@@ -7,7 +7,7 @@ mod draws;
 mod open_runs;
 mod repeats;
 
-use super::accountant::{Calibrated, Event, Mechanism};
+use super::accountant::{Calibrated, Event, Mechanism, QueryKind};
 use super::ledger::{Grant, Ledger, RunId, RunOutcome, Unfinished};
 use super::mechanism::{NoiseGenerator, PoissonSample};
 use super::private::Watch;
@@ -15,6 +15,7 @@ use super::release::{Release, ReleaseKind};
 use super::tape::{Departure, Draw, Tape};
 use super::transcript::Transcript;
 use crate::error::{Error, ErrorKind, Result};
+use crate::exchange::Exchange;
 use crate::faults::{Fault, planted};
 use halflight_dp::blind::is_blind;
 use open_runs::SharedRun;
@@ -47,6 +48,12 @@ pub struct Spender {
     unannounced: bool,
     /// The draws of a rehearsal that is audited.
     tape: Option<Tape>,
+    /// The other sites of a joint run.
+    exchange: Option<Box<dyn Exchange>>,
+    /// The exchange with them failed, so the joint value of a release is missing.
+    paused: bool,
+    /// Why the sites do not go on together.
+    parted: Option<Error>,
 }
 
 /// The input of a mechanism.
@@ -85,12 +92,21 @@ impl Spender {
             ran_out: false,
             unannounced: false,
             tape: None,
+            exchange: None,
+            paused: false,
+            parted: None,
         }
     }
 
-    /// Noise scale of a planned release: σ, b, or the scale of a selection.
+    /// Noise scale of a planned release, as the method gets it: σ, b, or the scale of a selection.
+    /// Of a joint release it is the scale of what all sites released.
     pub fn scale<K: ReleaseKind>(&self, release: &Release<K>) -> Result<f64> {
-        Ok(self.planned(release)?.1.noise.scale)
+        let (index, mechanism) = self.planned(release)?;
+        let label = &self.events[index].label;
+        match &self.exchange {
+            Some(exchange) if exchange.joins(label) => exchange.scale(label),
+            _ => Ok(mechanism.noise.scale),
+        }
     }
 
     /// Draws so far, per event: the spending if the run ends here.
@@ -124,18 +140,27 @@ impl Spender {
         matches!(self.account, DrawListener::Carried)
     }
 
-    /// Whether a released value could not be kept, so that nobody has seen it, or a draw could not
-    /// be announced, so that it was not made.
+    /// Whether a released value could not be kept, so that nobody has seen it, a draw could not be
+    /// announced, so that it was not made, or the other sites' values are missing.
     pub fn is_broken(&self) -> bool {
-        self.unannounced || self.transcript.as_ref().is_some_and(Transcript::is_broken)
+        let unkept = self.transcript.as_ref().is_some_and(Transcript::is_broken);
+        self.unannounced || self.paused || unkept
+    }
+
+    /// Why the sites of a joint run did not go on together, if they did not.
+    pub fn parted(&self) -> Option<&Error> {
+        self.parted.as_ref()
     }
 
     /// Settles a run that is over: only its draws stay charged.
-    pub fn settle(self, outcome: RunOutcome, peeked: bool) -> Result<()> {
+    pub fn settle(mut self, outcome: RunOutcome, peeked: bool) -> Result<()> {
+        // Told first: a program that dies after that says it again when the run is resumed.
+        let told = self.exchange.as_mut().map_or(Ok(()), |exchange| exchange.end());
         match &self.account {
-            DrawListener::Ledger(open) => open.lock()?.settle(&self.drawn, outcome, peeked),
-            DrawListener::Carried | DrawListener::Rehearsal => Ok(()),
+            DrawListener::Ledger(open) => open.lock()?.settle(&self.drawn, outcome, peeked)?,
+            DrawListener::Carried | DrawListener::Rehearsal => {}
         }
+        told
     }
 
     /// How many words of its generator the run has used. Each draw advances it, so that no noise is
@@ -144,9 +169,42 @@ impl Spender {
         self.generator.words()
     }
 
-    /// The value of one more draw of event `index`, of `planned` numbers: the one that was released
-    /// before the run was resumed, or a new one, which is kept before anybody sees it.
+    /// The value of one more draw of event `index`, of `planned` numbers. Where sites release
+    /// together it is their joint value, and this site's own one is drawn and kept before.
     fn once(
+        &mut self,
+        index: usize,
+        planned: u64,
+        query: impl FnOnce(&mut Self) -> Result<MechanismInput>,
+        perturb: impl FnOnce(&mut Self, &[f64]) -> Result<Vec<f64>>,
+    ) -> Result<Vec<f64>> {
+        let label = self.events[index].label.clone();
+        if !self.exchange.as_ref().is_some_and(|exchange| exchange.joins(&label)) {
+            return self.own(index, planned, query, perturb);
+        }
+        self.with_others(|exchange| exchange.begin())?;
+        let own = self.own(index, planned, query, perturb)?;
+        self.with_others(|exchange| exchange.join(&label, &own))?.ok_or_else(|| {
+            Error::failed(format!("the release '{label}' has no sites that join it"))
+        })
+    }
+
+    /// Asks the exchange, if there is one, and notes what an error means for the run.
+    fn with_others<T>(
+        &mut self,
+        ask: impl FnOnce(&mut dyn Exchange) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let Some(exchange) = &mut self.exchange else { return Ok(None) };
+        ask(exchange.as_mut()).map(Some).inspect_err(|error| {
+            let parted = error.kind() == ErrorKind::Refused;
+            (self.paused, self.ran_out) = (!parted, self.ran_out || parted);
+            self.parted = parted.then(|| error.clone());
+        })
+    }
+
+    /// This site's value of one more draw: the one that was released before the run was resumed, or
+    /// a new one, which is kept before anybody sees it.
+    fn own(
         &mut self,
         index: usize,
         planned: u64,
@@ -347,6 +405,10 @@ pub trait OpenSpender: Sized {
     /// Keeps released values, so that the run can be resumed.
     fn keeping(self, transcript: Transcript) -> Self;
 
+    /// Takes part in a joint run. Only values with Gaussian noise from all records can be joined:
+    /// otherwise refused.
+    fn joining(self, exchange: Box<dyn Exchange>) -> Result<Self>;
+
     /// For studies in which *public* data play the private role, such as `halflight-studies`.
     /// Nothing is written to a ledger, the noise comes from a seed so that a table can be repeated,
     /// and there may be no noise at all ([`Calibrated::noiseless`]). The results are not private.
@@ -428,6 +490,19 @@ impl OpenSpender for Spender {
     fn keeping(mut self, transcript: Transcript) -> Self {
         self.transcript = Some(transcript);
         self
+    }
+
+    fn joining(self, exchange: Box<dyn Exchange>) -> Result<Self> {
+        let other = |event: &&Event| {
+            exchange.joins(&event.label) && event.mechanism.query.kind != QueryKind::Gaussian
+        };
+        if let Some(event) = self.events.iter().find(other) {
+            return Err(Error::refused(format!(
+                "the release '{}' is no mean with Gaussian noise, and only such are joined",
+                event.label
+            )));
+        }
+        Ok(Self { exchange: Some(exchange), ..self })
     }
 
     fn rehearsal(calibrated: &Calibrated, seed: u64) -> Self {

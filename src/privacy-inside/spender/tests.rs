@@ -310,6 +310,100 @@ fn the_ledger_knows_of_a_draw_before_it_is_made_and_without_it_nothing_is_comput
     assert_eq!(spender.drawn()[0].count, 9);
 }
 
+/// Another site that releases 100 each time, and what this one was seen to have done before.
+struct Other {
+    directory: std::path::PathBuf,
+    /// Own values that travelled.
+    sent: std::sync::Arc<std::sync::Mutex<Vec<f64>>>,
+    answer: Result<f64>,
+}
+
+impl Other {
+    fn lines(&self) -> usize {
+        std::fs::read_to_string(self.directory.join("ledger.jsonl")).unwrap().lines().count()
+    }
+}
+
+impl Exchange for Other {
+    fn joins(&self, label: &str) -> bool {
+        label == "mean"
+    }
+
+    fn begin(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn scale(&self, _: &str) -> Result<f64> {
+        Ok(7.0)
+    }
+
+    fn join(&mut self, _: &str, own: &[f64]) -> Result<Vec<f64>> {
+        let kept = std::fs::read(self.directory.join("t")).unwrap();
+        assert!(self.lines() > 3, "the draw is announced");
+        let at = kept.windows(8).any(|bytes| *bytes == own[0].to_le_bytes());
+        assert!(at, "the value is in the transcript before it travels");
+        self.sent.lock().unwrap().push(own[0]);
+        self.answer.clone().map(|theirs| vec![own[0] + theirs])
+    }
+
+    fn end(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_joint_release_is_charged_drawn_and_kept_before_it_travels() {
+    let directory = tempfile::tempdir().unwrap();
+    let (ledger, run, calibrated) = granted(directory.path());
+    let transcript = Transcript::create(&directory.path().join("t"), &run).unwrap();
+    let generator = NoiseGenerator::insecure_from_seed(1);
+    let sent = std::sync::Arc::<std::sync::Mutex<Vec<f64>>>::default();
+    let other = |answer| {
+        let directory = directory.path().to_path_buf();
+        Box::new(Other { directory, sent: sent.clone(), answer })
+    };
+    let spender = Spender::new(ledger, run.clone(), &calibrated, generator).unwrap();
+    let mut spender = spender.keeping(transcript).joining(other(Ok(100.0))).unwrap();
+    assert_eq!(spender.scale(&gaussian("mean", 1)).unwrap(), 7.0, "the noise of the joint value");
+    let first = draw(&mut spender).unwrap();
+    assert_eq!(first, sent.lock().unwrap()[0] + 100.0);
+    // The others are missing: the value is kept and charged, and the run can be resumed.
+    spender.exchange = Some(other(Err(Error::failed("nobody is there"))));
+    assert!(draw(&mut spender).is_err() && spender.is_broken() && !spender.ran_out());
+    assert_eq!(spender.counts(), [2]);
+    drop(spender);
+    let mut ledger = Ledger::open(directory.path()).unwrap();
+    let unfinished = ledger.resume(&run).unwrap();
+    let transcript = Transcript::reopen(&directory.path().join("t"), &run).unwrap();
+    let generator = NoiseGenerator::insecure_from_seed(9);
+    let spender = Spender::resumed(ledger, unfinished, transcript, generator).unwrap();
+    let mut spender = spender.joining(other(Ok(100.0))).unwrap();
+    assert_eq!(draw(&mut spender).unwrap(), first, "the joint value is read again");
+    draw(&mut spender).unwrap();
+    assert_eq!(spender.noise_words(), 0, "both values were drawn before");
+    let values = sent.lock().unwrap().clone();
+    assert!(values[0] == values[2] && values[1] == values[3], "{values:?}");
+    // The sites do not go on together: this is the end of the run, with its model so far.
+    spender.exchange = Some(other(Err(Error::refused("they went on without"))));
+    assert!(draw(&mut spender).is_err() && spender.ran_out() && !spender.is_broken());
+    assert!(spender.parted().unwrap().what().contains("went on without"));
+    assert_eq!(spender.counts(), [3]);
+}
+
+#[test]
+fn only_means_with_gaussian_noise_are_joined() {
+    let calibrated = Calibrated::noiseless(&every_kind(), 1e-6);
+    let scales = |label: &str| [(label.to_owned(), 1.0)].into();
+    for event in calibrated.events() {
+        let label = event.label.as_str();
+        let site =
+            crate::exchange::Site { name: label.to_owned(), records: 9, scales: scales(label) };
+        let seat = crate::exchange::meeting(&[site]).pop().unwrap();
+        let joined = Spender::rehearsal(&calibrated, 1).joining(seat);
+        assert_eq!(joined.is_ok(), label == "gaussian", "{label}");
+    }
+}
+
 /// Fifty draws planned, `before` of them made by a program that died.
 struct Death {
     directory: tempfile::TempDir,

@@ -19,6 +19,8 @@ use crate::methods::{self, Series, Step};
 use crate::privacy::ledger::sha256;
 
 pub const TRANSCRIPT: &str = "transcript";
+/// Where the run meets other sites, and what they agreed on.
+pub const SITES: &str = "sites.json";
 
 /// How far two numbers of a repeated step may differ: the last bits depend on the machine's
 /// instructions.

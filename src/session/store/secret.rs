@@ -12,7 +12,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{self, ErrorKind};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use rand::TryRng as _;
@@ -20,7 +20,7 @@ use rand::rngs::SysRng;
 
 use super::preferences::UserDirectories;
 use crate::error::{Doing as _, Error, Result};
-use crate::files::{self, step};
+use crate::files;
 use crate::privacy::Secret;
 
 pub const VARIABLE: &str = "HALFLIGHT_SECRET_FILE";
@@ -115,32 +115,13 @@ fn open_or_make(path: &Path, make: bool, guard: Guard) -> Result<Option<FoundSec
     }
 }
 
-/// The name appears only with the whole file, and only if there is none yet.
 fn create(path: &Path) -> io::Result<()> {
-    let random = || SysRng.try_next_u64().map_err(io::Error::other);
     let mut text = String::new();
     for _ in 0..4 {
         // Writing into a String cannot fail.
-        let _ = write!(text, "{:016x}", random()?);
+        let _ = write!(text, "{:016x}", SysRng.try_next_u64().map_err(io::Error::other)?);
     }
-    let temporary = path.with_added_extension(format!("new-{:016x}", random()?));
-    let made = step::open(files::private().write(true).create_new(true), &temporary)
-        .and_then(|file| {
-            step::write(&file, (text + "\n").as_bytes()).and_then(|()| step::sync(&file))
-        })
-        .and_then(|()| match step::link(&temporary, path) {
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
-            // Not every storage has links. Two programs at once could disagree there, so the second
-            // one takes the file that it finds.
-            Err(_) if !path.exists() => step::rename(&temporary, path),
-            linked => linked,
-        });
-    let _ = step::remove(&temporary);
-    made?;
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        step::sync_folder(folder)?;
-    }
-    Ok(())
+    files::make_private_once(path, (text + "\n").as_bytes())
 }
 
 fn parse(text: &str, path: &Path) -> Result<Secret> {

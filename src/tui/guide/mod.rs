@@ -38,6 +38,7 @@ pub const TOPICS: &[Topic] = topics! {
     "persons": "people and rows: protecting all records of one person together",
     "sharing": "certificates, models, predictions and reports for others",
     "watching": "following runs of other processes",
+    "sites": "several hospitals, one model: nothing but releases travels",
     "trainers": "Opacus, JAX-privacy and others: watched, checked and charged",
     "clusters": "sweeps, Slurm, disks that machines share, runs that die",
     "files": "files and formats: data, sessions, and what halflight writes",
@@ -90,6 +91,7 @@ pub const PROOFS: &[Topic] = topics! {
     "proofs/scores": "scores that may be shared",
     "proofs/choices": "choosing among plans",
     "proofs/count": "the number of records",
+    "proofs/several_sites": "several sites with one model",
 };
 
 fn all() -> impl Iterator<Item = &'static Topic> {

@@ -95,7 +95,9 @@ impl Gradient {
 fn few_records(shape: &ProblemShape, numbers: usize, steps: u64) -> Option<String> {
     // At μ = 1 (ε of about 4 at δ = 10⁻⁵) the noise of one step has length Δ√(T·d), and
     // the gradient at most nΔ/2.
-    let noise = 2.0 * (steps as f64 * numbers as f64).sqrt() / shape.private_records as f64;
+    let records = shape.joint_records();
+    let noise =
+        2.0 * shape.noise_of_sites() * (steps as f64 * numbers as f64).sqrt() / records as f64;
     let of_model = if numbers == shape.dimension {
         format!("{numbers} features")
     } else {
@@ -103,10 +105,9 @@ fn few_records(shape: &ProblemShape, numbers: usize, steps: u64) -> Option<Strin
     };
     (noise > 1.0).then(|| {
         format!(
-            "{} private records are few for {of_model} and {steps} steps: up to an ε \
+            "{records} private records are few for {of_model} and {steps} steps: up to an ε \
              of about 4 the noise is {noise:.1} times the largest possible gradient or more, and \
-             the model will hardly leave the public one; take fewer steps or fewer features",
-            shape.private_records
+             the model will hardly leave the public one; take fewer steps or fewer features"
         )
     })
 }

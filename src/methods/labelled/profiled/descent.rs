@@ -103,8 +103,6 @@ pub struct ProfiledRun {
     /// The model is the mean of this share of the steps.
     pub average: f64,
     pub gradient: Gradient,
-    /// The deviation of the noise in each number of a step's gradient.
-    pub sigma: f64,
     pub shape: ProblemShape,
     pub profile: Profile,
     /// The penalty to be released, until it is.
@@ -154,14 +152,15 @@ impl Run for ProfiledRun {
             };
             (here.gradient, exact)
         };
-        let (noisy, exact) = match self.gradient {
+        let (noisy, exact, sigma) = match self.gradient {
             Gradient::All(release) => {
                 // One pass serves the release and the curator.
                 let here = self.private.map_unseen(pass);
                 let slope = |(slope, _): &(Vector, ExactPoint)| slope.as_slice().to_vec();
                 let whole = Reach::Ball(count as f64 * profile.influence(count));
                 let noisy = here.release_gaussian(spender, release, &whole, slope)?;
-                (noisy, here.curator(watch, |(_, exact)| *exact))
+                let exact = here.curator(watch, |(_, exact)| *exact);
+                (noisy, exact, spender.scale(&release)?)
             }
             Gradient::Sampled { release, batch } => {
                 let private = &self.private;
@@ -175,7 +174,8 @@ impl Run for ProfiledRun {
                         sum.add_fused(pass.gradient.as_slice(), sample.members().len());
                     },
                 )?;
-                (noisy, private.curator(watch, |records| pass(records).1))
+                let exact = private.curator(watch, |records| pass(records).1);
+                (noisy, exact, spender.scale(&release)?)
             }
         };
         let total = noisy.map(|noisy| &seen + Vector::from_vec(noisy) / profile.factor());
@@ -184,7 +184,7 @@ impl Run for ProfiledRun {
         let mut measures = vec![
             told(Series::PublicObjective, objective),
             told(Series::StationarityGap, total.get().norm()),
-            told(Series::NoiseGap, self.sigma * (at.len() as f64).sqrt()),
+            told(Series::NoiseGap, sigma / profile.factor() * (at.len() as f64).sqrt()),
             told(Series::EffectiveSample, there.effective_sample),
             told(Series::PublicLoss, there.mean_loss),
         ];

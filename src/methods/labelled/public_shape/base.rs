@@ -51,9 +51,13 @@ pub fn planned(
     adjacency: Adjacency,
     shape: &ProblemShape,
 ) -> Option<(Release<Gaussian>, f64)> {
-    let sensitivity = sensitivity(adjacency, (shape.private_records, shape.most_records));
+    let of = |records| sensitivity(adjacency, (records, shape.most_records));
+    let sensitivity = of(shape.private_records);
     // About the noise if the release had the whole budget.
-    let whole = sensitivity * (2.0 * (1.25 / target.delta).ln()).sqrt() / target.epsilon;
+    let whole = of(shape.joint_records())
+        * shape.noise_of_sites()
+        * (2.0 * (1.25 / target.delta).ln()).sqrt()
+        / target.epsilon;
     let share = (whole / WANTED_NOISE).powi(2).min(MOST_SHARE);
     let gaussian = Gaussian { sensitivity, numbers: RIVALS.len() };
     (whole <= MOST_NOISE * share.sqrt()).then(|| (Release::new(CHOICE, gaussian), share))

@@ -66,6 +66,7 @@ static REGRESSION: Spec = Spec {
     proof: Some("public_shape"),
     variants: &[("zero-out", "neighbours", "zero_out")],
     clips_persons: true,
+    joins: true,
     gap: Gap::SLOPE_LEFT,
     ..Spec::DEFAULT
 };
@@ -118,13 +119,9 @@ fn plan(settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, 
     releases.extend(choice.map(|(release, share)| base::announced(release, share, adjacency)));
     let choice = choice.map(|(release, _)| release);
     let plan = Plan::new(releases, 1 + rounds, slopes.sqrt());
-    let start: Start = Box::new(move |private, noise| {
-        let sigma = noise.scale(&release)?;
-        let with_noise = |release| noise.scale(&release).map(|scale| (release, scale));
-        let choice = choice.map(with_noise).transpose()?;
+    let start: Start = Box::new(move |private, _| {
         let lesson = Some((problem, private));
-        let state = None;
-        Ok(Box::new(Adaptation { query, release, choice, rounds, sigma, lesson, state, index: 0 }))
+        Ok(Box::new(Adaptation { query, release, choice, rounds, lesson, state: None, index: 0 }))
     });
     Ok((plan, start))
 }

@@ -35,8 +35,8 @@ pub struct Rounds {
     pub ground: Ground,
     pub query: Question,
     /// Standard deviation of the noise in each released number.
-    sigma: f64,
-    /// The number of private records.
+    pub sigma: f64,
+    /// The number of private records, at all sites.
     records: usize,
     asked: Vec<Round>,
     /// The sum of the released moments.

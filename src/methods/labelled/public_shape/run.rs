@@ -13,10 +13,9 @@ use crate::problem::UNLABELLED;
 pub(super) struct Adaptation {
     pub query: Question,
     pub release: Release<Gaussian>,
-    /// The release that chooses the base, and its noise, if it is worth its price.
-    pub choice: Option<(Release<Gaussian>, f64)>,
+    /// The release that chooses the base, if it is worth its price.
+    pub choice: Option<Release<Gaussian>>,
     pub rounds: u64,
-    pub sigma: f64,
     /// The data to learn from, until they are used.
     pub lesson: Option<(Problem, Private<Bounded>)>,
     /// The state after the lesson.
@@ -38,17 +37,18 @@ impl Adaptation {
         private: &Private<Bounded>,
         spender: &mut Spender,
     ) -> Result<Step> {
-        let (query, sigma) = (self.query, self.sigma);
+        let (query, sigma) = (self.query, spender.scale(&self.release)?);
         let (taught, usual) = super::lesson(problem)?;
         let mut ground = Ground::clone(&*usual);
         let mut chosen = None;
-        if let Some((release, noise)) = self.choice {
+        let records = problem.shape.joint_records();
+        if let Some(release) = self.choice {
             let rivals = Rivals::of(&taught, &usual.labels);
             let reach = Reach::Ball(1.0);
             let released = private.release_gaussian(spender, release, &reach, |data| {
                 rivals.ask(&usual.shape, data)
             })?;
-            let base = rivals.best(released.get(), noise, problem.shape.private_records);
+            let base = rivals.best(released.get(), spender.scale(&release)?, records);
             if let Some(base) = base {
                 ground = super::ground_on(problem, &taught, &base)?;
             }
@@ -65,7 +65,6 @@ impl Adaptation {
         let loss = ground.labels.mean_loss(&shape.corrected(&ground.seen));
         let persons =
             if query.sharp { persons_among(&ground.compared, problem) } else { Vec::new() };
-        let records = problem.shape.private_records;
         let rounds = Rounds::new(ground, query, sigma, records, persons);
         self.state = Some(State { private, rounds, model: None, columns: None });
         self.index = 1;
@@ -89,6 +88,8 @@ impl Adaptation {
             state.private.release_gaussian(spender, self.release, &reach, |private| {
                 query.ask(private, correction.as_slice(), clip, length)
             })?;
+        // A site that is gone takes its noise with it.
+        state.rounds.sigma = spender.scale(&self.release)?;
         state.rounds.hear(released.get());
         let shape = state.rounds.shape();
         let ground = &state.rounds.ground;

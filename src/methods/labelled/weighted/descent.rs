@@ -531,6 +531,7 @@ mod tests {
             let shape = ProblemShape {
                 private_records: 2,
                 most_records,
+                joint: None,
                 public_records: 3,
                 dimension: 2,
                 bounds: Bounds { feature_norm: 1.0, label: 1.0 },
@@ -738,6 +739,7 @@ mod tests {
                 let shape = ProblemShape {
                     private_records: 2,
                     most_records: 1,
+                    joint: None,
                     public_records: 3,
                     dimension: 2,
                     bounds: Bounds { feature_norm: 1.0, label: 1.0 },

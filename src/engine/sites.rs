@@ -1,0 +1,354 @@
+//! Several sites, one model: how a job takes part in a joint run.
+//!
+//! A site [greets](greet) the others once everything that it can check alone is checked. The number
+//! of records of all sites is known then, so it plans again, and [agrees](Greeted::agree) on the noise
+//! of every release. Only then does it ask its ledger. What it releases travels through a
+//! [`Meeting`], and `joint.json` says at the end what holds for whom.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::assembly::Proposal;
+use super::job::Job;
+use crate::error::{Doing as _, Error, Result};
+use crate::files;
+use crate::methods::{JointShape, STEPS_VERSION};
+use crate::privacy::accountant::{QueryKind, delta_words, round_up};
+use crate::privacy::exchange::{Exchange, Site, joint_scale, joint_value};
+use crate::privacy::ledger::{RunId, sha256};
+use crate::privacy::{Event, Guarantee, NoiseSource};
+use crate::session::Workspace;
+use crate::session::resumption::SITES;
+
+pub use halflight_exchange::Place;
+use halflight_exchange::{Hello, Meeting, SiteKey};
+
+/// The joint certificate in a run's directory.
+pub const JOINT: &str = "joint.json";
+
+/// Where a run meets the other sites, and what they agreed on.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Pinned {
+    place: Place,
+    protocol: String,
+}
+
+/// What a site will release, and its guarantee for its own records.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Terms {
+    site: Site,
+    /// `None` if its noise is not secret.
+    guarantee: Option<Guarantee>,
+    mechanisms: Vec<Event>,
+}
+
+/// The site's key in short form, which people compare.
+pub fn fingerprint(workspace: &Workspace) -> Result<String> {
+    Ok(SiteKey::find(workspace.folder())?.public().fingerprint())
+}
+
+/// A site that has met the others and knows how many records they have.
+pub(super) struct Greeted(Meeting);
+
+/// The exchange of a run, and what its certificate says.
+pub(super) struct JointRun {
+    pub exchange: Box<dyn Exchange>,
+    /// What to say of each site.
+    pub notes: Vec<String>,
+    pinned: Pinned,
+}
+
+/// Meets the other sites of a job, whose proposal is that of a site alone.
+pub(super) fn greet(job: &Job, place: &Place, proposal: &Proposal) -> Result<Greeted> {
+    check_method(job, proposal)?;
+    let key = SiteKey::find(job.workspace.folder())?;
+    let hello = Hello {
+        key: key.public(),
+        records: proposal.problem.shape.private_records,
+        common: common(job, proposal)?,
+    };
+    Meeting::greet(place.clone(), key, hello, is_stopped(job)).map(Greeted)
+}
+
+/// Meets the sites of the run in this directory again, if it is a joint one.
+pub(super) fn again(job: &Job, directory: &Path) -> Result<Option<Greeted>> {
+    let path = directory.join(SITES);
+    let Some(text) = std::fs::read(&path).if_there().doing("read the sites", &path)? else {
+        return Ok(None);
+    };
+    let Pinned { place, protocol } = serde_json::from_slice(&text).map_err(|error| {
+        Error::failed(format!("the sites of the run cannot be read: {error}"))
+            .at(path.display().to_string())
+            .cure("bring the file back from a copy, or settle the run: `halflight ledger settle`")
+    })?;
+    let key = SiteKey::find(job.workspace.folder())?;
+    Meeting::again(place, key, &protocol, is_stopped(job)).map(|meeting| Some(Greeted(meeting)))
+}
+
+fn is_stopped(job: &Job) -> Box<dyn Fn() -> bool + Send> {
+    let control = job.control.clone();
+    Box::new(move || control.is_stopped() || control.is_left())
+}
+
+/// Refuses methods and plans whose releases are not means that can be joined.
+fn check_method(job: &Job, proposal: &Proposal) -> Result<()> {
+    let spec = proposal.method.spec();
+    let cure = || {
+        let joins = crate::methods::methods().iter().map(|method| method.spec());
+        let joins: Vec<&str> = joins.filter(|spec| spec.joins).map(|spec| spec.id).collect();
+        format!("take one of {}, without samples of records", joins.join(", "))
+    };
+    if !spec.joins {
+        let what = format!("several sites cannot run '{}' together", spec.id);
+        return Err(Error::usage(what).cure(cure()));
+    }
+    let releases = &proposal.prepared.plan().releases;
+    if let Some(other) = releases.iter().find(|it| it.query.kind != QueryKind::Gaussian) {
+        let what = format!("several sites cannot join the release '{}'", other.label);
+        return Err(Error::usage(what).cure(cure()));
+    }
+    if job.plan.start.is_some() || proposal.lineage.is_some() || job.plan.test.is_some() {
+        return Err(Error::usage(
+            "a joint run starts from no earlier model, and scores its own held-out records",
+        )
+        .cure("leave `start`, `test` and models of earlier runs out of the plan"));
+    }
+    Ok(())
+}
+
+/// What must be the same at all sites. All of it is public.
+fn common(job: &Job, proposal: &Proposal) -> Result<BTreeMap<String, String>> {
+    let (plan, preparation) = (&job.plan, &proposal.preparation);
+    let shape = &proposal.problem.shape;
+    let text = serde_json::to_vec(preparation)
+        .map_err(|error| Error::failed(format!("the preparation cannot be written: {error}")))?;
+    let mut all = BTreeMap::from(
+        [
+            ("version of halflight", env!("CARGO_PKG_VERSION").to_owned()),
+            ("version of the methods", STEPS_VERSION.to_string()),
+            ("method", plan.method.clone()),
+            ("ε", plan.target.epsilon.to_string()),
+            ("δ", plan.target.delta.to_string()),
+            ("neighbours", proposal.calibrated.guarantee().adjacency.words().to_owned()),
+            ("seed", plan.seed.to_string()),
+            ("share held out", plan.holdout.to_string()),
+            ("public records to use", words(plan.public_records.as_ref())),
+            ("score", format!("{:?}", plan.evaluation)),
+            ("public predictor", words(plan.public_predictor.words(&plan.public).as_ref())),
+            ("label", preparation.label_name().to_owned()),
+            ("classes", shape.classes.join(", ")),
+            ("features", preparation.feature_names().join(", ")),
+            ("public records", shape.public_records.to_string()),
+            ("most records of a person", shape.most_records.to_string()),
+            ("preparation", sha256(&text)),
+        ]
+        .map(|(name, value)| (name.to_owned(), value)),
+    );
+    for (key, value) in job.session.check_plan(plan)?.iter() {
+        all.insert(format!("setting {key}"), value.to_string());
+    }
+    for (number, public) in (1..).zip(job.publics()) {
+        let rows = public.definition.fingerprint.clone().unwrap_or_default();
+        all.insert(format!("public dataset {number}"), rows);
+    }
+    Ok(all)
+}
+
+fn words(value: Option<&impl ToString>) -> String {
+    value.map_or_else(|| "none".to_owned(), ToString::to_string)
+}
+
+impl Greeted {
+    /// The sites, as far as a plan depends on them.
+    pub fn shape(&self) -> JointShape {
+        let records: Vec<usize> = self.0.hellos().map(|(_, hello)| hello.records).collect();
+        JointShape { sites: records.len(), records: records.iter().sum() }
+    }
+
+    /// Agrees with the other sites on the noise of every release. Nothing is spent if they do not.
+    pub fn agree(
+        self,
+        job: &Job,
+        proposal: &Proposal,
+        run: &RunId,
+        noise: NoiseSource,
+    ) -> Result<JointRun> {
+        let Self(meeting) = self;
+        let events = proposal.calibrated.events();
+        let planned = &proposal.prepared.plan().releases;
+        let joint = events.iter().filter(|event| planned.iter().any(|it| it.label == event.label));
+        let scales = joint.map(|event| (event.label.clone(), event.mechanism.noise.scale));
+        let own = Terms {
+            site: Site {
+                name: meeting.place().name.clone(),
+                records: proposal.problem.shape.private_records,
+                scales: scales.collect(),
+            },
+            guarantee: noise.is_secret().then(|| proposal.calibrated.guarantee().clone()),
+            mechanisms: events.to_vec(),
+        };
+        let terms: Vec<Terms> = meeting.agree(&own)?;
+        for (terms, (name, hello)) in terms.iter().zip(meeting.hellos()) {
+            let labels = |site: &Site| site.scales.keys().cloned().collect::<Vec<_>>();
+            let is_same = terms.site.name == name && terms.site.records == hello.records;
+            if !is_same || labels(&terms.site) != labels(&own.site) {
+                return Err(Error::refused(format!("site '{name}' plans other releases"))
+                    .cure("run the same program at all sites; nothing was spent"));
+            }
+        }
+        let notes = meeting.hellos().map(|(name, hello)| {
+            let own = if name == meeting.place().name { " (this one)" } else { "" };
+            format!("site {name}{own}: {} records, key {}", hello.records, hello.key.fingerprint())
+        });
+        let pinned =
+            Pinned { place: meeting.place().clone(), protocol: meeting.protocol().to_owned() };
+        Ok(JointRun {
+            notes: notes.collect(),
+            pinned,
+            exchange: Box::new(FolderExchange {
+                certificate: certificate(&meeting, &terms, run),
+                file: job.workspace.run_directory(run).join(JOINT),
+                sites: terms.into_iter().map(|terms| terms.site).collect(),
+                own: own.site,
+                meeting,
+            }),
+        })
+    }
+}
+
+impl JointRun {
+    /// Notes where and with whom the run in this directory takes part.
+    pub fn pin(&self, directory: &Path) -> Result<()> {
+        let text = format!("{:#}\n", json!(self.pinned));
+        files::write_private(&directory.join(SITES), text.as_bytes())
+    }
+}
+
+/// The exchange of releases in a folder.
+struct FolderExchange {
+    meeting: Meeting,
+    sites: Vec<Site>,
+    own: Site,
+    /// The joint certificate and its file.
+    certificate: Value,
+    file: PathBuf,
+}
+
+impl FolderExchange {
+    fn present(&self) -> Vec<&Site> {
+        self.meeting.present().iter().map(|site| &self.sites[*site]).collect()
+    }
+
+    /// Writes the joint certificate, with the sites that were left out.
+    fn keep(&mut self) -> Result<()> {
+        let left = self.meeting.left().map(|(name, last)| (name.to_owned(), json!(last)));
+        self.certificate["left_after_release"] = Value::Object(left.collect());
+        files::write_private(&self.file, format!("{:#}\n", self.certificate).as_bytes())
+    }
+}
+
+impl Exchange for FolderExchange {
+    fn joins(&self, label: &str) -> bool {
+        self.own.scales.contains_key(label)
+    }
+
+    fn begin(&mut self) -> Result<()> {
+        if !self.file.exists() {
+            self.keep()?;
+        }
+        self.meeting.begin()
+    }
+
+    fn scale(&self, label: &str) -> Result<f64> {
+        joint_scale(&self.present(), label)
+    }
+
+    fn join(&mut self, label: &str, own: &[f64]) -> Result<Vec<f64>> {
+        let before = self.meeting.present().len();
+        let values = self.meeting.join(label, own)?;
+        if self.meeting.present().len() < before {
+            self.keep()?;
+        }
+        Ok(joint_value(&self.present(), &values))
+    }
+
+    fn end(&mut self) -> Result<()> {
+        self.meeting.end()
+    }
+}
+
+/// What holds for the records of which site. It counts everything that the sites planned to draw.
+fn certificate(meeting: &Meeting, terms: &[Terms], run: &RunId) -> Value {
+    let sites: Vec<Value> = terms
+        .iter()
+        .zip(meeting.hellos())
+        .map(|(terms, (name, hello))| {
+            json!({
+                "name": name,
+                "key": hello.key,
+                "records": hello.records,
+                "guarantee": terms.guarantee,
+                "mechanisms": terms.mechanisms,
+            })
+        })
+        .collect();
+    json!({
+        "kind": "joint run",
+        "format": 1,
+        "halflight": env!("CARGO_PKG_VERSION"),
+        "site": meeting.place().name,
+        "run": run,
+        "protocol": meeting.protocol(),
+        "sites": sites,
+        "statement": statement(terms),
+        "several": several(terms),
+        "seen": SEEN,
+    })
+}
+
+const SEEN: &str = "What a site sends to the others, and what everybody sees who can read the \
+    exchange, was released before: it is counted here. Sites that put what they know together learn \
+    no more than this about the records of another one.";
+
+fn statement(terms: &[Terms]) -> String {
+    let each = terms.iter().map(|Terms { site, guarantee, .. }| match guarantee {
+        Some(it) => format!(
+            "{} ({} records): ε = {} and δ = {} ({})",
+            site.name,
+            site.records,
+            round_up(it.epsilon, 4),
+            delta_words(it.delta),
+            it.adjacency.words()
+        ),
+        None => {
+            format!("{} ({} records): NO GUARANTEE, its noise is known", site.name, site.records)
+        }
+    });
+    format!(
+        "{} sites trained one model together. Whoever has records at one of them is protected by \
+         (ε, δ)-differential privacy with the numbers of this site. {}.",
+        terms.len(),
+        each.collect::<Vec<_>>().join("; ")
+    )
+}
+
+fn several(terms: &[Terms]) -> String {
+    let all: Option<Vec<&Guarantee>> = terms.iter().map(|it| it.guarantee.as_ref()).collect();
+    let sum = match all {
+        Some(all) => format!(
+            "at all of them, ε = {} and δ = {}",
+            round_up(all.iter().map(|it| it.epsilon).sum(), 4),
+            delta_words(all.iter().map(|it| it.delta).sum())
+        ),
+        None => "at all of them, NO GUARANTEE".to_owned(),
+    };
+    format!(
+        "Whoever has records at several sites adds up their ε and their δ: {sum}. Nobody has checked \
+         whether the same person has records at several sites."
+    )
+}

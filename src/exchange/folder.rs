@@ -1,0 +1,161 @@
+//! A folder that all sites read and write: a shared disk, or one that is synchronised.
+//!
+//! A file appears whole or not at all, and is never changed. Nobody relies on clocks: a site waits
+//! as long as its own timeout.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::error::{Doing as _, Error, Result};
+use crate::files;
+
+/// The first and the longest pause between two looks at the folder.
+const FIRST_PAUSE: Duration = Duration::from_millis(2);
+const LONGEST_PAUSE: Duration = Duration::from_millis(100);
+/// Larger files are no messages.
+const LARGEST: u64 = 1 << 30;
+
+/// The folder of one joint run.
+#[derive(Debug, Clone)]
+pub struct Folder(PathBuf);
+
+impl Folder {
+    /// Opens a folder that exists. One that everybody can write to is refused.
+    pub fn open(path: &Path) -> Result<Self> {
+        let path = std::path::absolute(path).doing("find the exchange folder", path)?;
+        let about = std::fs::metadata(&path).doing("look into the exchange folder", &path)?;
+        let place = path.display().to_string();
+        if !about.is_dir() {
+            return Err(Error::usage("the exchange is no folder").at(place));
+        }
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            if about.permissions().mode() & 0o002 != 0 {
+                return Err(Error::refused(
+                    "everybody on this machine can write to the exchange folder",
+                )
+                .cure(format!("chmod o-w {place}; give write access to a group of the sites"))
+                .at(place));
+            }
+        }
+        Ok(Self(path))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The full path of a file in it.
+    pub fn at(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// Writes a file in place of an earlier one.
+    pub fn replace(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let path = self.at(name);
+        if let Some(folder) = path.parent() {
+            files::create_folder(folder).doing("create", folder)?;
+        }
+        files::write(&path, bytes)
+    }
+
+    /// Writes a file that nobody may have written otherwise.
+    pub fn put(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        match self.read(name)? {
+            None => self.replace(name, bytes),
+            Some(there) if there == bytes => Ok(()),
+            Some(_) => Err(Error::failed(
+                "the file of this site in the exchange folder has other contents than this site's",
+            )
+            .at(self.at(name).display().to_string())
+            .cure("find out who wrote it; then remove it")),
+        }
+    }
+
+    /// Reads a file, if it is there.
+    pub fn read(&self, name: &str) -> Result<Option<Vec<u8>>> {
+        let path = self.at(name);
+        let Some(file) = File::open(&path).if_there().doing("read", &path)? else {
+            return Ok(None);
+        };
+        let mut bytes = Vec::new();
+        file.take(LARGEST).read_to_end(&mut bytes).doing("read", &path)?;
+        Ok(Some(bytes))
+    }
+
+    /// The first file of this name in a folder inside it.
+    pub fn below(&self, name: &str) -> Result<Option<PathBuf>> {
+        let entries = std::fs::read_dir(&self.0).doing("look into the exchange folder", &self.0)?;
+        let inside = entries.filter_map(|entry| Some(entry.ok()?.path().join(name)));
+        Ok(inside.into_iter().find(|path| path.is_file()))
+    }
+}
+
+/// Looks again and again until `is_done` or the time is over; true if it is done.
+pub fn wait(
+    timeout: Duration,
+    is_stopped: &dyn Fn() -> bool,
+    mut is_done: impl FnMut() -> Result<bool>,
+) -> Result<bool> {
+    let (began, mut pause) = (Instant::now(), FIRST_PAUSE);
+    while !is_done()? {
+        if is_stopped() {
+            return Err(Error::interrupted("stopped while it waited for the other sites"));
+        }
+        if began.elapsed() >= timeout {
+            return Ok(false);
+        }
+        std::thread::sleep(pause.min(timeout));
+        pause = (2 * pause).min(LONGEST_PAUSE);
+    }
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_written_once_and_other_contents_are_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let folder = Folder::open(directory.path()).unwrap();
+        assert_eq!(folder.read("p/draw").unwrap(), None);
+        folder.put("p/draw", b"one").unwrap();
+        folder.put("p/draw", b"one").unwrap();
+        let error = folder.put("p/draw", b"two").unwrap_err();
+        assert!(
+            error.place().unwrap().ends_with("draw") && error.what().contains("other contents")
+        );
+        assert_eq!(folder.read("p/draw").unwrap().unwrap(), b"one");
+        assert!(folder.below("draw").unwrap().is_some() && folder.below("x").unwrap().is_none());
+        assert_eq!(std::fs::read_dir(folder.at("p")).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn waiting_ends_when_it_is_done_stopped_or_the_time_is_over() {
+        let short = Duration::from_millis(1);
+        let mut looks = 0;
+        let third = || {
+            looks += 1;
+            Ok(looks == 3)
+        };
+        assert!(wait(Duration::from_secs(60), &|| false, third).unwrap());
+        assert!(!wait(short, &|| false, || Ok(false)).unwrap());
+        assert!(wait(Duration::from_secs(60), &|| true, || Ok(false)).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_that_everybody_can_write_to_is_refused() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+        let error = Folder::open(directory.path()).unwrap_err();
+        assert!(error.cure_text().unwrap().contains("chmod o-w"), "{error}");
+        assert!(Folder::open(&directory.path().join("missing")).is_err());
+    }
+}

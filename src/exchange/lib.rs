@@ -1,0 +1,20 @@
+//! Messages between the sites of a joint run.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`key`] | the key pair with which a site signs |
+//! | [`message`] | one signed message |
+//! | [`folder`] | a folder that all sites read and write |
+//! | [`meeting`] | who takes part, what all agree on, and the releases in their order |
+//!
+//! This crate knows neither records nor ledgers: what it carries was released before.
+
+use halflight_base::{error, files};
+
+pub mod folder;
+pub mod key;
+pub mod meeting;
+pub mod message;
+
+pub use key::{PublicKey, SiteKey};
+pub use meeting::{Hello, Meeting, Place};

@@ -1,0 +1,796 @@
+//! Who takes part in a joint run, what all of them agreed on, and their releases in order.
+//!
+//! 1. Every site writes a *hello*: its key, its number of records, and what all sites must have in
+//!    common. When all are there, each site compares them. The digest of the hellos names the run.
+//! 2. Every site writes its *terms*: what it will release. Only then does it ask its ledger.
+//! 3. Every site says that it is *ready*. Nobody draws before all are.
+//! 4. Each release is a message with its number. A site goes on when it has those of all others.
+//! 5. Where the sites go on without those that are missing, the first of them writes for each
+//!    release whose values it *has*; the others take those. A site that is left out stays out.
+//! 6. A site that draws no more says how many releases it made.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::folder::{Folder, wait};
+use crate::key::{PublicKey, SiteKey, hexadecimal};
+use crate::message::{Header, Kind, Message, to_json};
+
+/// Raised whenever sites of two versions would not understand each other.
+pub const VERSION: u32 = 1;
+/// The longest name of a site.
+const LONGEST_NAME: usize = 32;
+/// The digits of the protocol in the name of its folder.
+const DIGITS: usize = 16;
+
+/// Where a site meets the others, and how long it waits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Place {
+    /// The folder that all sites share.
+    pub folder: PathBuf,
+    /// The name of this site.
+    pub name: String,
+    /// The names of all sites, in order.
+    pub sites: Vec<String>,
+    /// How long it waits for the others.
+    pub timeout: Duration,
+    /// Whether the sites go on without those that are missing.
+    pub without_missing: bool,
+}
+
+/// What a site says before anything is planned.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hello {
+    /// The key that its messages are checked with.
+    pub key: PublicKey,
+    /// Its training records or persons, which its plan takes as public.
+    pub records: usize,
+    /// What must be the same at all sites, by name, in words.
+    pub common: BTreeMap<String, String>,
+}
+
+/// The releases that a site made.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Ended {
+    releases: u64,
+}
+
+/// A site among the others.
+pub struct Meeting {
+    place: Place,
+    folder: Folder,
+    key: SiteKey,
+    hellos: Vec<Hello>,
+    protocol: String,
+    /// The positions of the sites that still take part.
+    present: Vec<usize>,
+    /// For each site that was left out, the last release that counts it.
+    left: BTreeMap<usize, u64>,
+    /// Releases so far.
+    releases: u64,
+    is_ready: bool,
+    is_stopped: Box<dyn Fn() -> bool + Send>,
+}
+
+impl Place {
+    /// Refuses names that cannot be those of files, and lists without this site or with one alone.
+    pub fn checked(mut self) -> Result<Self> {
+        self.sites.sort();
+        let is_name = |name: &String| {
+            let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+            (1..=LONGEST_NAME).contains(&name.len()) && name.bytes().all(fits)
+        };
+        if let Some(name) = self.sites.iter().find(|name| !is_name(name)) {
+            return Err(Error::usage(format!("'{name}' cannot be the name of a site"))
+                .cure(format!("take letters, digits, - and _, at most {LONGEST_NAME} of them")));
+        }
+        let different: BTreeSet<&String> = self.sites.iter().collect();
+        if different.len() < self.sites.len() || different.len() < 2 {
+            return Err(Error::usage("a joint run needs two sites or more, with different names")
+                .cure("name all of them: --sites A,B,C"));
+        }
+        if !different.contains(&self.name) {
+            let what = format!("this site, '{}', is not among the sites", self.name);
+            return Err(Error::usage(what).cure("name it in --sites, too"));
+        }
+        Ok(self)
+    }
+
+    fn own(&self) -> usize {
+        self.sites.iter().position(|name| *name == self.name).unwrap_or_default()
+    }
+
+    fn names(&self, sites: &[usize]) -> String {
+        let names: Vec<String> =
+            sites.iter().map(|site| format!("'{}'", self.sites[*site])).collect();
+        let plural = if names.len() == 1 { "site" } else { "sites" };
+        format!("{plural} {}", names.join(", "))
+    }
+}
+
+impl Meeting {
+    /// Says hello, waits for the others, and compares. Nothing is spent so far, so the same folder
+    /// can be tried again.
+    pub fn greet(
+        place: Place,
+        key: SiteKey,
+        hello: Hello,
+        is_stopped: Box<dyn Fn() -> bool + Send>,
+    ) -> Result<Self> {
+        let place = place.checked()?;
+        let folder = Folder::open(&place.folder)?;
+        if let Some(earlier) = folder.below(&format!("ready-{}", place.name))? {
+            return Err(Error::refused("the exchange folder holds an earlier run of this site")
+                .at(earlier.display().to_string())
+                .cure("take an empty folder for each joint run, or resume the earlier one"));
+        }
+        let common = BTreeMap::from([
+            ("version of the exchange".to_owned(), VERSION.to_string()),
+            ("names of the sites".to_owned(), place.sites.join(", ")),
+            ("missing sites".to_owned(), missing_words(place.without_missing).to_owned()),
+        ]);
+        let hello = Hello { common: hello.common.into_iter().chain(common).collect(), ..hello };
+        let body = to_json(&hello)?;
+        let header = header(Kind::Hello, &place.name, "", 0, "", body.len());
+        let sealed = Message { header, body }.seal(&key)?;
+        folder.replace(&format!("hello-{}", place.name), &sealed)?;
+        let files = hellos(&place, &folder, place.timeout, &is_stopped)?;
+        let mut meeting = Self::of(place, folder, key, &files, is_stopped);
+        meeting.hellos = meeting.opened(&files)?;
+        meeting.compare()?;
+        Ok(meeting)
+    }
+
+    /// Meets the sites of a run again, which must be the ones that it began with.
+    pub fn again(
+        place: Place,
+        key: SiteKey,
+        protocol: &str,
+        is_stopped: Box<dyn Fn() -> bool + Send>,
+    ) -> Result<Self> {
+        let folder = Folder::open(&place.folder)?;
+        let files = hellos(&place, &folder, Duration::ZERO, &is_stopped)?;
+        let mut meeting = Self::of(place, folder, key, &files, is_stopped);
+        if meeting.protocol != protocol {
+            return Err(Error::refused("what the sites agreed on was changed after the run began")
+                .at(meeting.folder.path().display().to_string())
+                .cure("bring the `hello` files of the folder back as they were"));
+        }
+        meeting.hellos = meeting.opened(&files)?;
+        Ok(meeting)
+    }
+
+    fn of(
+        place: Place,
+        folder: Folder,
+        key: SiteKey,
+        files: &[Vec<u8>],
+        is_stopped: Box<dyn Fn() -> bool + Send>,
+    ) -> Self {
+        let digest = files.iter().fold(Sha256::new(), |digest, file| {
+            digest.chain_update((file.len() as u64).to_le_bytes()).chain_update(file)
+        });
+        Self {
+            protocol: hexadecimal(&digest.finalize()),
+            present: (0..place.sites.len()).collect(),
+            left: BTreeMap::new(),
+            place,
+            folder,
+            key,
+            hellos: Vec::new(),
+            releases: 0,
+            is_ready: false,
+            is_stopped,
+        }
+    }
+
+    fn opened(&self, files: &[Vec<u8>]) -> Result<Vec<Hello>> {
+        let open = |(name, file): (&String, &Vec<u8>)| {
+            let opened = Message::open(file, |message| Ok(message.json::<Hello>()?.key));
+            let hello = opened.and_then(|message| {
+                expect(&message.header, &header(Kind::Hello, name, "", 0, "", message.body.len()))?;
+                message.json()
+            });
+            hello.map_err(|error| self.refused(name, &format!("hello-{name}"), &error))
+        };
+        self.place.sites.iter().zip(files).map(open).collect()
+    }
+
+    /// Refuses sites that do not run the same plan, with what differs and whose.
+    fn compare(&self) -> Result<()> {
+        let names: BTreeSet<&String> =
+            self.hellos.iter().flat_map(|hello| hello.common.keys()).collect();
+        let mut differences = Vec::new();
+        for name in names {
+            let mut values: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+            for (site, hello) in self.place.sites.iter().zip(&self.hellos) {
+                let value = hello.common.get(name).map_or("missing", String::as_str);
+                values.entry(value).or_default().push(site);
+            }
+            if values.len() > 1 {
+                let each =
+                    values.iter().map(|(value, sites)| format!("{value} at {}", sites.join(", ")));
+                differences.push(format!("{name}: {}", each.collect::<Vec<_>>().join("; ")));
+            }
+        }
+        if differences.is_empty() {
+            return Ok(());
+        }
+        Err(Error::refused(format!(
+            "the sites do not run the same plan on the same public data: {}",
+            differences.join(". ")
+        ))
+        .cure("give all sites the same plan, columns and public files; nothing was spent"))
+    }
+
+    /// The digest of what all sites agreed on.
+    pub fn protocol(&self) -> &str {
+        &self.protocol
+    }
+
+    /// Where and with whom it is.
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// What each site said, in the order of their names.
+    pub fn hellos(&self) -> impl Iterator<Item = (&str, &Hello)> {
+        self.place.sites.iter().map(String::as_str).zip(&self.hellos)
+    }
+
+    /// The positions of the sites that still take part.
+    pub fn present(&self) -> &[usize] {
+        &self.present
+    }
+
+    /// The sites that were left out, with the last release that counts each.
+    pub fn left(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.left.iter().map(|(site, last)| (self.place.sites[*site].as_str(), *last))
+    }
+
+    /// Says what this site will release, and waits for the terms of the others. An error leaves
+    /// nothing spent.
+    pub fn agree<T: Serialize + DeserializeOwned>(&self, own: &T) -> Result<Vec<T>> {
+        self.send(Kind::Terms, 0, "", to_json(own)?)?;
+        let files = self.all(Kind::Terms, 0, "")?;
+        let open = |(site, message): (usize, Message)| {
+            message.json().map_err(|error| self.bad(site, Kind::Terms, 0, &error))
+        };
+        files.into_iter().map(open).collect()
+    }
+
+    /// Waits until all sites may draw.
+    pub fn begin(&mut self) -> Result<()> {
+        if !self.is_ready {
+            self.send(Kind::Ready, 0, "", Vec::new())?;
+            self.all(Kind::Ready, 0, "")?;
+            self.is_ready = true;
+        }
+        Ok(())
+    }
+
+    /// The values of the next release at all sites that take part in it; their positions are
+    /// [`Self::present`].
+    pub fn join(&mut self, label: &str, own: &[f64]) -> Result<Vec<Vec<f64>>> {
+        let number = self.releases + 1;
+        if own.iter().any(|value| !value.is_finite()) {
+            return Err(Error::failed(format!("release {number} of this site is not finite")));
+        }
+        let body = own.iter().flat_map(|value| value.to_le_bytes()).collect();
+        self.send(Kind::Draw, number, label, body)?;
+        if self.place.without_missing {
+            self.choose_members(number, label)?;
+        }
+        let messages = self.all(Kind::Draw, number, label)?;
+        let numbers = |(site, message): (usize, Message)| {
+            message.numbers(own.len()).map_err(|error| self.bad(site, Kind::Draw, number, &error))
+        };
+        let values = messages.into_iter().map(numbers).collect::<Result<_>>()?;
+        self.releases = number;
+        Ok(values)
+    }
+
+    /// Takes the sites that the first one has values of.
+    fn choose_members(&mut self, number: u64, label: &str) -> Result<()> {
+        let (first, own) = (self.present[0], self.place.own());
+        let timeout = self.place.timeout;
+        let there = self.read(first, Kind::Members, number, label)?;
+        let message = match there {
+            Some(message) => message,
+            None if first == own => {
+                let found = self.collect(Kind::Draw, number, label, timeout)?;
+                let members: Vec<usize> = found
+                    .iter()
+                    .filter_map(|(site, message)| message.is_some().then_some(*site))
+                    .collect();
+                self.send(Kind::Members, number, label, to_json(&members)?)?;
+                match self.read(first, Kind::Members, number, label)? {
+                    Some(sent) => sent,
+                    None => return Err(self.lacking(&[first], Kind::Members, number)?),
+                }
+            }
+            None => {
+                // The first site may wait as long itself.
+                let mut found = None;
+                wait(2 * timeout, &self.is_stopped, || {
+                    found = self.read(first, Kind::Members, number, label)?;
+                    Ok(found.is_some() || self.ended(first)?.is_some())
+                })?;
+                match found {
+                    Some(found) => found,
+                    None => return Err(self.lacking(&[first], Kind::Members, number)?),
+                }
+            }
+        };
+        let members: Vec<usize> =
+            message.json().map_err(|error| self.bad(first, Kind::Members, number, &error))?;
+        if members.iter().any(|site| !self.present.contains(site)) || members.is_empty() {
+            let error = Error::failed("it names sites that do not take part");
+            return Err(self.bad(first, Kind::Members, number, &error));
+        }
+        for site in self.present.iter().filter(|site| !members.contains(site)) {
+            self.left.insert(*site, number - 1);
+        }
+        if !members.contains(&own) {
+            return Err(Error::refused(format!(
+                "the other sites went on without this one after release {}",
+                number - 1
+            )));
+        }
+        self.present = members;
+        Ok(())
+    }
+
+    /// Says that this site draws no more.
+    pub fn end(&self) -> Result<()> {
+        let body = to_json(&Ended { releases: self.releases })?;
+        self.folder.replace(
+            &self.name(Kind::End, 0, &self.place.name),
+            &self.message(Kind::End, 0, "", body).seal(&self.key)?,
+        )
+    }
+
+    fn message(&self, kind: Kind, number: u64, label: &str, body: Vec<u8>) -> Message {
+        let length = body.len();
+        let header = header(kind, &self.place.name, &self.protocol, number, label, length);
+        Message { header, body }
+    }
+
+    fn send(&self, kind: Kind, number: u64, label: &str, body: Vec<u8>) -> Result<()> {
+        let sealed = self.message(kind, number, label, body).seal(&self.key)?;
+        self.folder.put(&self.name(kind, number, &self.place.name), &sealed)
+    }
+
+    /// The name of a file in the folder.
+    fn name(&self, kind: Kind, number: u64, site: &str) -> String {
+        let file = match kind {
+            Kind::Hello => format!("hello-{site}"),
+            Kind::Terms => format!("terms-{site}"),
+            Kind::Ready => format!("ready-{site}"),
+            Kind::Draw => format!("release-{number:06}-{site}"),
+            Kind::Members => format!("members-{number:06}-{site}"),
+            Kind::End => format!("end-{site}"),
+        };
+        format!("{}/{file}", &self.protocol[..DIGITS])
+    }
+
+    /// A message of a site, if it is there.
+    fn read(&self, site: usize, kind: Kind, number: u64, label: &str) -> Result<Option<Message>> {
+        let name = &self.place.sites[site];
+        let Some(bytes) = self.folder.read(&self.name(kind, number, name))? else {
+            return Ok(None);
+        };
+        let opened = Message::open(&bytes, |message| {
+            let length = message.body.len();
+            expect(&message.header, &header(kind, name, &self.protocol, number, label, length))?;
+            Ok(self.hellos[site].key)
+        });
+        opened.map(Some).map_err(|error| self.bad(site, kind, number, &error))
+    }
+
+    /// How many releases a site made that draws no more.
+    fn ended(&self, site: usize) -> Result<Option<u64>> {
+        let Some(message) = self.read(site, Kind::End, 0, "")? else { return Ok(None) };
+        let ended: Ended = message.json().map_err(|error| self.bad(site, Kind::End, 0, &error))?;
+        Ok(Some(ended.releases))
+    }
+
+    /// The messages of the sites that take part; `None` where one is missing when the time is over,
+    /// or when it can no longer come.
+    fn collect(
+        &self,
+        kind: Kind,
+        number: u64,
+        label: &str,
+        timeout: Duration,
+    ) -> Result<Vec<(usize, Option<Message>)>> {
+        let mut found: Vec<(usize, Option<Message>)> =
+            self.present.iter().map(|site| (*site, None)).collect();
+        wait(timeout, &self.is_stopped, || {
+            let mut is_done = true;
+            for (site, message) in found.iter_mut().filter(|(_, message)| message.is_none()) {
+                // The end is read first: a site writes it after its last release.
+                let ended = self.ended(*site)?;
+                *message = self.read(*site, kind, number, label)?;
+                is_done &= message.is_some() || ended.is_some_and(|last| last < number);
+            }
+            Ok(is_done)
+        })?;
+        Ok(found)
+    }
+
+    /// The messages of all sites that take part; refused if some are missing.
+    fn all(&self, kind: Kind, number: u64, label: &str) -> Result<Vec<(usize, Message)>> {
+        let found = self.collect(kind, number, label, self.place.timeout)?;
+        let is_missing =
+            |(site, message): &(usize, Option<Message>)| message.is_none().then_some(*site);
+        let missing: Vec<usize> = found.iter().filter_map(is_missing).collect();
+        if !missing.is_empty() {
+            return Err(self.lacking(&missing, kind, number)?);
+        }
+        Ok(found.into_iter().filter_map(|(site, message)| Some((site, message?))).collect())
+    }
+
+    /// The error for messages that are missing. If a site has ended, they will not come.
+    fn lacking(&self, sites: &[usize], kind: Kind, number: u64) -> Result<Error> {
+        for site in sites {
+            if let Some(last) = self.ended(*site)? {
+                let name = &self.place.sites[*site];
+                return Ok(Error::refused(format!(
+                    "site '{name}' ended after {last} releases, so the sites do not go on together"
+                )));
+            }
+        }
+        let what = match kind {
+            Kind::Draw => format!("release {number}"),
+            Kind::Members => format!("whose release {number} counts"),
+            Kind::Ready => "that it is ready".to_owned(),
+            Kind::Hello | Kind::Terms | Kind::End => "what it will release".to_owned(),
+        };
+        Ok(absent(&self.place, &self.folder, sites, &what))
+    }
+
+    fn bad(&self, site: usize, kind: Kind, number: u64, error: &Error) -> Error {
+        let name = &self.place.sites[site];
+        self.refused(name, &self.name(kind, number, name), error)
+    }
+
+    /// The error for a message that cannot be used. The run can be resumed without it.
+    fn refused(&self, site: &str, file: &str, error: &Error) -> Error {
+        Error::failed(format!("a message of site '{site}' is refused: {}", error.what()))
+            .at(self.folder.at(file).display().to_string())
+            .cure(format!(
+                "find out who wrote it, and remove it; '{site}' writes it again when it is resumed"
+            ))
+    }
+}
+
+fn missing_words(without_missing: bool) -> &'static str {
+    if without_missing { "the others go on" } else { "all wait" }
+}
+
+fn header(
+    kind: Kind,
+    site: &str,
+    protocol: &str,
+    number: u64,
+    label: &str,
+    length: usize,
+) -> Header {
+    let [site, protocol, label] = [site, protocol, label].map(str::to_owned);
+    Header { kind, site, protocol, number, label, length }
+}
+
+/// Refuses a message that is another one than its file's name says.
+fn expect(found: &Header, wanted: &Header) -> Result<()> {
+    if found == wanted {
+        return Ok(());
+    }
+    let what = if found.protocol == wanted.protocol {
+        "it belongs to another place"
+    } else {
+        "it belongs to another run"
+    };
+    Err(Error::failed(what))
+}
+
+/// The hello files of all sites, in order, when all are there.
+fn hellos(
+    place: &Place,
+    folder: &Folder,
+    timeout: Duration,
+    is_stopped: &dyn Fn() -> bool,
+) -> Result<Vec<Vec<u8>>> {
+    let mut found: Vec<Option<Vec<u8>>> = Vec::new();
+    let done = wait(timeout, is_stopped, || {
+        let read = |name| folder.read(&format!("hello-{name}"));
+        found = place.sites.iter().map(read).collect::<Result<_>>()?;
+        Ok(found.iter().all(Option::is_some))
+    })?;
+    if !done {
+        let missing: Vec<usize> = (0..found.len()).filter(|site| found[*site].is_none()).collect();
+        return Err(absent(place, folder, &missing, "what it takes part in"));
+    }
+    Ok(found.into_iter().flatten().collect())
+}
+
+fn absent(place: &Place, folder: &Folder, sites: &[usize], what: &str) -> Error {
+    Error::new(
+        ErrorKind::Failed,
+        format!("{} did not say {what} within {:?}", place.names(sites), place.timeout),
+    )
+    .at(folder.path().display().to_string())
+    .cure("start or resume every site; --timeout says how long each waits")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::thread::{ScopedJoinHandle, scope};
+
+    use super::*;
+
+    const NAMES: [&str; 3] = ["A", "B", "C"];
+
+    fn place(folder: &Path, name: &str, without_missing: bool) -> Place {
+        Place {
+            folder: folder.join("exchange"),
+            name: name.to_owned(),
+            sites: NAMES.map(str::to_owned).into(),
+            timeout: Duration::from_secs(20),
+            without_missing,
+        }
+    }
+
+    fn key(folder: &Path, name: &str) -> SiteKey {
+        SiteKey::find(&folder.join(name)).unwrap()
+    }
+
+    fn greet(place: Place, folder: &Path, plan: &str) -> Result<Meeting> {
+        let key = key(folder, &place.name);
+        let common = BTreeMap::from([("plan".to_owned(), plan.to_owned())]);
+        let hello = Hello { key: key.public(), records: 100, common };
+        Meeting::greet(place, key, hello, Box::new(|| false))
+    }
+
+    /// Does the same at every site at once.
+    fn at_all<T: Send>(each: impl Fn(&'static str) -> T + Sync) -> Vec<T> {
+        scope(|scope| {
+            let each = &each;
+            let threads = NAMES.map(|name| scope.spawn(move || each(name)));
+            threads.map(ScopedJoinHandle::join).map(|done| done.unwrap()).into()
+        })
+    }
+
+    fn folder() -> tempfile::TempDir {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join("exchange")).unwrap();
+        directory
+    }
+
+    /// The number that a site releases.
+    fn value(name: &str, number: u64) -> Vec<f64> {
+        vec![f64::from(name.as_bytes()[0]) + number as f64 / 8.0, -0.0]
+    }
+
+    fn meet(directory: &Path, without_missing: bool) -> Vec<Meeting> {
+        at_all(|name| {
+            let mut meeting =
+                greet(place(directory, name, without_missing), directory, "one").unwrap();
+            let terms = meeting.agree(&name.to_owned()).unwrap();
+            assert_eq!(terms, NAMES);
+            meeting.begin().unwrap();
+            meeting
+        })
+    }
+
+    #[test]
+    fn all_sites_get_the_values_of_all_in_the_same_order() {
+        let directory = folder();
+        let meetings = meet(directory.path(), false);
+        assert!(meetings.iter().all(|meeting| meeting.protocol() == meetings[0].protocol()));
+        scope(|scope| {
+            for mut meeting in meetings {
+                scope.spawn(move || {
+                    for number in 1..=20 {
+                        let own = value(&meeting.place().name, number);
+                        let all = meeting.join("mean", &own).unwrap();
+                        assert_eq!(all, NAMES.map(|name| value(name, number)));
+                    }
+                    meeting.end().unwrap();
+                });
+            }
+        });
+        // One folder holds one run.
+        let error = greet(place(directory.path(), "A", false), directory.path(), "one");
+        assert!(error.err().unwrap().what().contains("an earlier run"));
+    }
+
+    #[test]
+    fn sites_with_other_plans_are_refused_with_what_differs_and_whose() {
+        let directory = folder();
+        let refused = at_all(|name| {
+            let plan = if name == "B" { "ten rounds" } else { "three rounds" };
+            greet(place(directory.path(), name, false), directory.path(), plan).err().unwrap()
+        });
+        for error in refused {
+            assert_eq!(error.kind(), ErrorKind::Refused);
+            assert!(
+                error.what().contains("plan: ten rounds at B; three rounds at A, C"),
+                "{error}"
+            );
+        }
+        // Nothing is spent, so the same folder can be tried again.
+        meet(directory.path(), false);
+    }
+
+    #[test]
+    fn names_that_are_no_files_and_lists_without_this_site_are_refused() {
+        let checked = |name: &str, sites: &[&str]| {
+            let sites = sites.iter().map(|site| (*site).to_owned()).collect();
+            let place = Place { name: name.to_owned(), sites, ..place(Path::new("."), "A", false) };
+            place.checked()
+        };
+        assert_eq!(checked("B", &["C", "B"]).unwrap().sites, ["B", "C"]);
+        for (name, sites) in
+            [("A", &["A"][..]), ("A", &["B", "C"]), ("A", &["A", "A"]), ("../A", &["../A", "B"])]
+        {
+            assert!(checked(name, sites).is_err(), "{name} {sites:?}");
+        }
+    }
+
+    #[test]
+    fn a_message_that_somebody_else_wrote_is_refused_with_its_site_and_file_until_it_is_gone() {
+        let directory = folder();
+        let mut meetings = meet(directory.path(), false);
+        let folder = Folder::open(&directory.path().join("exchange")).unwrap();
+        let mut b = meetings.remove(1);
+        let own = value("B", 1);
+        let of_a = value("A", 1).iter().flat_map(|it| it.to_le_bytes()).collect();
+        meetings[0].send(Kind::Draw, 1, "mean", of_a).unwrap();
+        let theirs = b.name(Kind::Draw, 1, "C");
+        // Signed with another key than that of the site's hello.
+        let forged = Meeting { key: key(directory.path(), "D"), ..meetings.remove(1) };
+        let with = |numbers: &[f64], number: u64| {
+            let body = numbers.iter().flat_map(|it| it.to_le_bytes()).collect();
+            forged.message(Kind::Draw, number, "mean", body)
+        };
+        let real = key(directory.path(), "C");
+        for (bytes, what) in [
+            (with(&value("C", 1), 1).seal(&forged.key).unwrap(), "signature is not that"),
+            (with(&value("C", 1), 2).seal(&real).unwrap(), "another place"),
+            (with(&[1.0], 1).seal(&real).unwrap(), "1 numbers, and 2 are needed"),
+            (with(&[1.0, f64::NAN], 1).seal(&real).unwrap(), "number 2 is not finite"),
+            (b"words".to_vec(), "no message that this version reads"),
+        ] {
+            folder.replace(&theirs, &bytes).unwrap();
+            let error = b.join("mean", &own).unwrap_err();
+            assert!(error.what().contains("site 'C'") && error.what().contains(what), "{error}");
+            assert!(error.place().unwrap().ends_with("release-000001-C"), "{error}");
+            assert_eq!(error.kind(), ErrorKind::Failed, "the run can be resumed");
+        }
+        // This site's own message was changed, too.
+        folder.replace(&b.name(Kind::Draw, 1, "B"), b"words").unwrap();
+        assert!(b.join("mean", &own).unwrap_err().what().contains("other contents"));
+    }
+
+    #[test]
+    fn what_was_agreed_on_cannot_be_changed_after_the_start() {
+        let directory = folder();
+        let meetings = meet(directory.path(), false);
+        let protocol = meetings[0].protocol().to_owned();
+        let again = || {
+            let place = place(directory.path(), "A", false);
+            Meeting::again(place, key(directory.path(), "A"), &protocol, Box::new(|| false))
+        };
+        assert!(again().is_ok());
+        let file = directory.path().join("exchange/hello-C");
+        let before = std::fs::read(&file).unwrap();
+        let text = String::from_utf8_lossy(&before).replace("one", "two");
+        std::fs::write(&file, text).unwrap();
+        let error = again().err().unwrap();
+        assert!(error.what().contains("was changed after the run began"), "{error}");
+        std::fs::write(&file, before).unwrap();
+        assert!(again().is_ok());
+    }
+
+    #[test]
+    fn a_missing_site_is_named_when_the_time_is_over() {
+        let directory = folder();
+        let soon = |name| Place {
+            timeout: Duration::from_millis(30),
+            ..place(directory.path(), name, false)
+        };
+        let error = greet(soon("A"), directory.path(), "one").err().unwrap();
+        assert!(error.what().contains("sites 'B', 'C' did not say"), "{error}");
+        let mut meetings = meet(directory.path(), false);
+        meetings[0].place = soon("A");
+        let error = meetings[0].join("mean", &value("A", 1)).unwrap_err();
+        assert!(error.what().contains("'B', 'C' did not say release 1"), "{error}");
+        assert_eq!(error.kind(), ErrorKind::Failed);
+        // A site that has ended is not waited for.
+        meetings[0].place.timeout = Duration::from_secs(600);
+        for meeting in &meetings[1..] {
+            meeting.end().unwrap();
+        }
+        let error = meetings[0].join("mean", &value("A", 1)).unwrap_err();
+        assert!(error.what().contains("ended after 0 releases"), "{error}");
+        assert_eq!(error.kind(), ErrorKind::Refused);
+    }
+
+    /// A site that is resumed repeats its releases, as its transcript has them.
+    fn resume(directory: &Path, name: &str, protocol: &str, until: u64) -> Result<Meeting> {
+        let place = place(directory, name, true);
+        let mut meeting =
+            Meeting::again(place, key(directory, name), protocol, Box::new(|| false))?;
+        meeting.agree(&name.to_owned())?;
+        meeting.begin()?;
+        for number in 1..=until {
+            meeting.join("mean", &value(name, number))?;
+        }
+        Ok(meeting)
+    }
+
+    #[test]
+    fn without_the_missing_site_the_others_agree_on_who_is_left_and_it_stays_out() {
+        let directory = folder();
+        let meetings = meet(directory.path(), true);
+        let protocol = meetings[0].protocol().to_owned();
+        scope(|scope| {
+            for mut meeting in meetings {
+                scope.spawn(move || {
+                    let name = meeting.place().name.clone();
+                    for number in 1..=9 {
+                        if name == "C" && number == 4 {
+                            return;
+                        }
+                        if number == 4 {
+                            meeting.place.timeout = Duration::from_millis(100);
+                        }
+                        let all = meeting.join("mean", &value(&name, number)).unwrap();
+                        let there = if number < 4 { &NAMES[..] } else { &NAMES[..2] };
+                        let wanted: Vec<_> = there.iter().map(|it| value(it, number)).collect();
+                        assert_eq!(all, wanted);
+                        meeting.place.timeout = Duration::from_secs(20);
+                    }
+                    assert_eq!(meeting.left().collect::<Vec<_>>(), [("C", 3)]);
+                });
+            }
+        });
+        // B resumes where it was, also through the release at which C was left out.
+        let b = resume(directory.path(), "B", &protocol, 9).unwrap();
+        assert_eq!(b.present(), [0, 1]);
+        // C resumes, and is told that it is out; what it released before stays.
+        let error = resume(directory.path(), "C", &protocol, 4).err().unwrap();
+        assert!(error.what().contains("without this one after release 3"), "{error}");
+        assert_eq!(error.kind(), ErrorKind::Refused);
+    }
+
+    #[test]
+    fn sites_that_die_and_repeat_their_releases_mix_no_round() {
+        let directory = folder();
+        let meetings = meet(directory.path(), true);
+        let protocol = meetings[0].protocol().to_owned();
+        drop(meetings);
+        at_all(|name| {
+            // Every site dies before, or after, it took part in a release, and goes through all again.
+            let turns = if name == "B" { 8 } else { 5 };
+            for until in (1..=40).step_by(turns) {
+                let mut meeting = resume(directory.path(), name, &protocol, until - 1).unwrap();
+                for number in until..(until + turns as u64).min(41) {
+                    let all = meeting.join("mean", &value(name, number)).unwrap();
+                    assert_eq!(all, NAMES.map(|it| value(it, number)));
+                }
+            }
+        });
+    }
+}

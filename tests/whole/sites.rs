@@ -1,0 +1,435 @@
+//! Several sites, one model: real processes that meet in a folder.
+
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::{chance, program};
+
+const NAMES: [&str; 3] = ["A", "B", "C"];
+/// Releases of the plan.
+const STEPS: usize = 12;
+
+/// The rides of one season at each site, and those of autumn in public.
+fn session(site: &str, rows: usize, columns: &str, plan: &str) -> String {
+    let season = 1 + NAMES.iter().position(|name| *name == site).unwrap();
+    format!(
+        "(version: 1, datasets: [
+  (name: \"rides of {site}\", role: private, source: builtin(\"bikeshare\"), label: \"bikers\",
+   filter: \"season == {season}\", columns: only([{columns}]), sample: (rows: {rows})),
+  (name: \"autumn\", role: public, source: builtin(\"bikeshare\"), label: \"bikers\",
+   filter: \"season == 4\", columns: only([{columns}]), sample: (rows: 200))],
+  budgets: {{\"rides of {site}\": (epsilon: 90.0, delta: 1e-3)}},
+  plans: [(name: \"bikes\", private: \"rides of {site}\", public: [\"autumn\"],
+    target: (epsilon: 1.0, delta: 1e-5), seed: 1, {plan})])"
+    )
+}
+
+const COLUMNS: &str = "\"hr\", \"temp\", \"hum\"";
+
+fn target_only() -> String {
+    format!("method: \"target_only\", settings: {{\"steps\": {STEPS}}}")
+}
+
+/// Three sites, each a user of its own, and their exchange folder.
+struct Sites(tempfile::TempDir);
+
+impl Sites {
+    fn new() -> Self {
+        let sites = Self(tempfile::tempdir().unwrap());
+        for (name, rows) in NAMES.into_iter().zip([300, 150, 450]) {
+            std::fs::create_dir_all(sites.at(name)).unwrap();
+            sites.write(name, &session(name, rows, COLUMNS, &target_only()));
+        }
+        sites.empty_exchange();
+        sites
+    }
+
+    /// A new exchange folder, which only the user can write to.
+    fn empty_exchange(&self) {
+        let folder = self.exchange();
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir(&folder).unwrap();
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o700)).unwrap();
+        }
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn exchange(&self) -> PathBuf {
+        self.at("exchange")
+    }
+
+    fn write(&self, name: &str, session: &str) {
+        std::fs::write(self.at(name).join("s.ron"), session).unwrap();
+    }
+
+    fn command(&self, name: &str, arguments: &[&str]) -> Command {
+        let mut command = program::halflight();
+        program::configure(&mut command, &self.at(name).join("config"));
+        command.env("XDG_STATE_HOME", self.at(name).join("state"));
+        command.args(arguments).current_dir(self.at(name));
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    fn site(&self, name: &str, further: &[&str]) -> Command {
+        let timeout =
+            if further.contains(&"--timeout") { vec![] } else { vec!["--timeout", "60s"] };
+        let meet = ["--exchange", "../exchange", "--name", name, "--sites", "A,B,C", "--sealed"];
+        let all: Vec<&str> = ["site", "s.ron"]
+            .into_iter()
+            .chain(meet)
+            .chain(timeout)
+            .chain(further.to_vec())
+            .collect();
+        self.command(name, &all)
+    }
+
+    /// Starts all sites at once, and waits for their ends.
+    fn run(&self, further: &[&str]) -> Vec<Output> {
+        let started: Vec<Child> =
+            NAMES.iter().map(|name| self.site(name, further).spawn().unwrap()).collect();
+        started.into_iter().map(|child| child.wait_with_output().unwrap()).collect()
+    }
+
+    /// The directory of the newest run of a site, if it has one.
+    fn run_of(&self, name: &str) -> Option<PathBuf> {
+        let runs = std::fs::read_dir(self.at(name).join(".halflight/runs")).ok()?;
+        runs.map(|run| run.unwrap().path()).max()
+    }
+
+    fn model(&self, name: &str) -> String {
+        let text = std::fs::read_to_string(self.run_of(name).unwrap().join("model.ron")).unwrap();
+        let model: &str = text.split("preparation").next().unwrap();
+        model.to_owned()
+    }
+
+    fn ledger(&self, name: &str) -> Vec<Value> {
+        let output = self.command(name, &["ledger", "--json"]).output().unwrap();
+        let book: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(book["damaged"], false, "{book:#}");
+        let accounts = book["accounts"].as_array().unwrap();
+        accounts.iter().flat_map(|account| account["runs"].as_array().unwrap().clone()).collect()
+    }
+
+    /// The releases that a site sent, in order.
+    fn sent(&self, name: &str) -> Vec<Vec<u8>> {
+        let folders = std::fs::read_dir(self.exchange()).unwrap().map(|it| it.unwrap().path());
+        let mut files: Vec<PathBuf> = folders
+            .filter(|folder| folder.is_dir())
+            .flat_map(|folder| std::fs::read_dir(folder).unwrap().map(|it| it.unwrap().path()))
+            .filter(|file| {
+                let file = file.file_name().unwrap().to_str().unwrap();
+                file.starts_with("release-") && file.ends_with(&format!("-{name}"))
+            })
+            .collect();
+        files.sort();
+        files.into_iter().map(|file| body(&std::fs::read(file).unwrap())).collect()
+    }
+
+    /// The releases in a site's transcript, in order, by its documented format.
+    fn released(&self, name: &str) -> Vec<Vec<u8>> {
+        let bytes = std::fs::read(self.run_of(name).unwrap().join("transcript")).unwrap();
+        let mut rest = bytes.strip_prefix(b"halflight transcript 1\n").unwrap();
+        let mut frames = Vec::new();
+        while rest.len() >= 16 {
+            let length = 8 * u32::from_le_bytes(rest[4..8].try_into().unwrap()) as usize;
+            let Some(numbers) = rest.get(8..8 + length) else { break };
+            frames.push(numbers.to_vec());
+            rest = rest.get(16 + length..).unwrap_or_default();
+        }
+        frames
+    }
+}
+
+/// The numbers of a message, by its documented format.
+fn body(bytes: &[u8]) -> Vec<u8> {
+    let rest = bytes.strip_prefix(b"halflight exchange 1\n").unwrap();
+    let end = rest.iter().position(|byte| *byte == b'\n').unwrap();
+    rest[end + 1..rest.len() - 64].to_vec()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+/// All sites have ended with the same model, and each ledger counts at least what travelled.
+fn check_ended(sites: &Sites) {
+    for name in NAMES {
+        assert_eq!(sites.model(name), sites.model("A"), "the model of {name}");
+        let released = sites.released(name);
+        let sent = sites.sent(name);
+        assert_eq!(sent, released[..sent.len()], "what {name} sent is what it released");
+        let different: std::collections::HashSet<_> = released.iter().collect();
+        assert_eq!(different.len(), released.len(), "a release of {name} came twice");
+        let runs = sites.ledger(name);
+        let charged = runs.iter().map(|run| run["charged"][0].as_u64().unwrap()).max().unwrap();
+        assert!(charged >= sent.len() as u64, "{name}: {charged} charged, {} sent", sent.len());
+    }
+}
+
+#[test]
+fn three_sites_end_with_one_model_and_each_certificate_and_the_joint_one_hold() {
+    let sites = Sites::new();
+    for name in NAMES {
+        let scored = target_only() + ", evaluation: ()";
+        sites.write(name, &session(name, 450, COLUMNS, &scored));
+    }
+    for (name, output) in NAMES.iter().zip(sites.run(&[])) {
+        let text = said(&output);
+        assert!(output.status.success(), "{name}: {text}");
+        assert!(text.contains(": key ") && text.contains("site B"), "{text}");
+        // Each site scores its own held-out records.
+        assert!(!text.contains("no released score"), "{text}");
+    }
+    check_ended(&sites);
+    for name in NAMES {
+        assert_eq!(sites.sent(name).len(), STEPS);
+        assert_eq!(sites.ledger(name).len(), 1);
+        let run = sites.run_of(name).unwrap();
+        for file in ["certificate.json", "joint.json"] {
+            let path = run.join(file).display().to_string();
+            let output = sites.command(name, &["verify", &path, "--json"]).output().unwrap();
+            let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+            assert_eq!(report["holds"], true, "{report:#}");
+        }
+        let joint: Value =
+            serde_json::from_slice(&std::fs::read(run.join("joint.json")).unwrap()).unwrap();
+        assert_eq!(joint["sites"].as_array().unwrap().len(), 3, "{joint:#}");
+        let several = joint["several"].as_str().unwrap();
+        assert!(several.contains("δ = 3e-5"), "{several}");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let key = sites.at(name).join(".halflight/site.key");
+            assert_eq!(std::fs::metadata(key).unwrap().permissions().mode() & 0o777, 0o600);
+        }
+    }
+    // The others and the folder see nothing of the names of files and accounts.
+    let text = program::written(&sites.exchange(), "");
+    for hidden in ["rides of", "acc-", ".halflight", "bikeshare"] {
+        assert!(!text.contains(hidden), "{hidden}");
+    }
+}
+
+#[test]
+fn sites_that_do_not_fit_are_refused_before_anything_is_spent() {
+    let sites = Sites::new();
+    let spent = |name: &str| sites.ledger(name).len();
+    // Another column at C.
+    let other = "\"hr\", \"temp\", \"windspeed\"";
+    sites.write("C", &session("C", 450, other, &target_only()));
+    for output in sites.run(&[]) {
+        let text = said(&output);
+        assert_eq!(output.status.code(), Some(3), "{text}");
+        assert!(
+            text.contains("features: ") && text.contains("windspeed") && text.contains(" at C")
+        );
+    }
+    // Another seed and other settings.
+    let other = target_only().replace("12", "13") + ", holdout: 0.3";
+    sites.write("C", &session("C", 450, COLUMNS, &other));
+    for output in sites.run(&[]) {
+        let text = said(&output);
+        assert!(text.contains("setting steps: 12 at A, B; 13 at C"), "{text}");
+        assert!(text.contains("share held out: 0.2 at A, B; 0.3 at C"), "{text}");
+    }
+    // Ten records are too few, and the others are told who is missing.
+    sites.write("C", &session("C", 10, COLUMNS, &target_only()));
+    sites.empty_exchange();
+    let outputs = sites.run(&["--timeout", "3s"]);
+    assert!(said(&outputs[2]).contains("at least 20 are needed"), "{}", said(&outputs[2]));
+    for output in &outputs[..2] {
+        let text = said(output);
+        assert!(text.contains("site 'C' did not say what it takes part in"), "{text}");
+    }
+    // Methods whose releases are no means of all records.
+    for (plan, what) in [
+        ("method: \"profiled_cnvx_adap\"", "several sites cannot run 'profiled_cnvx_adap'"),
+        (
+            "method: \"target_only\", settings: {\"batch\": 50}",
+            "cannot join the release 'gradient'",
+        ),
+    ] {
+        sites.write("A", &session("A", 300, COLUMNS, plan));
+        let output = sites.site("A", &[]).output().unwrap();
+        assert!(said(&output).contains(what), "{}", said(&output));
+        assert!(said(&output).contains("public_shape"), "the cure names what joins");
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let open = std::fs::Permissions::from_mode(0o777);
+        std::fs::set_permissions(sites.exchange(), open).unwrap();
+        let output = sites.site("B", &[]).output().unwrap();
+        assert!(said(&output).contains("everybody on this machine can write"), "{}", said(&output));
+    }
+    for name in NAMES {
+        assert_eq!(spent(name), 0, "{name}");
+    }
+}
+
+#[test]
+fn other_classes_at_one_site_are_refused_with_their_names() {
+    let sites = Sites::new();
+    for (name, classes) in NAMES.into_iter().zip(["1\", \"2", "1\", \"2", "2\", \"1"]) {
+        let session = format!(
+            "(version: 1, datasets: [
+  (name: \"own\", role: private, source: builtin(\"german_credit\"), label: \"credit_risk\",
+   task: classification, classes: [\"{classes}\"], filter: \"age > 35\",
+   columns: only([\"duration\", \"credit_amount\"])),
+  (name: \"young\", role: public, source: builtin(\"german_credit\"), label: \"credit_risk\",
+   task: classification, classes: [\"{classes}\"], filter: \"age <= 35\",
+   columns: only([\"duration\", \"credit_amount\"]))],
+  plans: [(name: \"credit\", method: \"target_only_logistic\", private: \"own\", public: [\"young\"],
+    target: (epsilon: 1.0, delta: 1e-5))])"
+        );
+        sites.write(name, &session);
+    }
+    for output in sites.run(&[]) {
+        let text = said(&output);
+        assert_eq!(output.status.code(), Some(3), "{text}");
+        assert!(text.contains("classes: 1, 2 at A, B; 2, 1 at C"), "{text}");
+    }
+}
+
+#[test]
+fn a_foreign_message_pauses_the_run_with_its_site_and_file_and_it_goes_on_without() {
+    let sites = Sites::new();
+    // A waits for B and C; somebody else writes the first release of C.
+    let before = [sites.site("A", &[]), sites.site("B", &[])].map(|mut it| it.spawn().unwrap());
+    let mut c = sites.site("C", &["--pace", "0.5"]).spawn().unwrap();
+    let folder = wait_for(|| {
+        let entries = std::fs::read_dir(sites.exchange()).unwrap();
+        let folders = entries.map(|it| it.unwrap().path()).filter(|path| path.is_dir());
+        folders.into_iter().find(|folder| folder.join("release-000001-C").exists())
+    });
+    let forged = folder.join("release-000002-C");
+    let real = std::fs::read(folder.join("release-000001-C")).unwrap();
+    std::fs::write(&forged, real).unwrap();
+    for output in before.map(|child| child.wait_with_output().unwrap()) {
+        let text = said(&output);
+        assert!(!output.status.success(), "{text}");
+        assert!(text.contains("a message of site 'C' is refused: it belongs to another place"));
+        assert!(text.contains("release-000002-C") && text.contains("--resume"), "{text}");
+    }
+    // C finds that its own place is taken, or dies before.
+    let _ = c.kill();
+    c.wait().unwrap();
+    let _ = std::fs::remove_file(forged);
+    resume_until_ended(&sites, &NAMES);
+    check_ended(&sites);
+}
+
+fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(began.elapsed() < Duration::from_secs(60), "nothing came");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Resumes these sites together, or starts those that have no run yet, until all have ended.
+fn resume_until_ended(sites: &Sites, names: &[&str]) {
+    let started: Vec<(&str, Child)> = names
+        .iter()
+        .filter(|name| !has_ended(sites, name))
+        .map(|name| (*name, go_on(sites, name).spawn().unwrap()))
+        .collect();
+    for (name, child) in started {
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{name}: {}", said(&output));
+    }
+}
+
+fn has_ended(sites: &Sites, name: &str) -> bool {
+    sites.run_of(name).is_some_and(|run| run.join("certificate.json").exists())
+        && sites.ledger(name).iter().any(|run| !run["state"].as_str().unwrap().starts_with("open"))
+}
+
+fn go_on(sites: &Sites, name: &str) -> Command {
+    let open =
+        sites.ledger(name).iter().any(|run| run["state"].as_str().unwrap().starts_with("open"));
+    match sites.run_of(name).filter(|_| open) {
+        Some(run) => sites.command(name, &["run", "--resume", &run.display().to_string()]),
+        None => sites.site(name, &[]),
+    }
+}
+
+/// Stops site B at its persistent steps, one after another, while A and C wait for it.
+#[test]
+fn a_site_that_dies_at_any_step_goes_on_and_all_end_with_one_model() {
+    let count = steps_of_a_site();
+    let all = if chance::is_long() { 1 } else { count / 24 };
+    let mut deaths = 0;
+    for step in (1..=count).step_by(all.max(1)) {
+        let sites = Sites::new();
+        let others = [sites.site("A", &[]), sites.site("C", &[])].map(|mut it| it.spawn().unwrap());
+        let kind = if step % 2 == 0 { "crash" } else { "tear" };
+        let stop = format!("{kind}:{step}");
+        let output = sites.site("B", &[]).env("HALFLIGHT_TEST_STOP", stop).output().unwrap();
+        deaths += usize::from(!output.status.success());
+        resume_until_ended(&sites, &["B"]);
+        for child in others {
+            let output = child.wait_with_output().unwrap();
+            let text = said(&output);
+            // A draw of B that was lost ends the run of all one step earlier.
+            let shorter = text.contains("site 'B' ended after");
+            assert!(output.status.success() || shorter, "step {step}: {text}");
+        }
+        check_ended(&sites);
+    }
+    println!("{deaths} deaths of {count} steps");
+    assert!(deaths > 10, "{deaths}");
+}
+
+/// How many steps a site takes that write to a disk.
+fn steps_of_a_site() -> usize {
+    let sites = Sites::new();
+    let record = sites.at("steps");
+    let others = [sites.site("A", &[]), sites.site("C", &[])].map(|mut it| it.spawn().unwrap());
+    let output = sites.site("B", &[]).env("HALFLIGHT_TEST_STEPS", &record).output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    for child in others {
+        assert!(child.wait_with_output().unwrap().status.success());
+    }
+    std::fs::read_to_string(record).unwrap().lines().count()
+}
+
+#[test]
+fn without_a_missing_site_the_others_go_on_and_its_charge_stays() {
+    let sites = Sites::new();
+    let further = ["--without-missing", "--timeout", "2s"];
+    let others = ["A", "B"].map(|name| sites.site(name, &further).spawn().unwrap());
+    let slow = ["--without-missing", "--timeout", "2s", "--pace", "4"];
+    let mut c = sites.site("C", &slow).spawn().unwrap();
+    wait_for(|| (sites.sent("C").len() >= 3).then_some(()));
+    c.kill().unwrap();
+    c.wait().unwrap();
+    for child in others {
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", said(&output));
+    }
+    assert_eq!(sites.model("A"), sites.model("B"));
+    assert_eq!(sites.sent("A").len(), STEPS);
+    let joint = std::fs::read(sites.run_of("A").unwrap().join("joint.json")).unwrap();
+    let joint: Value = serde_json::from_slice(&joint).unwrap();
+    let last = joint["left_after_release"]["C"].as_u64().unwrap();
+    assert!((3..STEPS as u64).contains(&last), "{joint:#}");
+    let output = go_on(&sites, "C").output().unwrap();
+    assert!(said(&output).contains("went on without this one after release"), "{}", said(&output));
+    let ledger = sites.ledger("C");
+    assert!(ledger[0]["charged"][0].as_u64().unwrap() >= last, "{ledger:#?}");
+    assert_ne!(ledger[0]["charged"], json!([STEPS]));
+}
