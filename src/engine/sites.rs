@@ -138,7 +138,7 @@ fn common(job: &Job, proposal: &Proposal) -> Result<BTreeMap<String, String>> {
             ("seed", plan.seed.to_string()),
             ("share held out", plan.holdout.to_string()),
             ("public records to use", words(plan.public_records.as_ref())),
-            ("score", format!("{:?}", plan.evaluation)),
+            ("score", json!(plan.evaluation).to_string()),
             ("public predictor", words(plan.public_predictor.words(&plan.public).as_ref())),
             ("label", preparation.label_name().to_owned()),
             ("classes", shape.classes.join(", ")),
@@ -337,13 +337,19 @@ fn statement(terms: &[Terms]) -> String {
     )
 }
 
+/// A sum of δ without the last bits, which come from adding: 3e-5, not 3.0000000000000004e-5.
+fn without_rounding(sum: f64) -> f64 {
+    let short = (0..16).filter_map(|digits| format!("{sum:.digits$e}").parse().ok());
+    short.into_iter().find(|short: &f64| *short >= sum * (1.0 - 1e-14)).unwrap_or(sum)
+}
+
 fn several(terms: &[Terms]) -> String {
     let all: Option<Vec<&Guarantee>> = terms.iter().map(|it| it.guarantee.as_ref()).collect();
     let sum = match all {
         Some(all) => format!(
             "at all of them, ε = {} and δ = {}",
             round_up(all.iter().map(|it| it.epsilon).sum(), 4),
-            delta_words(all.iter().map(|it| it.delta).sum())
+            delta_words(without_rounding(all.iter().map(|it| it.delta).sum()))
         ),
         None => "at all of them, NO GUARANTEE".to_owned(),
     };
@@ -351,4 +357,120 @@ fn several(terms: &[Terms]) -> String {
         "Whoever has records at several sites adds up their ε and their δ: {sum}. Nobody has checked \
          whether the same person has records at several sites."
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::thread::scope;
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::launch::execute_insecurely;
+    use crate::model::Model;
+    use crate::privacy::exchange::meeting;
+    use crate::privacy::openings::OpenSpender as _;
+    use crate::privacy::{Spender, Watch};
+    use crate::session::{SavedModel, Session, dataset};
+
+    const NAMES: [&str; 3] = ["A", "B", "C"];
+
+    /// The rides of one season at each site, those of autumn in public.
+    fn job(directory: &Path, name: &str, method: &str, season: usize) -> Job {
+        let columns = "columns: only([\"hr\", \"temp\", \"hum\"])";
+        let text = format!(
+            "(version: 1, datasets: [
+              (name: \"own\", role: private, source: builtin(\"bikeshare\"), label: \"bikers\",
+               filter: \"season == {season}\", {columns}, sample: (rows: {rows})),
+              (name: \"autumn\", role: public, source: builtin(\"bikeshare\"), label: \"bikers\",
+               filter: \"season == 4\", {columns}, sample: (rows: 300))],
+             budgets: {{\"own\": (epsilon: 8.0, delta: 1e-3)}},
+             plans: [(name: \"plan\", method: \"{method}\", private: \"own\", public: [\"autumn\"],
+               target: (epsilon: 1.0, delta: 1e-5), seed: 1)])",
+            rows = 200 + 100 * season
+        );
+        let session = Session::parse(&text, "test").unwrap();
+        let workspace = Workspace::fresh(&directory.join(name));
+        let load = |it| Arc::new(dataset::load(it, &workspace).unwrap());
+        let datasets = session.datasets.iter().map(load).collect();
+        let plan = session.plans[0].clone();
+        Job::new(session, plan, datasets, workspace)
+    }
+
+    fn jobs(directory: &Path, method: &str) -> Vec<Job> {
+        let folder = directory.join("exchange");
+        std::fs::create_dir(&folder).unwrap();
+        let place = |name: &str| Place {
+            folder: folder.clone(),
+            name: name.to_owned(),
+            sites: NAMES.map(str::to_owned).into(),
+            timeout: Duration::from_secs(300),
+            without_missing: false,
+        };
+        let job = |(season, name)| Job {
+            sites: Some(place(name)),
+            ..job(directory, name, method, season)
+        };
+        (1..).zip(NAMES).map(job).collect()
+    }
+
+    /// The models of the sites if one process plays all of them, with noise from these seeds.
+    fn in_one_process(jobs: &[Job]) -> Vec<Model> {
+        let jobs: Vec<Job> = jobs.iter().map(Job::in_known_order).collect();
+        let alone = jobs.iter().map(|job| job.propose().unwrap().problem.shape.private_records);
+        let records: Vec<usize> = alone.collect();
+        let joint = Some(JointShape { sites: jobs.len(), records: records.iter().sum() });
+        let jobs = jobs.into_iter().map(|job| Job { joint, ..job });
+        let assembled: Vec<_> = jobs.map(|job| job.assemble().unwrap()).collect();
+        let sites: Vec<Site> = NAMES
+            .iter()
+            .zip(records)
+            .zip(&assembled)
+            .map(|((name, records), assembly)| {
+                let events = assembly.proposal.calibrated.events().iter();
+                let scales = events.map(|it| (it.label.clone(), it.mechanism.noise.scale));
+                Site { name: (*name).to_owned(), records, scales: scales.collect() }
+            })
+            .collect();
+        scope(|scope| {
+            let seats = assembled.into_iter().zip(meeting(&sites)).zip(1..);
+            let threads: Vec<_> = seats
+                .map(|((assembly, seat), seed)| {
+                    scope.spawn(move || {
+                        let noise = &assembly.proposal.calibrated;
+                        let mut spender = Spender::rehearsal(noise, seed).joining(seat).unwrap();
+                        let prepared = assembly.proposal.prepared;
+                        let mut run = prepared.start(assembly.private, noise).unwrap();
+                        let watch = Watch::sealed();
+                        run.drive(&mut spender, &watch, |_, _, _| Ok(())).unwrap();
+                        run.finish().unwrap().into_inner()
+                    })
+                })
+                .collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        })
+    }
+
+    #[test]
+    fn sites_in_a_folder_get_the_same_bits_as_if_one_process_played_them() {
+        for method in ["public_shape", "target_only"] {
+            let directory = tempfile::tempdir().unwrap();
+            let jobs = jobs(directory.path(), method);
+            let began = Instant::now();
+            let models: Vec<Model> = scope(|scope| {
+                let run = |(job, seed)| {
+                    scope.spawn(move || execute_insecurely(job, seed, &mut |_| ()).unwrap())
+                };
+                let threads: Vec<_> = jobs.iter().zip(1..).map(run).collect();
+                let summaries = threads.into_iter().map(|thread| thread.join().unwrap());
+                summaries.map(|it| SavedModel::open(&it.directory).unwrap().model).collect()
+            });
+            println!("{method}: {:?}", began.elapsed());
+            let played = in_one_process(&jobs);
+            for site in &models {
+                assert_eq!(*site, models[0], "{method}");
+                assert!(*site == played[0] && played[0] == played[2], "{method}");
+            }
+        }
+    }
 }

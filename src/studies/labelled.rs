@@ -594,6 +594,17 @@ impl LabelledProblem {
         Ok(Self { case, definition, source, target, tuned: Mutex::default() })
     }
 
+    /// The problem with source and target in each other's roles.
+    pub(super) fn turned(&self) -> Self {
+        Self {
+            case: self.case,
+            definition: self.definition.clone(),
+            source: self.target.clone(),
+            target: self.source.clone(),
+            tuned: Mutex::default(),
+        }
+    }
+
     /// Public, private and held-out records of one split.
     pub(super) fn split(&self, seed: u64) -> Result<Split> {
         self.split_by(self.preparation()?, seed)

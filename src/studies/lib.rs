@@ -13,6 +13,7 @@
 //! | `kernel_mean_matching` | weights that match means in a kernel's space |
 //! | [`labelled`] | labelled adaptation on real datasets |
 //! | [`peers`] | our methods beside other people's private learners |
+//! | [`sites`] | what several sites gain by training together |
 //! | [`persons`] | the cost of protecting whole persons |
 //! | [`ranking`] | rankings of image sets: their order, certainty and privacy |
 //! | [`record_counts`] | errors over the numbers of private and public records |
@@ -59,6 +60,7 @@ pub mod reviews;
 pub mod ridges;
 pub mod scores;
 mod shown;
+pub mod sites;
 pub mod table;
 pub mod trees;
 mod tuned;

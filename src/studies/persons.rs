@@ -6,7 +6,7 @@
 //! is no better than using no private data.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use super::grid::{Grid, GridTask, Harvest};
 use super::labelled::{LabelledProblem, SplitModels};
@@ -98,14 +98,8 @@ pub struct PersonErrors {
 impl PersonsStudy {
     pub fn new(problems: Vec<LabelledProblem>, quick: bool, seeds: u64) -> Self {
         let epsilons = if quick { vec![1.0, 4.0] } else { vec![0.5, 1.0, 2.0, 4.0] };
-        let turned = problems.iter().map(|problem| LabelledProblem {
-            case: problem.case,
-            definition: problem.definition.clone(),
-            source: problem.target.clone(),
-            target: problem.source.clone(),
-            tuned: Mutex::default(),
-        });
-        Self { turned: turned.collect(), problems, epsilons, seeds: (0..seeds).collect() }
+        let turned = problems.iter().map(LabelledProblem::turned).collect();
+        Self { turned, problems, epsilons, seeds: (0..seeds).collect() }
     }
 
     fn cases(&self) -> Vec<(&UnitCase, &LabelledProblem)> {

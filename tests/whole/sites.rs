@@ -234,7 +234,8 @@ fn sites_that_do_not_fit_are_refused_before_anything_is_spent() {
             text.contains("features: ") && text.contains("windspeed") && text.contains(" at C")
         );
     }
-    // Another seed and other settings.
+    // Other settings.
+    sites.empty_exchange();
     let other = target_only().replace("12", "13") + ", holdout: 0.3";
     sites.write("C", &session("C", 450, COLUMNS, &other));
     for output in sites.run(&[]) {
@@ -367,31 +368,40 @@ fn go_on(sites: &Sites, name: &str) -> Command {
     }
 }
 
-/// Stops site B at its persistent steps, one after another, while A and C wait for it.
+/// Stops a site at its persistent steps, one after another, while the others wait for it. The long
+/// form does it at every step of every site, in two ways: more than a thousand deaths.
 #[test]
 fn a_site_that_dies_at_any_step_goes_on_and_all_end_with_one_model() {
     let count = steps_of_a_site();
-    let all = if chance::is_long() { 1 } else { count / 24 };
+    let each = if chance::is_long() { 1 } else { count.div_ceil(8) };
+    let kinds = if chance::is_long() { &["crash", "tear"][..] } else { &["tear"] };
     let mut deaths = 0;
-    for step in (1..=count).step_by(all.max(1)) {
-        let sites = Sites::new();
-        let others = [sites.site("A", &[]), sites.site("C", &[])].map(|mut it| it.spawn().unwrap());
-        let kind = if step % 2 == 0 { "crash" } else { "tear" };
-        let stop = format!("{kind}:{step}");
-        let output = sites.site("B", &[]).env("HALFLIGHT_TEST_STOP", stop).output().unwrap();
-        deaths += usize::from(!output.status.success());
-        resume_until_ended(&sites, &["B"]);
-        for child in others {
-            let output = child.wait_with_output().unwrap();
-            let text = said(&output);
-            // A draw of B that was lost ends the run of all one step earlier.
-            let shorter = text.contains("site 'B' ended after");
-            assert!(output.status.success() || shorter, "step {step}: {text}");
+    for (at, victim) in NAMES.into_iter().enumerate() {
+        for step in (1 + at * each / 3..=count).step_by(each) {
+            deaths += kinds.iter().filter(|kind| dies(victim, &format!("{kind}:{step}"))).count();
         }
-        check_ended(&sites);
     }
-    println!("{deaths} deaths of {count} steps");
-    assert!(deaths > 10, "{deaths}");
+    println!("{deaths} deaths; a site takes {count} steps");
+    assert!(deaths > 18, "{deaths}");
+}
+
+/// Stops a site, lets it go on, and checks how all ended. Whether it died.
+fn dies(victim: &str, stop: &str) -> bool {
+    let sites = Sites::new();
+    let others: Vec<&str> = NAMES.into_iter().filter(|name| *name != victim).collect();
+    let waiting: Vec<Child> =
+        others.iter().map(|name| sites.site(name, &[]).spawn().unwrap()).collect();
+    let output = sites.site(victim, &[]).env("HALFLIGHT_TEST_STOP", stop).output().unwrap();
+    resume_until_ended(&sites, &[victim]);
+    for child in waiting {
+        let output = child.wait_with_output().unwrap();
+        let text = said(&output);
+        // A draw that was lost ends the run of all one step earlier.
+        let shorter = text.contains(&format!("site '{victim}' ended after"));
+        assert!(output.status.success() || shorter, "{victim} at {stop}: {text}");
+    }
+    check_ended(&sites);
+    !output.status.success()
 }
 
 /// How many steps a site takes that write to a disk.

@@ -36,6 +36,7 @@ use crate::reviews::ReviewStudy;
 use crate::ridges;
 use crate::scores;
 use crate::session::demo;
+use crate::sites;
 use crate::trees;
 use crate::{Grid, GridTask, Harvest, StudyTable};
 use halflight::cli::progress::ProgressLine;
@@ -64,6 +65,8 @@ enum Which {
     Ridges(RidgesCommand),
     /// What protecting whole persons costs, against group privacy.
     Persons(PersonsCommand),
+    /// What several sites gain by training one model together.
+    Sites(SitesCommand),
     /// What rehearsals recommend, and what would have been best.
     Rehearsal(Rehearsal),
     /// Private targets with labels: real datasets, every method, relative to no privacy.
@@ -85,6 +88,7 @@ impl Studies {
         match &self.study {
             Which::Discrepancy(study) => study.execute(),
             Which::Persons(study) => study.execute(),
+            Which::Sites(study) => study.execute(),
             Which::Rehearsal(study) => study.execute(),
             Which::Labelled(study) => study.execute(),
             Which::Correction(study) => study.execute(),
@@ -424,6 +428,29 @@ impl PersonsCommand {
         let harvest = conduct("splits", study.grid(), &interrupted, |place| study.measure(place))?;
         let (header, tables) = (study.header(&missing), study.tables(&harvest));
         let findings = StudyFindings { name: "persons", header, tables, figures: Vec::new() };
+        manner.publish(&findings, (harvest.done, harvest.tasks()), "splits")
+    }
+}
+
+/// Several sites with one model, on real datasets whose parts play the sites.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  halflight-studies sites --data data")]
+struct SitesCommand {
+    #[command(flatten)]
+    on: OnDatasets,
+}
+
+impl SitesCommand {
+    fn execute(&self) -> Result<()> {
+        let cases: Vec<&'static Case> = FURTHER.iter().filter(|it| sites::has_sites(it)).collect();
+        let (problems, missing) = self.on.problems(&cases)?;
+        let manner = &self.on.manner;
+        let study = sites::SitesStudy::new(problems, manner.seeds());
+        let interrupted = signals::on_first(|| {})?;
+        let harvest = conduct("splits", study.grid(), &interrupted, |place| study.measure(place))?;
+        let (header, tables) = (study.header(&missing), study.tables(&harvest));
+        let findings = StudyFindings { name: "sites", header, tables, figures: Vec::new() };
         manner.publish(&findings, (harvest.done, harvest.tasks()), "splits")
     }
 }
