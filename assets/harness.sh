@@ -8,13 +8,13 @@
 # repeats what was found.
 #   assets/harness.sh [failpoints | power_loss | readers | saving | commands | machine |
 #       damaged_files | damaged_networks | random_keys | random_resizes | timed_kills |
-#       neighbours | planted_faults | properties]...
+#       site_deaths | neighbours | planted_faults | properties]...
 set -uo pipefail
 cd "$(dirname "$0")/.."
 export HALFLIGHT_HARNESS=long
 echo "halflight $(git rev-parse --short HEAD), $(date -u +%F)"
 (($#)) || set -- failpoints power_loss readers saving commands machine damaged_files \
-    damaged_networks random_keys random_resizes timed_kills neighbours planted_faults properties
+    damaged_networks random_keys random_resizes timed_kills site_deaths neighbours planted_faults properties
 failed=0
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
@@ -54,11 +54,11 @@ for name in "$@"; do
     machine) target=--lib ;;
     damaged_files) target="--test hostile_files" ;;
     damaged_networks) target="--lib --features onnx" ;;
-    random_keys | random_resizes | timed_kills | neighbours) target="--test whole" ;;
+    random_keys | random_resizes | timed_kills | site_deaths | neighbours) target="--test whole" ;;
     *) target="--test harness" ;;
     esac
     # shellcheck disable=SC2086 # two words
     cargo test $target -- "$name" --nocapture >"$log" 2>&1 || failed=1
-    grep -E "SEED|points|moments, |copies|sequences|games|kills|broken|test result|panicked" "$log"
+    grep -E "SEED|points|moments, |copies|sequences|games|kills|deaths|broken|test result|panicked" "$log"
 done
 exit $failed

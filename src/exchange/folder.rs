@@ -56,11 +56,7 @@ impl Folder {
 
     /// Writes a file in place of an earlier one.
     pub fn replace(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        let path = self.at(name);
-        if let Some(folder) = path.parent() {
-            files::create_folder(folder).doing("create", folder)?;
-        }
-        files::write(&path, bytes)
+        files::write(&self.at(name), bytes)
     }
 
     /// Writes a file that nobody may have written otherwise.
@@ -87,11 +83,15 @@ impl Folder {
         Ok(Some(bytes))
     }
 
-    /// The first file of this name in a folder inside it.
-    pub fn below(&self, name: &str) -> Result<Option<PathBuf>> {
-        let entries = std::fs::read_dir(&self.0).doing("look into the exchange folder", &self.0)?;
-        let inside = entries.filter_map(|entry| Some(entry.ok()?.path().join(name)));
-        Ok(inside.into_iter().find(|path| path.is_file()))
+    /// A file whose name ends in this.
+    pub fn ending_in(&self, ending: &str) -> Result<Option<PathBuf>> {
+        let mut entries =
+            std::fs::read_dir(&self.0).doing("look into the exchange folder", &self.0)?;
+        let found = entries.find_map(|entry| {
+            let entry = entry.ok()?;
+            entry.file_name().to_string_lossy().ends_with(ending).then(|| entry.path())
+        });
+        Ok(found)
     }
 }
 
@@ -123,16 +123,17 @@ mod tests {
     fn a_file_is_written_once_and_other_contents_are_refused() {
         let directory = tempfile::tempdir().unwrap();
         let folder = Folder::open(directory.path()).unwrap();
-        assert_eq!(folder.read("p/draw").unwrap(), None);
-        folder.put("p/draw", b"one").unwrap();
-        folder.put("p/draw", b"one").unwrap();
-        let error = folder.put("p/draw", b"two").unwrap_err();
+        assert_eq!(folder.read("p-draw").unwrap(), None);
+        folder.put("p-draw", b"one").unwrap();
+        folder.put("p-draw", b"one").unwrap();
+        let error = folder.put("p-draw", b"two").unwrap_err();
         assert!(
             error.place().unwrap().ends_with("draw") && error.what().contains("other contents")
         );
-        assert_eq!(folder.read("p/draw").unwrap().unwrap(), b"one");
-        assert!(folder.below("draw").unwrap().is_some() && folder.below("x").unwrap().is_none());
-        assert_eq!(std::fs::read_dir(folder.at("p")).unwrap().count(), 1);
+        assert_eq!(folder.read("p-draw").unwrap().unwrap(), b"one");
+        assert!(folder.ending_in("-draw").unwrap().is_some());
+        assert!(folder.ending_in("-terms").unwrap().is_none());
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
     }
 
     #[test]

@@ -26,8 +26,8 @@ use crate::message::{Header, Kind, Message, to_json};
 pub const VERSION: u32 = 1;
 /// The longest name of a site.
 const LONGEST_NAME: usize = 32;
-/// The digits of the protocol in the name of its folder.
-const DIGITS: usize = 16;
+/// The digits of the protocol in the names of its files.
+const DIGITS: usize = 8;
 
 /// Where a site meets the others, and how long it waits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,7 +51,7 @@ pub struct Place {
 pub struct Hello {
     /// The key that its messages are checked with.
     pub key: PublicKey,
-    /// Its training records or persons, which its plan takes as public.
+    /// The number of training records or persons, which the site's plan takes as public.
     pub records: usize,
     /// What must be the same at all sites, by name, in words.
     pub common: BTreeMap<String, String>,
@@ -128,7 +128,7 @@ impl Meeting {
     ) -> Result<Self> {
         let place = place.checked()?;
         let folder = Folder::open(&place.folder)?;
-        if let Some(earlier) = folder.below(&format!("ready-{}", place.name))? {
+        if let Some(earlier) = folder.ending_in(&format!("-ready-{}", place.name))? {
             return Err(Error::refused("the exchange folder holds an earlier run of this site")
                 .at(earlier.display().to_string())
                 .cure("take an empty folder for each joint run, or resume the earlier one"));
@@ -383,7 +383,7 @@ impl Meeting {
             Kind::Members => format!("members-{number:06}-{site}"),
             Kind::End => format!("end-{site}"),
         };
-        format!("{}/{file}", &self.protocol[..DIGITS])
+        format!("{}-{file}", &self.protocol[..DIGITS])
     }
 
     /// A message of a site, if it is there.

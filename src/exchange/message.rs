@@ -62,7 +62,7 @@ pub struct Header {
 pub struct Message {
     /// What it is.
     pub header: Header,
-    /// Its contents.
+    /// The contents.
     pub body: Vec<u8>,
 }
 
@@ -104,13 +104,13 @@ impl Message {
         Err(wrong("its signature is not that of the site"))
     }
 
-    /// Its contents as JSON.
+    /// Reads the contents as JSON.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T> {
         serde_json::from_slice(&self.body)
             .map_err(|error| Error::failed(format!("its contents cannot be read: {error}")))
     }
 
-    /// Its contents as `count` finite numbers.
+    /// Reads the contents as `count` finite numbers.
     pub fn numbers(&self, count: usize) -> Result<Vec<f64>> {
         let words = self.body.chunks_exact(8);
         if !words.remainder().is_empty() || words.len() != count {

@@ -1,7 +1,8 @@
 //! The study of several sites: what training together brings over training alone.
 //!
-//! One part of a dataset is public, and every other part is a site: hospitals, or seasons. Half of a
-//! site's records play its private ones, the rest are held out. The error is on the held-out records of
+//! One part of a dataset is public, and every other part is a site: hospitals, or seasons. In some cases
+//! one part is dealt at random to the sites instead, so that their records are alike. Half of a site's
+//! records play its private ones, the rest are held out. The error is on the held-out records of
 //! all sites, for the model of each site alone, for the joint one, and for one trained where all
 //! records are at one place.
 
@@ -17,11 +18,18 @@ use crate::model::Model;
 use crate::privacy::Target;
 use halflight_advice::rehearsal::{RehearsalNoise, Split, Trial};
 
-/// A dataset whose target is public, while its source is split into sites.
+/// A dataset, and who has which of its records.
 struct SitesCase {
     dataset: &'static str,
-    /// The filters of the sites.
-    sites: [&'static str; 3],
+    sites: Sites,
+}
+
+/// What the three sites are.
+enum Sites {
+    /// Parts of the source by these filters; the target is public.
+    Parts([&'static str; 3]),
+    /// Parts of the target, dealt at random: their records are alike.
+    Dealt,
 }
 
 const CLEVELAND: &str = "hospital == \"cleveland\"";
@@ -29,15 +37,24 @@ const HUNGARIAN: &str = "hospital == \"hungarian\"";
 const VA: &str = "hospital == \"va\"";
 const SWITZERLAND: &str = "hospital == \"switzerland\"";
 
-const CASES: [SitesCase; 5] = [
-    SitesCase { dataset: "heart-cleveland", sites: [HUNGARIAN, VA, SWITZERLAND] },
-    SitesCase { dataset: "heart-hungarian", sites: [CLEVELAND, VA, SWITZERLAND] },
-    SitesCase { dataset: "heart-va", sites: [CLEVELAND, HUNGARIAN, SWITZERLAND] },
-    SitesCase { dataset: "heart-switzerland", sites: [CLEVELAND, HUNGARIAN, VA] },
-    SitesCase { dataset: "bikeshare-autumn", sites: ["season == 1", "season == 2", "season == 4"] },
+const CASES: [SitesCase; 7] = [
+    of_parts("heart-cleveland", [HUNGARIAN, VA, SWITZERLAND]),
+    of_parts("heart-hungarian", [CLEVELAND, VA, SWITZERLAND]),
+    of_parts("heart-va", [CLEVELAND, HUNGARIAN, SWITZERLAND]),
+    of_parts("heart-switzerland", [CLEVELAND, HUNGARIAN, VA]),
+    of_parts("bikeshare-autumn", ["season == 1", "season == 2", "season == 4"]),
+    SitesCase { dataset: "bikeshare", sites: Sites::Dealt },
+    SitesCase { dataset: "adult", sites: Sites::Dealt },
 ];
 
+const fn of_parts(dataset: &'static str, parts: [&'static str; 3]) -> SitesCase {
+    SitesCase { dataset, sites: Sites::Parts(parts) }
+}
+
 const EPSILONS: [f64; 3] = [0.5, 1.0, 2.0];
+
+/// The most records that are dealt to a site: with more, each has enough for itself.
+const MOST: usize = 400;
 
 const ROWS: [&str; 4] =
     ["public data alone", "each site alone", "the sites together", "all records at one place"];
@@ -71,12 +88,11 @@ impl SitesStudy {
             return Ok(None);
         };
         let turned = problem.turned();
-        let preparation = turned.wide_preparation()?;
-        let public: PublicRecords = preparation.apply(&turned.source, "public", true)?.into();
-        let mut splits = Vec::new();
-        let mut all = Vec::new();
-        for filter in case.sites {
-            let own = Filter::parse(filter)?.apply(&turned.target)?;
+        let problem = if let Sites::Parts(_) = case.sites { &turned } else { problem };
+        let preparation = problem.wide_preparation()?;
+        let public: PublicRecords = preparation.apply(&problem.source, "public", true)?.into();
+        let (mut splits, mut all) = (Vec::new(), Vec::new());
+        for own in case.sites.tables(&problem.target, place.repetition)? {
             let order = shuffled(own.rows(), &mut seeded(place.repetition));
             let (train, test) = order.split_at(own.rows() / 2);
             let parts = (own.select(train)?, own.select(test)?);
@@ -126,7 +142,7 @@ impl SitesStudy {
                 Task::Classification => "share of wrong answers",
             };
             StudyTable {
-                title: format!("{} is public · {measure} (less is better)", problem.case.target),
+                title: format!("{} · {measure} (less is better)", of_case(problem.case)),
                 content: TableContent::Measurements,
                 columns: EPSILONS.map(|epsilon| format!("ε={epsilon}")).to_vec(),
                 rows: (0..ROWS.len()).map(cells).collect(),
@@ -139,6 +155,35 @@ impl SitesStudy {
         let said = "Three sites train one model with public_shape, each with its own noise at the ε of \
              the column.";
         std::iter::once(said.to_owned()).chain(super::not_found(missing)).collect()
+    }
+}
+
+impl Sites {
+    fn tables(&self, private: &Table, repetition: u64) -> Result<Vec<Table>> {
+        match self {
+            Self::Parts(filters) => {
+                let part = |filter: &&str| Filter::parse(filter)?.apply(private);
+                filters.iter().map(part).collect()
+            }
+            Self::Dealt => {
+                let order = shuffled(private.rows(), &mut seeded(repetition));
+                let part = |site: usize| {
+                    let rows = order.iter().copied().skip(site).step_by(3).take(MOST);
+                    private.select(&rows.collect::<Vec<_>>())
+                };
+                (0..3).map(part).collect()
+            }
+        }
+    }
+}
+
+/// Who has what, in words.
+fn of_case(case: &Case) -> String {
+    match CASES.iter().find(|it| it.dataset == case.name).map(|it| &it.sites) {
+        Some(Sites::Dealt) => {
+            format!("{}: {}, dealt at random to three sites", case.name, case.target)
+        }
+        _ => format!("{} is public, the others are sites", case.target),
     }
 }
 

@@ -8,10 +8,12 @@ use std::process::Output;
 use crate::{program, support};
 
 /// Blocks that need more than this machine, by their pages.
-const ELSEWHERE: [(&str, &str); 4] = [
+const ELSEWHERE: [(&str, &str); 6] = [
     ("clusters", "needs a Slurm cluster"),
     ("clusters", "needs a Slurm cluster"),
     ("sharing", "needs a key"),
+    ("sites", "needs three sites"),
+    ("sites", "needs a shared disk"),
     ("watching", "needs another machine"),
 ];
 

@@ -443,7 +443,8 @@ struct SitesCommand {
 
 impl SitesCommand {
     fn execute(&self) -> Result<()> {
-        let cases: Vec<&'static Case> = FURTHER.iter().filter(|it| sites::has_sites(it)).collect();
+        let all = FURTHER.iter().chain(&CASES);
+        let cases: Vec<&'static Case> = all.filter(|it| sites::has_sites(it)).collect();
         let (problems, missing) = self.on.problems(&cases)?;
         let manner = &self.on.manner;
         let study = sites::SitesStudy::new(problems, manner.seeds());
