@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn times_have_a_unit() {
-        assert_eq!(time("10m").unwrap(), Duration::from_secs(600));
+        assert_eq!(time("10m").unwrap(), Duration::from_mins(10));
         assert_eq!(time("1.5s").unwrap(), Duration::from_millis(1500));
         for wrong in ["", "10", "m", "-1s", "0s", "1e400h", "10 days"] {
             assert!(time(wrong).is_err(), "{wrong}");

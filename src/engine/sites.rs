@@ -404,7 +404,7 @@ mod tests {
             folder: folder.clone(),
             name: name.to_owned(),
             sites: NAMES.map(str::to_owned).into(),
-            timeout: Duration::from_secs(300),
+            timeout: Duration::from_mins(5),
             without_missing: false,
         };
         let job = |(season, name)| Job {

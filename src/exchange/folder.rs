@@ -144,9 +144,9 @@ mod tests {
             looks += 1;
             Ok(looks == 3)
         };
-        assert!(wait(Duration::from_secs(60), &|| false, third).unwrap());
+        assert!(wait(Duration::from_mins(1), &|| false, third).unwrap());
         assert!(!wait(short, &|| false, || Ok(false)).unwrap());
-        assert!(wait(Duration::from_secs(60), &|| true, || Ok(false)).is_err());
+        assert!(wait(Duration::from_mins(1), &|| true, || Ok(false)).is_err());
     }
 
     #[cfg(unix)]

@@ -721,7 +721,7 @@ mod tests {
         assert!(error.what().contains("'B', 'C' did not say release 1"), "{error}");
         assert_eq!(error.kind(), ErrorKind::Failed);
         // A site that has ended is not waited for.
-        meetings[0].place.timeout = Duration::from_secs(600);
+        meetings[0].place.timeout = Duration::from_mins(10);
         for meeting in &meetings[1..] {
             meeting.end().unwrap();
         }
