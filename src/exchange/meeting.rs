@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::files::words::harmless;
 use crate::folder::{Folder, wait};
 use crate::key::{PublicKey, SiteKey, hexadecimal};
 use crate::message::{Header, Kind, Message, to_json};
@@ -26,6 +27,10 @@ use crate::message::{Header, Kind, Message, to_json};
 pub const VERSION: u32 = 1;
 /// The longest name of a site.
 const LONGEST_NAME: usize = 32;
+/// The most records of a site; a larger number is no number of records.
+const MOST_RECORDS: usize = 1 << 40;
+/// Longer values of other sites are cut where they are shown.
+const LONGEST_VALUE: usize = 200;
 /// The digits of the protocol in the names of its files.
 const DIGITS: usize = 8;
 
@@ -198,7 +203,11 @@ impl Meeting {
             let opened = Message::open(file, |message| Ok(message.json::<Hello>()?.key));
             let hello = opened.and_then(|message| {
                 expect(&message.header, &header(Kind::Hello, name, "", 0, "", message.body.len()))?;
-                message.json()
+                let hello: Hello = message.json()?;
+                if !(1..=MOST_RECORDS).contains(&hello.records) {
+                    return Err(Error::failed("it has an impossible number of records"));
+                }
+                Ok(hello)
             });
             hello.map_err(|error| self.refused(name, &format!("hello-{name}"), &error))
         };
@@ -217,9 +226,15 @@ impl Meeting {
                 values.entry(value).or_default().push(site);
             }
             if values.len() > 1 {
-                let each =
-                    values.iter().map(|(value, sites)| format!("{value} at {}", sites.join(", ")));
-                differences.push(format!("{name}: {}", each.collect::<Vec<_>>().join("; ")));
+                let shown = |text: &str| harmless(text, LONGEST_VALUE);
+                let each = values
+                    .iter()
+                    .map(|(value, sites)| format!("{} at {}", shown(value), sites.join(", ")));
+                differences.push(format!(
+                    "{}: {}",
+                    shown(name),
+                    each.collect::<Vec<_>>().join("; ")
+                ));
             }
         }
         if differences.is_empty() {
@@ -634,6 +649,33 @@ mod tests {
         }
         // Nothing is spent, so the same folder can be tried again.
         meet(directory.path(), false);
+    }
+
+    #[test]
+    fn a_hello_of_somebody_who_means_harm_is_refused_and_shown_without_harm() {
+        for (records, plan, what) in
+            [(0, "one", "an impossible number of records"), (100, "\x1b[2J", "plan: ?[2J at C")]
+        {
+            let directory = folder();
+            let folder = Folder::open(&directory.path().join("exchange")).unwrap();
+            let key = key(directory.path(), "C");
+            let common = BTreeMap::from([("plan".to_owned(), plan.to_owned())]);
+            let body = to_json(&Hello { key: key.public(), records, common }).unwrap();
+            let header = header(Kind::Hello, "C", "", 0, "", body.len());
+            folder.replace("hello-C", &Message { header, body }.seal(&key).unwrap()).unwrap();
+            let others = scope(|scope| {
+                let greet = |name| {
+                    let directory = directory.path();
+                    scope.spawn(move || {
+                        greet(place(directory, name, false), directory, "one").err().unwrap()
+                    })
+                };
+                ["A", "B"].map(greet).map(|thread| thread.join().unwrap())
+            });
+            for error in others {
+                assert!(error.what().contains(what), "{error}");
+            }
+        }
     }
 
     #[test]

@@ -14,10 +14,13 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::files::words::harmless;
 use crate::key::{PublicKey, SIGNATURE, SiteKey};
 
 /// The first line.
 pub const MAGIC: &[u8] = b"halflight exchange 1\n";
+/// A longer reason why a message cannot be read is cut.
+const LONGEST_REASON: usize = 200;
 /// A longer header is not read.
 const LONGEST_HEADER: usize = 4096;
 
@@ -106,8 +109,10 @@ impl Message {
 
     /// Reads the contents as JSON.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T> {
-        serde_json::from_slice(&self.body)
-            .map_err(|error| Error::failed(format!("its contents cannot be read: {error}")))
+        serde_json::from_slice(&self.body).map_err(|error| {
+            let why = harmless(&error.to_string(), LONGEST_REASON);
+            Error::failed(format!("its contents cannot be read: {why}"))
+        })
     }
 
     /// Reads the contents as `count` finite numbers.

@@ -37,14 +37,13 @@ const HUNGARIAN: &str = "hospital == \"hungarian\"";
 const VA: &str = "hospital == \"va\"";
 const SWITZERLAND: &str = "hospital == \"switzerland\"";
 
-const CASES: [SitesCase; 7] = [
+const CASES: [SitesCase; 6] = [
     of_parts("heart-cleveland", [HUNGARIAN, VA, SWITZERLAND]),
     of_parts("heart-hungarian", [CLEVELAND, VA, SWITZERLAND]),
     of_parts("heart-va", [CLEVELAND, HUNGARIAN, SWITZERLAND]),
     of_parts("heart-switzerland", [CLEVELAND, HUNGARIAN, VA]),
     of_parts("bikeshare-autumn", ["season == 1", "season == 2", "season == 4"]),
     SitesCase { dataset: "bikeshare", sites: Sites::Dealt },
-    SitesCase { dataset: "adult", sites: Sites::Dealt },
 ];
 
 const fn of_parts(dataset: &'static str, parts: [&'static str; 3]) -> SitesCase {
