@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::files::words::harmless;
 use crate::folder::{Folder, wait};
 use crate::key::{PublicKey, SiteKey, hexadecimal};
@@ -542,12 +542,9 @@ fn hellos(
 }
 
 fn absent(place: &Place, folder: &Folder, sites: &[usize], what: &str) -> Error {
-    Error::new(
-        ErrorKind::Failed,
-        format!("{} did not say {what} within {:?}", place.names(sites), place.timeout),
-    )
-    .at(folder.path().display().to_string())
-    .cure("start or resume every site; --timeout says how long each waits")
+    Error::failed(format!("{} did not say {what} within {:?}", place.names(sites), place.timeout))
+        .at(folder.path().display().to_string())
+        .cure("start or resume every site; --timeout says how long each waits")
 }
 
 #[cfg(test)]
@@ -556,6 +553,7 @@ mod tests {
     use std::thread::{ScopedJoinHandle, scope};
 
     use super::*;
+    use crate::error::ErrorKind;
 
     const NAMES: [&str; 3] = ["A", "B", "C"];
 

@@ -89,7 +89,7 @@ mod tests {
                     "adjacency": "replace_one", "bound": "", "covers": "fixed_plan"},
                 "mechanisms": [{"label": "mean", "what": "", "count": 1, "adjacency": "replace_one",
                     "mechanism": {"gaussian":
-                        {"sensitivity": 0.5, "sigma": 1.0, "grid": 3.725290298461914e-9, "coordinates": 3}}}],
+                        {"sensitivity": 0.5, "sigma": 1.0, "grid": 2.0_f64.powi(-28), "coordinates": 3}}}],
             })
         };
         json!({
