@@ -245,7 +245,7 @@ fn sites_that_do_not_fit_are_refused_before_anything_is_spent() {
     // Ten records are too few, and the others are told who is missing.
     sites.write("C", &session("C", 10, COLUMNS, &target_only()));
     sites.empty_exchange();
-    let outputs = sites.run(&["--timeout", "3s"]);
+    let outputs = sites.run(&["--timeout", "15s"]);
     assert!(said(&outputs[2]).contains("at least 20 are needed"), "{}", said(&outputs[2]));
     for output in &outputs[..2] {
         let text = said(output);
@@ -306,7 +306,7 @@ fn a_foreign_message_pauses_the_run_with_its_site_and_file_and_it_goes_on_withou
     let sites = Sites::new();
     // A waits for B and C; somebody else writes the first release of C.
     let before = [sites.site("A", &[]), sites.site("B", &[])].map(|mut it| it.spawn().unwrap());
-    let mut c = sites.site("C", &["--pace", "0.5"]).spawn().unwrap();
+    let mut c = sites.site("C", &["--pace", "0.05"]).spawn().unwrap();
     let first = wait_for(|| {
         let mut entries = std::fs::read_dir(sites.exchange()).unwrap().map(|it| it.unwrap().path());
         entries.find(|file| file.display().to_string().ends_with("-release-000001-C"))
@@ -418,9 +418,9 @@ fn steps_of_a_site() -> usize {
 #[test]
 fn without_a_missing_site_the_others_go_on_and_its_charge_stays() {
     let sites = Sites::new();
-    let further = ["--without-missing", "--timeout", "2s"];
+    let further = ["--without-missing", "--timeout", "6s"];
     let others = ["A", "B"].map(|name| sites.site(name, &further).spawn().unwrap());
-    let slow = ["--without-missing", "--timeout", "2s", "--pace", "4"];
+    let slow = ["--without-missing", "--timeout", "6s", "--pace", "1"];
     let mut c = sites.site("C", &slow).spawn().unwrap();
     wait_for(|| (sites.sent("C").len() >= 3).then_some(()));
     c.kill().unwrap();
