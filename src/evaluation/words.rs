@@ -277,8 +277,8 @@ impl Scored {
     /// A warning before everything else: public data alone, or one answer for all records, are clearly
     /// better.
     pub fn alarm(&self) -> Option<String> {
-        let is_worse = self.difference.is_some_and(|gap| gap.low > 0.0)
-            || self.beyond_constant().is_some();
+        let is_worse =
+            self.difference.is_some_and(|gap| gap.low > 0.0) || self.beyond_constant().is_some();
         let verdict = self.verdict().filter(|_| is_worse && !self.says_nothing());
         verdict.map(|verdict| format!("The model is {verdict}."))
     }

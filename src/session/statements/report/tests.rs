@@ -378,7 +378,8 @@ fn a_model_that_is_worse_than_one_answer_for_all_says_so_first() {
         directory
     };
     let runs = [useless(1), useless(2)];
-    let alarm = "The model is WORSE here than always answering with the median is on public records (20.0)";
+    let alarm =
+        "The model is WORSE here than always answering with the median is on public records (20.0)";
     for page in [html(&runs[..1], Watch::sealed()), html(&runs, Watch::sealed())] {
         let main = page.split("<main>").nth(1).unwrap();
         let text = main.find(alarm).unwrap_or_else(|| panic!("{page}"));
