@@ -180,11 +180,17 @@ impl Errors {
             (Task::Regression, Loss::Absolute) => "mean absolute error ",
             (Task::Regression, Loss::Squared) => "RMSE ",
         };
+        // Exact numbers are not for choosing, so they come without advice.
+        let advice = |text: &str| match standing {
+            Standing::Exact => String::new(),
+            Standing::Released => format!(": {text}"),
+        };
         let against = |other: f64| {
             format!("({kind}{} against {}{mark})", self.short(self.model), self.short(other))
         };
         if let Some(public) = self.public_alone {
-            let (gained, sentence) = self.against_public(public, &against(public));
+            let (gained, sentence) =
+                self.against_public(public, &against(public), &advice("use public data alone"));
             tone = gained;
             sentences.push(sentence);
         }
@@ -195,8 +201,8 @@ impl Errors {
             };
             if self.model >= (1.0 - SAME) * trivial {
                 tone = Tone::Bad;
-                let sentence =
-                    format!("No better than {what} {}: do not use it.", against(trivial));
+                let advice = advice("do not use it");
+                let sentence = format!("No better than {what} {}{advice}.", against(trivial));
                 sentences.insert(0, sentence);
             } else if !self.differ(self.model, trivial) {
                 if tone == Tone::Good {
@@ -244,7 +250,7 @@ impl Errors {
         Verdict { tone, sentences }
     }
 
-    fn against_public(&self, public: f64, numbers: &str) -> (Tone, String) {
+    fn against_public(&self, public: f64, numbers: &str, advice: &str) -> (Tone, String) {
         let change = if public > 0.0 { self.model / public - 1.0 } else { 0.0 };
         if change.abs() <= SAME || public <= 0.0 {
             return (Tone::Unsure, format!("No better than public data alone {numbers}."));
@@ -257,7 +263,7 @@ impl Errors {
         }
         if change > 0.0 {
             let sentence = format!(
-                "{:.0} % MORE error than public data alone {numbers}: use public data alone.",
+                "{:.0} % MORE error than public data alone {numbers}{advice}.",
                 100.0 * change
             );
             return (Tone::Bad, sentence);
@@ -376,6 +382,12 @@ mod tests {
         let useless = useless.verdict(Standing::Exact);
         assert_eq!(useless.tone, Tone::Bad);
         assert!(useless.sentences[0].starts_with("No better than always answering with the mean"));
+        for told in [&worse, &useless] {
+            // Exact numbers are not for choosing.
+            assert!(!told.sentences[0].contains("use "), "{told:?}");
+        }
+        let released = Errors { model: 150.0, trivial: None, ..WINTER }.verdict(Standing::Released);
+        assert!(released.sentences[0].ends_with(": use public data alone."), "{released:?}");
         let same = Errors { model: 101.0, trivial: None, ..WINTER }.verdict(Standing::Released);
         assert_eq!(
             (same.tone, same.sentences[0].as_str()),

@@ -777,20 +777,11 @@ impl Advice {
         )]
     }
 
-    /// `31 % (12 to 44) less mean absolute error`.
+    /// `31 % less mean absolute error`.
     pub fn better(&self, standing: PlayerStanding) -> String {
-        let gain = |ratio: f64| 100.0 * (1.0 - ratio);
-        let (mean, best, worst) = (gain(standing.ratio), gain(standing.least), gain(standing.most));
-        let (word, mean, low, high) =
-            if mean >= 0.0 { ("less", mean, worst, best) } else { ("more", -mean, -best, -worst) };
-        let signed =
-            |x: f64| if x < -0.5 { format!("−{:.0}", -x) } else { format!("{:.0}", x.abs()) };
-        let range = if standing.cases > 1 {
-            format!(" ({} to {})", signed(low), signed(high))
-        } else {
-            String::new()
-        };
-        format!("{mean:.0} %{range} {word} {}", self.measure().words())
+        let gain = 100.0 * (1.0 - standing.ratio);
+        let word = if gain >= 0.0 { "less" } else { "more" };
+        format!("{:.0} % {word} {}", gain.abs(), self.measure().words())
     }
 
     /// Sentences for a foretold gain that the number of records does not hold.

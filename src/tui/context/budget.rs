@@ -28,9 +28,25 @@ pub fn parse_budget(text: &str) -> Result<Budget> {
     }
 }
 
+/// Parses a budget; ε alone has this δ.
+pub fn parse_beside(text: &str, delta: f64) -> Result<Budget> {
+    match text.trim().parse::<f64>() {
+        Ok(_) => parse_budget(&format!("{text} {delta:e}")),
+        Err(_) => parse_budget(text),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn epsilon_alone_keeps_delta() {
+        let both = |text| parse_beside(text, 1e-6).map(|it| (it.epsilon, it.delta)).ok();
+        assert_eq!(both(" 2 "), Some((2.0, 1e-6)));
+        assert_eq!(both("2 1e-5"), Some((2.0, 1e-5)));
+        assert_eq!(both("-2"), None);
+    }
 
     #[test]
     fn a_budget_is_two_numbers() {

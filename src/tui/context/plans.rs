@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::budget::parse_budget;
+use super::budget::parse_beside;
 use super::{Change, Context};
 use crate::data::{DatasetDefinition, PreparationSettings, Role, Table, Task};
 use crate::engine::worker::{JobId, JobRequest};
@@ -270,9 +270,14 @@ impl Context {
             };
         }
         let player = plan.player();
-        let lost = self.advice(plan).and_then(|it| it.warning(&player, plan.target.epsilon));
+        let advice = self.advice(plan);
+        let lost = advice.and_then(|it| it.warning(&player, plan.target.epsilon));
+        let limits = advice
+            .filter(|_| lost.is_none() && plan.spends())
+            .and_then(|it| Some(it.limits(it.of_plan(&player, plan.target.epsilon)?.0)));
+        let lost = lost.into_iter().chain(limits.into_iter().flatten());
         let leaking = self.leaking(&plan.private).iter().map(|it| format!("{it}."));
-        let warnings = lost.into_iter().chain(leaking).collect::<Vec<_>>().join(" ");
+        let warnings = lost.chain(leaking).collect::<Vec<_>>().join(" ");
         let holds = match &self.plan.preview {
             Some(Ok(preview)) if !preview.calibrated.events().is_empty() => {
                 let adjacency = preview.calibrated.guarantee().adjacency;
@@ -321,7 +326,7 @@ impl Context {
                     for one run: give more for several";
         let text = format!("{} {:e}", target.epsilon, target.delta);
         self.prompt(title, help, &text, move |context, text| {
-            let budget = parse_budget(text).map_err(|error| one_line(&error))?;
+            let budget = parse_beside(text, target.delta).map_err(|error| one_line(&error))?;
             context.set_budget(name.clone(), budget);
             then(context);
             Ok(())

@@ -56,7 +56,11 @@ impl Context {
         }
         let help = "data files stay where they are; paths are relative to this file";
         self.ask_for("Save the session", help, "session.ron", |context, path| {
-            context.ask_to_save(path.into(), None);
+            let path = PathBuf::from(path);
+            if path.extension().is_none_or(|it| it != "ron") {
+                return context.warn("not saved: the name of a session ends in .ron");
+            }
+            context.ask_to_save(path, None);
         });
     }
 

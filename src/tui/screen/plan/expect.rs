@@ -67,12 +67,12 @@ pub fn expectations(context: &Context, canvas: &mut Canvas, area: Rect, scroll: 
 }
 
 /// The findings that are not on the screen.
-pub fn further_findings(advice: &Advice) -> Option<Explained> {
-    let further = advice.sentences().into_iter().skip(SHOWN).collect::<Vec<_>>();
-    (!further.is_empty()).then(|| Explained {
-        name: "more findings of the rehearsal".to_owned(),
+pub fn further_findings(advice: &Advice) -> impl Iterator<Item = Explained> {
+    let further = advice.sentences().into_iter().enumerate().skip(SHOWN);
+    further.map(|(at, text)| Explained {
+        name: format!("finding {} of the rehearsal", at + 1),
         also: "expect advice method".to_owned(),
-        text: further.join(" "),
+        text,
     })
 }
 

@@ -193,7 +193,10 @@ impl Screen for PlanScreen {
             (None, _) => explained("extra settings"),
         };
         let advice = context.shown_plan().and_then(|plan| context.advice(plan));
-        words.extend(advice.and_then(expect::further_findings));
+        let findings = advice.into_iter().flat_map(expect::further_findings);
+        // They come first where the screen shows the others.
+        let first = if context.rehearsal.shown { 0 } else { words.len() };
+        words.splice(first..first, findings);
         if let Some(Ok(preview)) = &context.plan.preview {
             words.extend(cost::how_noise_is_made(preview));
             words.extend(by_theory(preview));
