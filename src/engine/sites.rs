@@ -24,7 +24,7 @@ use crate::session::Workspace;
 use crate::session::resumption::SITES;
 
 pub use halflight_exchange::Place;
-use halflight_exchange::{Hello, Meeting, SiteKey};
+use halflight_exchange::{Hello, Meeting, SiteKey, from_hexadecimal, hexadecimal};
 
 /// The joint certificate in a run's directory.
 pub const JOINT: &str = "joint.json";
@@ -35,6 +35,8 @@ pub const JOINT: &str = "joint.json";
 struct Pinned {
     place: Place,
     protocol: String,
+    /// What each site said when the run began, as it was signed, in hexadecimal digits.
+    hellos: Vec<String>,
 }
 
 /// What a site will release, and its guarantee for its own records.
@@ -81,13 +83,23 @@ pub(super) fn again(job: &Job, directory: &Path) -> Result<Option<Greeted>> {
     let Some(text) = std::fs::read(&path).if_there().doing("read the sites", &path)? else {
         return Ok(None);
     };
-    let Pinned { place, protocol } = serde_json::from_slice(&text).map_err(|error| {
-        Error::failed(format!("the sites of the run cannot be read: {error}"))
+    let cured = |error: Error| {
+        error
             .at(path.display().to_string())
             .cure("bring the file back from a copy, or settle the run: `halflight ledger settle`")
-    })?;
+    };
+    let unread =
+        |why: String| cured(Error::failed(format!("the sites of the run cannot be read: {why}")));
+    let Pinned { place, protocol, hellos } =
+        serde_json::from_slice(&text).map_err(|error| unread(error.to_string()))?;
+    let hellos: Option<Vec<_>> = hellos.iter().map(|it| from_hexadecimal(it)).collect();
+    let hellos = hellos.ok_or_else(|| unread("`hellos` are no hexadecimal digits".to_owned()))?;
     let key = SiteKey::find(job.workspace.folder())?;
-    Meeting::again(place, key, &protocol, is_stopped(job)).map(|meeting| Some(Greeted(meeting)))
+    let said = (protocol.as_str(), hellos);
+    match Meeting::again(place, key, said, is_stopped(job)) {
+        Err(error) if error.place().is_none() => Err(cured(error)),
+        meeting => meeting.map(|meeting| Some(Greeted(meeting))),
+    }
 }
 
 fn is_stopped(job: &Job) -> Box<dyn Fn() -> bool + Send> {
@@ -205,8 +217,11 @@ impl Greeted {
             let own = if name == meeting.place().name { " (this one)" } else { "" };
             format!("site {name}{own}: {} records, key {}", hello.records, hello.key.fingerprint())
         });
-        let pinned =
-            Pinned { place: meeting.place().clone(), protocol: meeting.protocol().to_owned() };
+        let pinned = Pinned {
+            place: meeting.place().clone(),
+            protocol: meeting.protocol().to_owned(),
+            hellos: meeting.files().iter().map(|file| hexadecimal(file)).collect(),
+        };
         Ok(JointRun {
             notes: notes.collect(),
             pinned,

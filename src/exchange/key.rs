@@ -101,10 +101,14 @@ pub fn hexadecimal(bytes: &[u8]) -> String {
     })
 }
 
+/// The bytes of [`hexadecimal`] digits.
+pub fn from_hexadecimal(digits: &str) -> Option<Vec<u8>> {
+    let byte = |at: usize| u8::from_str_radix(digits.get(at..at + 2)?, 16).ok();
+    (0..digits.len()).step_by(2).map(byte).collect()
+}
+
 fn bytes_of(digits: &str) -> Option<[u8; 32]> {
-    let byte = |at: usize| u8::from_str_radix(digits.get(2 * at..2 * at + 2)?, 16).ok();
-    let bytes: Option<Vec<u8>> = (0..32).map(byte).collect();
-    bytes.filter(|_| digits.len() == 64)?.try_into().ok()
+    from_hexadecimal(digits)?.try_into().ok()
 }
 
 #[cfg(test)]

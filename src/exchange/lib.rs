@@ -16,5 +16,5 @@ pub mod key;
 pub mod meeting;
 pub mod message;
 
-pub use key::{PublicKey, SiteKey};
+pub use key::{PublicKey, SiteKey, from_hexadecimal, hexadecimal};
 pub use meeting::{Hello, Meeting, Place};

@@ -74,6 +74,8 @@ pub struct Meeting {
     place: Place,
     folder: Folder,
     key: SiteKey,
+    /// What each site said, as it was signed.
+    files: Vec<Vec<u8>>,
     hellos: Vec<Hello>,
     protocol: String,
     /// The positions of the sites that still take part.
@@ -146,30 +148,30 @@ impl Meeting {
         let body = to_json(&hello)?;
         let header = header(Kind::Hello, &place.name, "", 0, "", body.len());
         let sealed = Message { header, body }.seal(&key)?;
-        folder.replace(&format!("hello-{}", place.name), &sealed)?;
+        let name = format!("hello-{}", place.name);
+        refuse_namesake(&folder, &name, &key)?;
+        folder.replace(&name, &sealed)?;
         let files = hellos(&place, &folder, place.timeout, &is_stopped)?;
-        let mut meeting = Self::of(place, folder, key, &files, is_stopped);
-        meeting.hellos = meeting.opened(&files)?;
+        let mut meeting = Self::of(place, folder, key, files, is_stopped);
+        meeting.hellos = meeting.opened()?;
         meeting.compare()?;
         Ok(meeting)
     }
 
-    /// Meets the sites of a run again, which must be the ones that it began with.
+    /// Meets the sites of a run again. What they [said](Self::files) when it began is what counts,
+    /// whatever became of the folder.
     pub fn again(
         place: Place,
         key: SiteKey,
-        protocol: &str,
+        (protocol, files): (&str, Vec<Vec<u8>>),
         is_stopped: Box<dyn Fn() -> bool + Send>,
     ) -> Result<Self> {
         let folder = Folder::open(&place.folder)?;
-        let files = hellos(&place, &folder, Duration::ZERO, &is_stopped)?;
-        let mut meeting = Self::of(place, folder, key, &files, is_stopped);
-        if meeting.protocol != protocol {
-            return Err(Error::refused("what the sites agreed on was changed after the run began")
-                .at(meeting.folder.path().display().to_string())
-                .cure("bring the `hello` files of the folder back as they were"));
+        let mut meeting = Self::of(place, folder, key, files, is_stopped);
+        if meeting.protocol != protocol || meeting.files.len() != meeting.place.sites.len() {
+            return Err(Error::refused("what the sites agreed on was changed after the run began"));
         }
-        meeting.hellos = meeting.opened(&files)?;
+        meeting.hellos = meeting.opened()?;
         Ok(meeting)
     }
 
@@ -177,7 +179,7 @@ impl Meeting {
         place: Place,
         folder: Folder,
         key: SiteKey,
-        files: &[Vec<u8>],
+        files: Vec<Vec<u8>>,
         is_stopped: Box<dyn Fn() -> bool + Send>,
     ) -> Self {
         let digest = files.iter().fold(Sha256::new(), |digest, file| {
@@ -190,6 +192,7 @@ impl Meeting {
             place,
             folder,
             key,
+            files,
             hellos: Vec::new(),
             releases: 0,
             is_ready: false,
@@ -197,7 +200,7 @@ impl Meeting {
         }
     }
 
-    fn opened(&self, files: &[Vec<u8>]) -> Result<Vec<Hello>> {
+    fn opened(&self) -> Result<Vec<Hello>> {
         let open = |(name, file): (&String, &Vec<u8>)| {
             let opened = Message::open(file, |message| Ok(message.json::<Hello>()?.key));
             let hello = opened.and_then(|message| {
@@ -210,7 +213,7 @@ impl Meeting {
             });
             hello.map_err(|error| self.refused(name, &format!("hello-{name}"), &error))
         };
-        self.place.sites.iter().zip(files).map(open).collect()
+        self.place.sites.iter().zip(&self.files).map(open).collect()
     }
 
     /// Refuses sites that do not run the same plan, with what differs and whose.
@@ -257,6 +260,11 @@ impl Meeting {
     /// Where and with whom it is.
     pub fn place(&self) -> &Place {
         &self.place
+    }
+
+    /// What each site said, as it was signed, in the order of their names.
+    pub fn files(&self) -> &[Vec<u8>] {
+        &self.files
     }
 
     /// What each site said, in the order of their names.
@@ -520,6 +528,23 @@ fn expect(found: &Header, wanted: &Header) -> Result<()> {
     Err(Error::failed(what))
 }
 
+/// Refuses a site whose name another one has taken. A site that starts again has its key.
+fn refuse_namesake(folder: &Folder, name: &str, key: &SiteKey) -> Result<()> {
+    let earlier = folder.read(name)?;
+    let theirs = earlier.and_then(|file| {
+        let message = Message::open(&file, |message| Ok(message.json::<Hello>()?.key)).ok()?;
+        Some(message.json::<Hello>().ok()?.key)
+    });
+    match theirs {
+        Some(theirs) if theirs != key.public() => {
+            Err(Error::refused("another site with another key has said hello under this name")
+                .at(folder.at(name).display().to_string())
+                .cure("give each site its own name; if the file is old, take an empty folder"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The hello files of all sites, in order, when all are there.
 fn hellos(
     place: &Place,
@@ -728,19 +753,37 @@ mod tests {
         let directory = folder();
         let meetings = meet(directory.path(), false);
         let protocol = meetings[0].protocol().to_owned();
-        let again = || {
+        let again = |files: Vec<Vec<u8>>| {
             let place = place(directory.path(), "A", false);
-            Meeting::again(place, key(directory.path(), "A"), &protocol, Box::new(|| false))
+            let said = (protocol.as_str(), files);
+            Meeting::again(place, key(directory.path(), "A"), said, Box::new(|| false))
         };
-        assert!(again().is_ok());
-        let file = directory.path().join("exchange/hello-C");
-        let before = std::fs::read(&file).unwrap();
-        let text = String::from_utf8_lossy(&before).replace("one", "two");
-        std::fs::write(&file, text).unwrap();
-        let error = again().err().unwrap();
+        let mut files = meetings[0].files().to_vec();
+        assert!(again(files.clone()).is_ok());
+        // Whatever becomes of the folder.
+        std::fs::write(directory.path().join("exchange/hello-C"), "words").unwrap();
+        std::fs::remove_file(directory.path().join("exchange/hello-A")).unwrap();
+        assert!(again(files.clone()).is_ok());
+        assert!(again(files[..2].to_vec()).is_err());
+        let last = files[2].len() - 1;
+        files[2][last] ^= 1;
+        let error = again(files).err().unwrap();
         assert!(error.what().contains("was changed after the run began"), "{error}");
-        std::fs::write(&file, before).unwrap();
-        assert!(again().is_ok());
+    }
+
+    #[test]
+    fn two_sites_cannot_take_one_name() {
+        let directory = folder();
+        let soon =
+            Place { timeout: Duration::from_millis(30), ..place(directory.path(), "A", false) };
+        let error = greet(soon.clone(), directory.path(), "one").err().unwrap();
+        assert!(error.what().contains("'B', 'C' did not say"), "{error}");
+        // The same site may start again.
+        let error = greet(soon.clone(), directory.path(), "two").err().unwrap();
+        assert!(error.what().contains("'B', 'C' did not say"), "{error}");
+        let elsewhere = folder();
+        let error = greet(soon, elsewhere.path(), "one").err().unwrap();
+        assert!(error.what().contains("another key"), "{error}");
     }
 
     #[test]
@@ -768,10 +811,15 @@ mod tests {
     }
 
     /// A site that is resumed repeats its releases, as its transcript has them.
-    fn resume(directory: &Path, name: &str, protocol: &str, until: u64) -> Result<Meeting> {
+    fn resume(
+        directory: &Path,
+        name: &str,
+        said: &(String, Vec<Vec<u8>>),
+        until: u64,
+    ) -> Result<Meeting> {
         let place = place(directory, name, true);
-        let mut meeting =
-            Meeting::again(place, key(directory, name), protocol, Box::new(|| false))?;
+        let said = (said.0.as_str(), said.1.clone());
+        let mut meeting = Meeting::again(place, key(directory, name), said, Box::new(|| false))?;
         meeting.agree(&name.to_owned())?;
         meeting.begin()?;
         for number in 1..=until {
@@ -784,7 +832,7 @@ mod tests {
     fn without_the_missing_site_the_others_agree_on_who_is_left_and_it_stays_out() {
         let directory = folder();
         let meetings = meet(directory.path(), true);
-        let protocol = meetings[0].protocol().to_owned();
+        let said = (meetings[0].protocol().to_owned(), meetings[0].files().to_vec());
         scope(|scope| {
             for mut meeting in meetings {
                 scope.spawn(move || {
@@ -807,10 +855,10 @@ mod tests {
             }
         });
         // B resumes where it was, also through the release at which C was left out.
-        let b = resume(directory.path(), "B", &protocol, 9).unwrap();
+        let b = resume(directory.path(), "B", &said, 9).unwrap();
         assert_eq!(b.present(), [0, 1]);
         // C resumes, and is told that it is out; what it released before stays.
-        let error = resume(directory.path(), "C", &protocol, 4).err().unwrap();
+        let error = resume(directory.path(), "C", &said, 4).err().unwrap();
         assert!(error.what().contains("without this one after release 3"), "{error}");
         assert_eq!(error.kind(), ErrorKind::Refused);
     }
@@ -819,12 +867,12 @@ mod tests {
     fn sites_that_die_and_repeat_their_releases_mix_no_round() {
         let directory = folder();
         let meetings = meet(directory.path(), true);
-        let protocol = meetings[0].protocol().to_owned();
+        let said = (meetings[0].protocol().to_owned(), meetings[0].files().to_vec());
         drop(meetings);
         // A hundred deaths: every site goes through all releases again after each one.
         at_all(|name| {
             for number in 1..=34 {
-                let mut meeting = resume(directory.path(), name, &protocol, number - 1).unwrap();
+                let mut meeting = resume(directory.path(), name, &said, number - 1).unwrap();
                 let all = meeting.join("mean", &value(name, number)).unwrap();
                 assert_eq!(all, NAMES.map(|it| value(it, number)));
             }
