@@ -35,7 +35,7 @@
 //! | [`signals`] | Ctrl-C and friends |
 //!
 //! Results go to standard output, progress and messages to standard error.
-//! Exit codes: 0 done, 1 failed, 2 usage, 3 refused by the budget, 130 interrupted.
+//! Exit codes: 0 done, 1 failed, 2 usage, 3 refused (no budget for it, or against a rule), 130 interrupted.
 
 mod account;
 mod audit;
@@ -106,7 +106,7 @@ const GLOBAL: &str = "Options for all commands";
   halflight session.ron
 
 Results go to standard output, progress and remarks to standard error.
-Exit codes: 0 done, 1 failed, 2 usage, 3 refused by the budget, 130 interrupted."
+Exit codes: 0 done, 1 failed, 2 usage, 3 refused (no budget for it, or against a rule), 130 interrupted."
 )]
 struct Arguments {
     /// Session file to open (.ron), or data files to start a new session with (CSV, Parquet, NPY, IDX and others).
