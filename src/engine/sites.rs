@@ -21,13 +21,10 @@ use crate::privacy::exchange::{Exchange, Site, joint_scale, joint_value};
 use crate::privacy::ledger::{RunId, sha256};
 use crate::privacy::{Event, Guarantee, NoiseSource};
 use crate::session::Workspace;
-use crate::session::resumption::SITES;
+use crate::session::resumption::{JOINT, SITES};
 
 pub use halflight_exchange::Place;
 use halflight_exchange::{Hello, Meeting, SiteKey, from_hexadecimal, hexadecimal};
-
-/// The joint certificate in a run's directory.
-pub const JOINT: &str = "joint.json";
 
 /// Where a run meets the other sites, and what they agreed on.
 #[derive(Debug, Serialize, Deserialize)]
@@ -62,6 +59,8 @@ pub(super) struct JointRun {
     pub exchange: Box<dyn Exchange>,
     /// What to say of each site.
     pub notes: Vec<String>,
+    /// The names of the other sites.
+    pub others: Vec<String>,
     pinned: Pinned,
 }
 
@@ -217,6 +216,8 @@ impl Greeted {
             let own = if name == meeting.place().name { " (this one)" } else { "" };
             format!("site {name}{own}: {} records, key {}", hello.records, hello.key.fingerprint())
         });
+        let own_name = &meeting.place().name;
+        let others = meeting.hellos().map(|(name, _)| name).filter(|name| name != own_name);
         let pinned = Pinned {
             place: meeting.place().clone(),
             protocol: meeting.protocol().to_owned(),
@@ -224,6 +225,7 @@ impl Greeted {
         };
         Ok(JointRun {
             notes: notes.collect(),
+            others: others.map(str::to_owned).collect(),
             pinned,
             exchange: Box::new(FolderExchange {
                 certificate: certificate(&meeting, &terms, run),

@@ -139,6 +139,8 @@ pub(super) struct Spend {
     pub spender: Spender,
     /// What to say about the ledger and the budget.
     pub notes: Vec<String>,
+    /// The other sites of a joint run.
+    sites: Vec<String>,
     /// The state of the account when the run was granted.
     standing: AccountStanding,
     /// The watch under which exact numbers are seen.
@@ -201,13 +203,15 @@ impl Spend {
     /// Takes part in a joint run.
     pub fn joining(mut self, joint: JointRun) -> Result<Self> {
         self.notes.extend(joint.notes);
+        self.sites = joint.others;
         self.spender = self.spender.joining(joint.exchange)?;
         Ok(self)
     }
 
     fn of(grant: Grant, spender: Spender, standing: AccountStanding, watch: &Watch) -> Self {
         let (notes, watch) = (Vec::new(), watch.clone());
-        Self { grant, spender, notes, standing, watch, peeked_before: false }
+        let sites = Vec::new();
+        Self { grant, spender, notes, sites, standing, watch, peeked_before: false }
     }
 
     /// Spends a grant that was reserved with its whole sweep.
@@ -274,6 +278,7 @@ impl Spend {
             source_weights: Vec::new(),
             chosen: None,
             model: None,
+            sites: self.sites.clone(),
         }
     }
 }

@@ -303,6 +303,14 @@ impl Words<'_> {
             ))
         });
         list.extend(peeked);
+        let sites = texts(self.it, "other_sites");
+        if !sites.is_empty() {
+            list.push(Wanted::whole(format!(
+                "the records of other sites, on which the model depends, too ({}): `joint.json` of the \
+                 run says what holds for them",
+                sites.join(", ")
+            )));
+        }
         if self.starts().iter().any(|run| run["peeked"] == true) {
             list.push(Wanted::whole(
                 "anything decided because of exact numbers while the starting model was trained \

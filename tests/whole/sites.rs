@@ -200,6 +200,29 @@ fn three_sites_end_with_one_model_and_each_certificate_and_the_joint_one_hold() 
             let report: Value = serde_json::from_slice(&output.stdout).unwrap();
             assert_eq!(report["holds"], true, "{report:#}");
         }
+        let shared = sites.command(name, &["share", &run.display().to_string(), "--json"]).output();
+        let shared: Value = serde_json::from_slice(&shared.unwrap().stdout).unwrap();
+        assert!(shared.to_string().contains("joint.json"), "{shared:#}");
+        // Its model is not built on: a certificate could not say what holds for the others.
+        let on_it = format!(
+            "method: \"public_shape\", public_predictor: model(\"{}\")",
+            run.join("model.ron").display()
+        );
+        sites.write(name, &session(name, 450, COLUMNS, &on_it));
+        let output = sites.command(name, &["run", "s.ron", "--dry-run"]).output().unwrap();
+        assert!(said(&output).contains("depends on records of other sites"), "{}", said(&output));
+        // The certificate names the others, and cannot be made to forget them.
+        let path = run.join("certificate.json");
+        let text = std::fs::read_to_string(&path).unwrap();
+        let mut own: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(own["other_sites"].as_array().unwrap().len(), 2, "{own:#}");
+        assert!(text.contains("the records of other sites, on which the model depends"), "{text}");
+        own.as_object_mut().unwrap().remove("other_sites");
+        std::fs::write(run.join("forged.json"), own.to_string()).unwrap();
+        let forged = run.join("forged.json").display().to_string();
+        let output = sites.command(name, &["verify", &forged, "--json"]).output().unwrap();
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(report["holds"], false, "{report:#}");
         let joint: Value =
             serde_json::from_slice(&std::fs::read(run.join("joint.json")).unwrap()).unwrap();
         assert_eq!(joint["sites"].as_array().unwrap().len(), 3, "{joint:#}");

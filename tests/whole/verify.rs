@@ -119,6 +119,7 @@ fn facts(events: &[Value], epsilon: f64, delta: f64, covers: &str) -> Facts {
         peeked: false,
         allow_large_delta: true,
         noise: NoiseSource::Secret,
+        sites: Vec::new(),
         lineage: None,
         taken_as_public: TakenAsPublic::default(),
         standing: AccountStanding::default(),

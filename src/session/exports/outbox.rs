@@ -12,12 +12,14 @@ use crate::error::{Doing as _, Error, Result};
 use crate::files::{self, step};
 use crate::privacy::ledger::{AccountId, sha256};
 use crate::statements::{Certificate, Report, certificate, report, signature};
+use crate::store::resumption::JOINT;
 use crate::store::run_directory::EVENTS;
 
 /// Files of a run directory, and the purpose of each. Only the certificate is required.
-pub const MAY_LEAVE: [(&str, &str); 6] = [
+pub const MAY_LEAVE: [(&str, &str); 7] = [
     (certificate::FILE, "what is promised to the people in the data"),
     (signature::FILE, "the signature of the certificate"),
+    (JOINT, "what is promised to the people at each site of a joint run"),
     (model_file::TEXT, "the model, with what turns a raw row into its input"),
     (model_file::NUMBERS, "its numbers, for other programs"),
     (report::FILE, "a page about the run"),
@@ -48,6 +50,7 @@ pub fn fill(directory: &Path, into: &Path) -> Result<Vec<PathBuf>> {
         let fits = match name {
             EVENTS => only_public_or_released(&bytes),
             model_file::TEXT => is_about(&certificate, &bytes),
+            JOINT => is_of(&certificate, &bytes),
             report::FILE => !String::from_utf8_lossy(&bytes).contains("CURATOR ONLY"),
             _ => true,
         };
@@ -80,6 +83,12 @@ pub fn fill(directory: &Path, into: &Path) -> Result<Vec<PathBuf>> {
         let _ = step::remove_folder(into);
     }
     written
+}
+
+/// Whether a joint certificate is that of the certificate's run.
+fn is_of(certificate: &Certificate, joint: &[u8]) -> bool {
+    let joint = serde_json::from_slice::<Value>(joint).unwrap_or_default();
+    !certificate.other_sites.is_empty() && joint["run"] == certificate.run.0.as_str()
 }
 
 fn write_and_sign(found: &[(&str, Vec<u8>)], into: &Path) -> Result<Vec<PathBuf>> {

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | of a run with a matching certificate and a guarantee | its statement goes into the new certificate |
 //! | of a run without a guarantee (a known seed for its noise) | refused |
+//! | of several sites together | refused: the new certificate could not say what holds for the others |
 //! | without a certificate, or with one for other weights or other noise | refused |
 //! | that the user declares public (`start_is_public: true`) | accepted, and the certificate says who declared what |
 
@@ -148,6 +149,16 @@ fn certificate_for(path: &Path) -> Result<Certificate> {
             ));
         }
         _ => {}
+    }
+    if !certificate.other_sites.is_empty() {
+        return Err(Error::refused(format!(
+            "the model of run {} depends on records of other sites ({}), and a certificate of a run \
+             that builds on it could not say what holds for them",
+            certificate.run.0,
+            certificate.other_sites.join(", ")
+        ))
+        .at(path.display().to_string())
+        .cure("build on a model of one site, or train the joint one again"));
     }
     if certificate.guarantee.is_none() {
         return Err(Error::refused(format!(

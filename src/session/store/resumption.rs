@@ -21,6 +21,8 @@ use crate::privacy::ledger::sha256;
 pub const TRANSCRIPT: &str = "transcript";
 /// Where the run meets other sites, and what they agreed on.
 pub const SITES: &str = "sites.json";
+/// The joint certificate of a run of several sites.
+pub const JOINT: &str = "joint.json";
 
 /// How far two numbers of a repeated step may differ: the last bits depend on the machine's
 /// instructions.

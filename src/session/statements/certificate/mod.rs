@@ -68,6 +68,8 @@ pub struct Facts {
     pub chosen: Option<Choice>,
     /// SHA-256 of the run's `model.ron`, if there is one.
     pub model: Option<String>,
+    /// The other sites of a joint run.
+    pub sites: Vec<String>,
 }
 
 /// A model that was chosen among several: the guarantee counts the training of all of them.
@@ -187,6 +189,9 @@ pub struct Certificate {
     /// What the model depends on that training started from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<Lineage>,
+    /// The other sites on whose records the model of a joint run depends.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_sites: Vec<String>,
     pub accountant: Cow<'static, str>,
     /// Where to read why its releases are private: commands that show a page each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -288,6 +293,7 @@ impl Certificate {
             target: facts.target,
             mechanisms: facts.mechanisms,
             start: facts.lineage,
+            other_sites: facts.sites,
             account: facts.account,
             accountant: ACCOUNTANT.into(),
             proofs,
@@ -465,6 +471,7 @@ pub(crate) mod tests {
             standing: AccountStanding::default(),
             rehearsed: None,
             model: None,
+            sites: Vec::new(),
             score: None,
             source_weights: Vec::new(),
             chosen: None,

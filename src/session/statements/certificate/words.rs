@@ -212,6 +212,13 @@ impl Certificate {
         let peeked = peeked.chain(start.then_some(start_peeked));
         let mut list = vec![persons, others(past), looks(past)];
         list.extend(always.into_iter().chain(peeked).map(str::to_owned));
+        if !self.other_sites.is_empty() {
+            list.push(format!(
+                "the records of other sites, on which the model depends, too ({}): `joint.json` of the \
+                 run says what holds for them",
+                self.other_sites.join(", ")
+            ));
+        }
         if let Past::Told(standing) = past {
             let gap = |gap: &String| {
                 format!("what this account spent before, as far as it is unknown: {gap}")

@@ -72,6 +72,7 @@ fn run(place: &Path, number: u32, epsilon: f64) -> PathBuf {
         allow_large_delta: false,
         noise: NoiseSource::Secret,
         unit: None,
+        sites: Vec::new(),
         lineage: None,
         taken_as_public: TakenAsPublic::default(),
         standing: AccountStanding::default(),
