@@ -220,10 +220,7 @@ fn stairs(shown: Shown, canvas: &mut Canvas, area: Rect, selected: Option<&RunLi
     };
     let labels = times.iter().map(|(x, time)| (*x, label(time))).collect();
     let each: f64 = digest.entries.iter().filter_map(|entry| entry.spent).sum();
-    let title = match points.last() {
-        Some((_, all)) if *all < 0.99 * each => "ε of all runs together: less than their sum",
-        _ => "ε of all runs together",
-    };
+    let title = title_of_stairs(&digest.after, each);
     let mut chart = Chart::new(title, theme, glyphs).legend(false).x_labels("ε, UTC", labels);
     if !own.is_empty() {
         chart = chart.curve(("selected", 0), false, own.as_slice());
@@ -234,6 +231,14 @@ fn stairs(shown: Shown, canvas: &mut Canvas, area: Rect, selected: Option<&RunLi
     }
     let chart = if area.height < LEAST_TITLED { chart.headless() } else { chart };
     canvas.chart(area, &chart);
+}
+
+/// Runs together cost less than the sum of what each costs alone; one run has no sum.
+fn title_of_stairs(after: &[(usize, f64)], each: f64) -> &'static str {
+    match after {
+        [_, .., (_, all)] if *all < 0.99 * each => "ε of all runs together: less than their sum",
+        _ => "ε of all runs together",
+    }
 }
 
 fn totals<'a>(Shown { context, account, digest, .. }: Shown, canvas: &Canvas) -> Vec<Line<'a>> {
@@ -370,4 +375,17 @@ fn state_line<'a>(theme: &Theme, run: &RunRecord, digest: &EntryDigest) -> Line<
 /// The remaining budget is never rounded up.
 fn round_down(value: f64) -> String {
     format!("{:.3}", (value * 1000.0).floor() / 1000.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::title_of_stairs;
+
+    #[test]
+    fn only_several_runs_have_a_sum() {
+        let says_less =
+            |after: &[(usize, f64)], each| title_of_stairs(after, each).contains("less");
+        assert!(!says_less(&[], 0.0) && !says_less(&[(1, 0.87)], 1.0));
+        assert!(says_less(&[(1, 0.87), (2, 1.2)], 2.0) && !says_less(&[(1, 1.0), (2, 2.0)], 2.0));
+    }
 }
