@@ -100,6 +100,13 @@ fn certificates(here: &Path) -> Vec<Value> {
     runs.filter_map(|run| read(run.unwrap())).collect()
 }
 
+/// Whether the word stands in the text by itself. The random name of a temporary folder, which texts may
+/// hold, can have any short word as a part.
+fn has_word(text: &str, wanted: &str) -> bool {
+    let parts = |it: char| !it.is_ascii_alphanumeric() && !".-_".contains(it);
+    text.split(parts).any(|word| word.trim_end_matches('.') == wanted)
+}
+
 #[test]
 fn every_method_protects_persons_and_says_so() {
     let (place, rows) = place();
@@ -140,11 +147,8 @@ fn every_method_protects_persons_and_says_so() {
     // How many records there are, and who anybody is, stands nowhere.
     let shown =
         program::written(&here.join(".halflight"), "curator.jsonl") + &done(here, &["ledger"]);
-    let rows = rows.to_string();
-    let mut words = shown.split(|it: char| !it.is_ascii_alphanumeric() && it != '.' && it != '-');
-    assert!(!words.any(|word| word == rows), "{rows} rows are told");
-    for person in ["p0,", "p17\"", "p136"] {
-        assert!(!shown.contains(person), "{person} is told");
+    for told in [&rows.to_string(), "p0", "p17", "p136"] {
+        assert!(!has_word(&shown, told), "{told} is told");
     }
     for entry in fs::read_dir(here.join(".halflight/runs")).unwrap() {
         let certificate = entry.unwrap().path().join("certificate.json");
@@ -220,7 +224,7 @@ fn what_cannot_be_protected_by_person_is_refused_in_words() {
     session(here, BY_PATIENT, "days", "target_only", "");
     let told = refused(here, &["run", "s.ron"]);
     assert!(told.contains("has records among the public rows of"), "{told}");
-    assert!(!told.contains("p3"), "{told}");
+    assert!(!has_word(&told, "p3"), "{told}");
     fs::write(here.join("open.csv"), &open).unwrap();
     // Rows without a name are left out, or stand for somebody each.
     let nameless = (0..40).fold(ours, |file, k| file + &format!(",{},1.5,4.{k},0\n", 40 + k));
