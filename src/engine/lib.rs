@@ -80,6 +80,7 @@ mod spend;
 mod steps;
 pub mod sweep;
 pub mod timing;
+mod trial_costs;
 #[cfg(test)]
 mod unordered;
 pub mod worker;

@@ -4,7 +4,7 @@
 //! [`data_of`] takes only the number of records and the definition of the private dataset. The
 //! contents of its rows cannot get in: [`RehearsalData`] are made of public tables and [`Declared`].
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -14,6 +14,7 @@ use super::assembly::{
 };
 use super::control::Control;
 use super::job::{Job, named};
+use super::trial_costs::TrialCosts;
 use super::{overlap, resemblance};
 use crate::data::filter::Filter;
 use crate::data::selection::{resolved, used_columns};
@@ -176,8 +177,16 @@ pub fn rehearse(
     let plan = players.iter().position(|player| *player == job.run.plan.player());
     let mut entries = TrialResult::all(&data, &players, repetitions);
     entries.retain(|entry| entry.case < cases);
-    let mut work =
-        Work { job, data, notebook, results, plan, played: 0, later: 0, costs: BTreeMap::new() };
+    let mut work = Work {
+        job,
+        data,
+        notebook,
+        results,
+        plan,
+        played: 0,
+        later: 0,
+        costs: TrialCosts::default(),
+    };
     let rounds = if is_thorough {
         vec![entries]
     } else {
@@ -188,7 +197,7 @@ pub fn rehearse(
     let spending = players.iter().filter(|player| player.spends()).count().max(1);
     let variants = if job.part == ALL_TRIALS { variants } else { 0 };
     let mut after: usize = rounds.iter().map(Vec::len).sum();
-    let mut progress = work.progress(&BTreeMap::new());
+    let mut progress = work.progress(&[]);
     for (round, entries) in rounds.into_iter().enumerate() {
         if job.run.control.is_stopped() {
             break;
@@ -243,8 +252,7 @@ struct Work<'a> {
     played: usize,
     /// The expected number of trials after this round.
     later: usize,
-    /// Seconds of all trials of a player, and their number.
-    costs: BTreeMap<usize, (f64, f64)>,
+    costs: TrialCosts,
 }
 
 impl Work<'_> {
@@ -283,10 +291,7 @@ impl Work<'_> {
                 None => {}
             }
         }
-        let mut left: BTreeMap<usize, usize> = BTreeMap::new();
-        for entry in &waiting {
-            *left.entry(entry.player).or_default() += 1;
-        }
+        let mut left = waiting.clone();
         let mut progress = self.progress(&left);
         tell(&progress);
         let (trials, receiver) = self.begin(&players, waiting, self.costs.is_empty());
@@ -304,9 +309,8 @@ impl Work<'_> {
                 Err(error) => self.results.fail(entry, &error),
             }
             self.played += 1;
-            left.entry(entry.player).and_modify(|count| *count -= 1);
-            let (sum, count) = self.costs.entry(entry.player).or_default();
-            (*sum, *count) = (*sum + seconds, *count + 1.0);
+            left.retain(|waiting| *waiting != entry);
+            self.costs.note(&entry, seconds);
             progress = self.progress(&left);
             let ratio = |line: &PlayerLine| Some(line.standings[progress.advice.at]?.ratio);
             let ratios = progress.advice.lines.iter().map(|line| ratio(line).unwrap_or(1.0));
@@ -316,19 +320,14 @@ impl Work<'_> {
         Ok(progress)
     }
 
-    /// The state, with so many trials of each player still to come in this round.
-    fn progress(&self, left: &BTreeMap<usize, usize>) -> RehearsalProgress {
-        let waiting: usize = left.values().sum();
-        let (seconds, count) =
-            self.costs.values().fold((0.0, 0.0), |(sum, count), of| (sum + of.0, count + of.1));
-        let usual = seconds / count;
-        let cost = |player| self.costs.get(player).map_or(usual, |(sum, count)| sum / count);
-        let now: f64 = left.iter().map(|(player, count)| *count as f64 * cost(player)).sum();
-        let all = (now + self.later as f64 * usual) / parallel::threads() as f64;
+    /// The state, with these trials still to come in this round.
+    fn progress(&self, left: &[TrialResult]) -> RehearsalProgress {
+        let seconds = self.costs.of(left.iter(), self.later);
+        let all = seconds.map(|seconds| seconds / parallel::threads() as f64);
         RehearsalProgress {
             done: self.played,
-            total: self.played + waiting + self.later,
-            left: Duration::try_from_secs_f64(all).ok(),
+            total: self.played + left.len() + self.later,
+            left: all.and_then(|all| Duration::try_from_secs_f64(all).ok()),
             advice: self.results.advice(self.job.run.plan.target.epsilon),
         }
     }
@@ -667,6 +666,8 @@ impl Trials {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::privacy::Guarantee;
     use crate::privacy::accountant::{Adjacency, Coverage};

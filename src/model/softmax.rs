@@ -6,21 +6,26 @@
 use super::loss::cross_entropy;
 use super::{Architecture, Classifier, Shrinkage};
 use crate::error::Result;
-use crate::numeric::columns::{self, ExampleColumns};
+use crate::numeric::columns::{self, ExampleColumns, view};
 use crate::numeric::damping::damped;
-use crate::numeric::positive::cholesky;
 use crate::numeric::symmetric::weighted_outer_sum;
 use crate::numeric::{Matrix, Vector};
 
 const NEWTON_STEPS: usize = 60;
+/// The most products with the Hessian for one step.
+const PRODUCTS: usize = 500;
 
 /// The loss of a record, and over `slopes` its derivative in every score: p − e_y for the
 /// probabilities p.
 pub fn loss_and_slopes(x: &[f64], class: usize, w: &[f64], slopes: &mut [f64]) -> f64 {
-    for (score, row) in slopes.iter_mut().zip(w.chunks_exact(x.len())) {
-        *score = row.iter().zip(x).map(|(w, x)| w * x).sum();
-    }
+    scores(x, w, slopes);
     cross_entropy(slopes, class as u32)
+}
+
+fn scores(x: &[f64], w: &[f64], scores: &mut [f64]) {
+    for (score, row) in scores.iter_mut().zip(w.chunks_exact(x.len())) {
+        *score = view(row).dot(&view(x));
+    }
 }
 
 /// The model with these parameters.
@@ -67,8 +72,43 @@ pub fn curvatures(features: &impl ExampleColumns, classes: usize, w: &Vector) ->
     weights.iter().map(|weights| weighted_outer_sum(features, weights)).collect()
 }
 
-/// argmin (1/n)Σ loss + (ridge/2)·‖W‖², by damped Newton steps with the blocks of the Hessian.
-/// `None` if there is no finite one.
+/// The Hessian of the mean loss, times a direction.
+fn curved(
+    features: &impl ExampleColumns,
+    classes: usize,
+    w: &Vector,
+    direction: &Vector,
+) -> Vector {
+    let share = 1.0 / features.count() as f64;
+    let product = |_, x: &[f64], slopes: &mut [f64], p: &mut Vec<f64>| {
+        p.resize(classes, 0.0);
+        loss_and_slopes(x, usize::MAX, w.as_slice(), p);
+        scores(x, direction.as_slice(), slopes);
+        let mean: f64 = p.iter().zip(&*slopes).map(|(p, score)| p * score).sum();
+        for (slope, p) in slopes.iter_mut().zip(p) {
+            *slope = share * *p * (*slope - mean);
+        }
+        true
+    };
+    sums(features, classes, product).0
+}
+
+/// For each weight, the mean of p(1 − p)·x²: the diagonal of the Hessian.
+fn diagonal(features: &impl ExampleColumns, classes: usize, w: &Vector) -> Vector {
+    let share = 1.0 / features.count() as f64;
+    let dimension = features.dimension();
+    let start = || vec![0.0; classes];
+    let add = |_, x: &[f64], sum: &mut [f64], p: &mut Vec<f64>| {
+        loss_and_slopes(x, usize::MAX, w.as_slice(), p);
+        for (part, p) in sum.chunks_exact_mut(dimension).zip(&*p) {
+            let weight = share * p * (1.0 - p);
+            part.iter_mut().zip(x).for_each(|(part, x)| *part += weight * x * x);
+        }
+    };
+    columns::sums(features, classes * dimension, start, add).0
+}
+
+/// argmin (1/n)Σ loss + (ridge/2)·‖W‖². `None` if there is no finite one.
 pub fn ridge_solution(
     features: &impl ExampleColumns,
     of: &[u32],
@@ -80,7 +120,8 @@ pub fn ridge_solution(
 }
 
 /// argmin (1/n)Σ loss + shrinkage, from `w` on, until the next step would gain less than about
-/// `within`.
+/// `within`: by damped Newton steps, each by conjugate gradients. The Hessian is never built, as its
+/// size is the square of classes times features.
 pub fn solution(
     features: &impl ExampleColumns,
     (of, classes): (&[u32], usize),
@@ -99,15 +140,15 @@ pub fn solution(
         });
         (losses.iter().sum::<f64>() + shrinkage.value(w), gradient + shrinkage.gradient(w))
     };
-    let dimension = features.dimension();
+    let ridges = shrinkage.gradient(&Vector::repeat(w.len(), 1.0));
     let (mut current, mut gradient) = descend(&w);
+    let first = gradient.norm();
     for _ in 0..NEWTON_STEPS {
-        let mut direction = gradient.clone();
-        for (class, mut block) in curvatures(features, classes, &w).into_iter().enumerate() {
-            shrinkage.curve(&mut block);
-            let mut own = direction.rows_mut(class * dimension, dimension);
-            cholesky(block)?.solve_mut(&mut own);
-        }
+        let scales = diagonal(features, classes, &w) + &ridges;
+        let times = |v: &Vector| curved(features, classes, &w, v) + shrinkage.gradient(v);
+        // The nearer the end, the more exact: so the last steps double the digits.
+        let exact = 0.1_f64.min((gradient.norm() / first).sqrt());
+        let direction = conjugate_gradients(&gradient, &scales, exact, times);
         let decrement = direction.dot(&gradient);
         if decrement <= within {
             break;
@@ -121,6 +162,39 @@ pub fn solution(
         (w, current, gradient) = (next, reached, slope);
     }
     w.iter().all(|w| w.is_finite()).then_some(w)
+}
+
+/// The solution of Ax = b for a positive A that is only known by its products, with its diagonal:
+/// what is left of b is at most the part `exact` of it.
+fn conjugate_gradients(
+    b: &Vector,
+    diagonal: &Vector,
+    exact: f64,
+    times: impl Fn(&Vector) -> Vector,
+) -> Vector {
+    let mut x = Vector::zeros(b.len());
+    let mut left = b.clone();
+    let mut scaled = left.component_div(diagonal);
+    let mut direction = scaled.clone();
+    let mut size = left.dot(&scaled);
+    let enough = exact * exact * size;
+    for _ in 0..PRODUCTS {
+        if size <= enough {
+            break;
+        }
+        let product = times(&direction);
+        let along = size / direction.dot(&product);
+        if !along.is_finite() {
+            break;
+        }
+        x.axpy(along, &direction, 1.0);
+        left.axpy(-along, &product, 1.0);
+        scaled = left.component_div(diagonal);
+        let next = left.dot(&scaled);
+        direction = &scaled + (next / size) * &direction;
+        size = next;
+    }
+    x
 }
 
 #[cfg(test)]
@@ -169,6 +243,28 @@ mod tests {
             }
         }
         assert!(gradient.norm() < 1e-6, "{gradient}");
+    }
+
+    #[test]
+    fn products_and_the_diagonal_are_those_of_the_hessian() {
+        let (features, mut of) = two_by_two();
+        of[2] = 2;
+        let w = Vector::from_vec(vec![0.3, -0.8, 0.1, 0.5, -0.2, 0.9]);
+        let gradient = |w: &Vector| {
+            let slopes = |at: usize, x: &[f64], slopes: &mut [f64], _: &mut ()| {
+                loss_and_slopes(x, of[at] as usize, w.as_slice(), slopes);
+                true
+            };
+            sums(&features, 3, slopes).0 / 6.0
+        };
+        for k in 0..6 {
+            let mut unit = Vector::zeros(6);
+            unit[k] = 1.0;
+            let product = curved(&features, 3, &w, &unit);
+            let rise = (gradient(&(&w + 1e-6 * &unit)) - gradient(&w)) / 1e-6;
+            assert!((&product - rise).norm() < 1e-6);
+            assert!((diagonal(&features, 3, &w)[k] - product[k]).abs() < 1e-12);
+        }
     }
 
     #[test]
