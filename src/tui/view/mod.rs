@@ -201,17 +201,23 @@ fn hint_bar(app: &App, canvas: &mut Canvas, area: Rect) {
     let of_use = |command: &keys::Command, key: &keys::Key| {
         command.tab.is_none() || app.screen().hindrance(key.name, &app.context).is_none()
     };
-    for (command, key) in keys.filter(|(command, key)| key.hint && of_use(command, key)) {
-        let shown = keys::shown(key.keys[0]);
-        let width = shown.chars().count() + key.name.chars().count() + 3;
-        if used + width > usize::from(area.width) {
+    let keys: Vec<_> = keys.filter(|(command, key)| key.hint && of_use(command, key)).collect();
+    let width =
+        |key: &keys::Key| keys::shown(key.keys[0]).chars().count() + key.name.chars().count() + 3;
+    let all: usize = keys.iter().map(|(_, key)| width(key)).sum();
+    let is_whole = used + all <= usize::from(area.width) + 2;
+    let room = usize::from(area.width) + 2 - if is_whole { 0 } else { "? 10 more".len() };
+    for (at, (command, key)) in keys.iter().enumerate() {
+        if used + width(key) > room {
+            spans.push(Span::styled(format!("? {} more", keys.len() - at), app.theme.muted));
             break;
         }
-        let place = Rect::new(area.x + used as u16, area.y, width as u16 - 2, 1);
-        canvas.hits.hints.push((place, command));
-        used += width;
-        spans.push(Span::styled(shown, app.theme.accent));
-        spans.push(Span::styled(format!(" {}  ", key.name), app.theme.muted));
+        let place = Rect::new(area.x + used as u16, area.y, width(key) as u16 - 2, 1);
+        canvas.hits.hints.push((place, *command));
+        used += width(key);
+        spans.push(Span::styled(keys::shown(key.keys[0]), app.theme.accent));
+        let gap = if at + 1 < keys.len() { "  " } else { "" };
+        spans.push(Span::styled(format!(" {}{gap}", key.name), app.theme.muted));
     }
     canvas.line(Line::from(spans), area);
 }

@@ -173,6 +173,16 @@ fn hints_are_whole_and_the_next_step_fits() {
             assert!(last.starts_with(" ? help  "), "{name}: {last}");
             let right = hits.hints.iter().map(|(place, _)| place.right()).max().unwrap_or(0);
             assert!(right <= columns && !last.contains('…'), "{name}: {last}");
+            let hidden =
+                last.trim_end().split("? ").last().and_then(|end| end.strip_suffix(" more"));
+            let shown = hits.hints.len();
+            let hidden: usize = hidden.map_or(0, |count| count.parse().unwrap());
+            let of_use = keymap::everywhere().chain(keymap::of(app.context.tab));
+            let of_use = of_use.filter(|(command, key)| {
+                let hindered = || app.screen().hindrance(key.name, &app.context).is_some();
+                key.hint && (command.tab.is_none() || !hindered())
+            });
+            assert_eq!(shown + hidden, of_use.count(), "{name}: {last}");
             assert!(columns < 80 || next_step(&app).width() <= 80, "{name}: {}", next_step(&app));
         }
     }

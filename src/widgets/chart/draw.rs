@@ -14,6 +14,10 @@ use crate::{put, shortened, width, write};
 
 /// The least useful number of letters of a name.
 const LEGIBLE: u16 = 8;
+/// The width that a number of a legend is given.
+const NUMBER: u16 = 5;
+/// The rows of the plot and its axis that a legend of several rows leaves.
+const LEAST_BELOW_LEGEND: u16 = 8;
 
 /// The curves in their plot.
 #[derive(Clone, Copy)]
@@ -66,49 +70,74 @@ impl Chart<'_> {
         }
     }
 
-    pub(super) fn draw_legend(&self, layout: &Layout, buffer: &mut Buffer) {
-        let Some(row) = layout.legend else { return };
-        let room = Rect { y: row, height: 1, ..layout.area };
+    /// The rows of the legend: more than one where whole names need them and the plot keeps its height.
+    pub(super) fn legend_rows(&self, area: Rect, above: u16) -> u16 {
+        if !self.legend {
+            return 0;
+        }
+        let most = area.height.saturating_sub(above + LEAST_BELOW_LEGEND).max(1);
+        // Numbers change while a run goes on, and the rows should not.
+        let (mut needed, mut used) = (1, 0);
+        for series in &self.series {
+            let mark = if series.curator { 2 } else { 0 };
+            let long = 2 + width(&self.glyphs.spell(series.name)) + mark + 1 + NUMBER;
+            if used > 0 && used + 2 + long > area.width {
+                (needed, used) = (needed + 1, long);
+            } else {
+                used += if used > 0 { 2 + long } else { long };
+            }
+        }
+        if needed <= most { needed } else { 1 }
+    }
+
+    /// The entries of the legend, in lines of this width.
+    fn legend_lines(&self, room: u16, with_readings: bool, limit: u16) -> Vec<Line<'static>> {
         let spelt = |text: &str| self.glyphs.spell(text).into_owned();
-        let series = || self.series.iter();
-        let readings: Vec<String> = series().map(|it| spelt(&self.reading(it))).collect();
-        let names: Vec<String> = series().map(|it| spelt(it.name)).collect();
-        // Numbers and markers are not cut; if space is short, names shrink. If too little would be
-        // left of them, the numbers are dropped, because the cursor can show them.
-        let longest = names.iter().map(|name| width(name)).max().unwrap_or(0);
-        let limit = |with_readings: bool| {
-            let fixed: u16 = (self.series.iter().zip(&readings))
-                .map(|(series, reading)| {
-                    let mark = if series.curator { 2 } else { 0 };
-                    let reading = if with_readings { 1 + width(reading) } else { 0 };
-                    2 + mark + reading + 2
-                })
-                .fold(0, u16::saturating_add);
-            let fits = |limit: &u16| {
-                let names: u16 =
-                    names.iter().map(|name| width(name).min(*limit)).fold(0, u16::saturating_add);
-                fixed.saturating_add(names) <= room.width.saturating_add(2)
-            };
-            (1..=longest.min(room.width)).rev().find(fits).unwrap_or(1)
-        };
-        let with_readings = self.cursor.is_some() || limit(true) >= longest.min(LEGIBLE);
-        let limit = limit(with_readings);
-        let mut line = Line::default();
-        for (index, (series, reading)) in self.series.iter().zip(readings).enumerate() {
-            let name = shortened(&names[index], limit, self.glyphs.cut);
-            line.push_span(Span::styled(self.glyphs.series(series.slot), series.style));
-            line.push_span(Span::styled(format!(" {name}"), self.theme.text));
+        let mut lines: Vec<Line<'static>> = Vec::new();
+        for series in &self.series {
+            let name = shortened(&spelt(series.name), limit, self.glyphs.cut);
+            let mut entry = vec![
+                Span::styled(self.glyphs.series(series.slot), series.style),
+                Span::styled(format!(" {name}"), self.theme.text),
+            ];
             let mut style = self.theme.text;
             if series.curator {
                 style = self.theme.curator;
-                line.push_span(Span::styled(format!(" {}", self.glyphs.curator), style));
+                entry.push(Span::styled(format!(" {}", self.glyphs.curator), style));
             }
             if with_readings {
-                line.push_span(Span::styled(format!(" {reading}"), style));
+                entry.push(Span::styled(format!(" {}", spelt(&self.reading(series))), style));
             }
-            line.push_span(Span::raw("  "));
+            let long: usize = entry.iter().map(Span::width).sum();
+            match lines.last_mut() {
+                Some(line) if line.width() + 2 + long <= usize::from(room) => {
+                    line.push_span(Span::raw("  "));
+                    line.extend(entry);
+                }
+                _ => lines.push(Line::from(entry)),
+            }
         }
-        buffer.set_line(room.x, row, &line, room.width);
+        lines
+    }
+
+    pub(super) fn draw_legend(&self, layout: &Layout, buffer: &mut Buffer) {
+        let Some((first, rows)) = layout.legend else { return };
+        let room = layout.area.width;
+        // Numbers and markers are not cut; if space is short, names shrink. If too little would be
+        // left of them, the numbers are dropped, because the cursor can show them.
+        let names = self.series.iter().map(|it| width(&self.glyphs.spell(it.name)));
+        let longest = names.max().unwrap_or(0);
+        let limit = |with_readings: bool| {
+            let fits = |limit: &u16| {
+                self.legend_lines(room, with_readings, *limit).len() <= usize::from(rows)
+            };
+            (1..=longest.min(room)).rev().find(fits).unwrap_or(1)
+        };
+        let with_readings = self.cursor.is_some() || limit(true) >= longest.min(LEGIBLE);
+        let lines = self.legend_lines(room, with_readings, limit(with_readings));
+        for (row, line) in (first..first + rows).zip(&lines) {
+            buffer.set_line(layout.area.x, row, line, room);
+        }
     }
 
     pub(super) fn draw_message(&self, layout: &Layout, buffer: &mut Buffer) {

@@ -212,7 +212,8 @@ impl<'a> Chart<'a> {
 
     /// Divides the area, and bins the curves for the width of the plot.
     fn arrange(&self, area: Rect) -> Layout {
-        let lines_above = (!self.title.is_empty(), self.legend);
+        let titled = !self.title.is_empty();
+        let lines_above = (titled, self.legend_rows(area, u16::from(titled)));
         let mut layout = Layout::divide(area, lines_above, GUTTER);
         layout.figure = self.figure(&layout);
         let Some(labels) = layout.figure.as_ref().map(FittedCurves::label_width) else {
@@ -318,7 +319,8 @@ impl FittedCurves {
 struct Layout {
     area: Rect,
     title: Option<u16>,
-    legend: Option<u16>,
+    /// The first row of the legend, and how many there are.
+    legend: Option<(u16, u16)>,
     plot: Rect,
     /// The row of the x axis; its labels are in the row below.
     x_axis: Option<u16>,
@@ -328,17 +330,17 @@ struct Layout {
 }
 
 impl Layout {
-    fn divide(area: Rect, (titled, legend): (bool, bool), gutter: u16) -> Self {
+    fn divide(area: Rect, (titled, legend): (bool, u16), gutter: u16) -> Self {
         let mut plot = area;
-        let mut take_top = |wanted: bool, least: u16| {
-            (wanted && plot.height >= least).then(|| {
+        let mut take_top = |rows: u16| {
+            (rows > 0 && plot.height >= 2 + rows).then(|| {
                 let row = plot.y;
-                (plot.y, plot.height) = (plot.y + 1, plot.height - 1);
+                (plot.y, plot.height) = (plot.y + rows, plot.height - rows);
                 row
             })
         };
-        let title = take_top(titled, 3);
-        let legend = take_top(legend, 3);
+        let title = take_top(u16::from(titled));
+        let legend = take_top(legend).map(|row| (row, legend));
         let x_axis = (plot.height >= 5).then(|| {
             plot.height -= 2;
             plot.bottom()
