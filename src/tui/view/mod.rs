@@ -206,7 +206,8 @@ fn hint_bar(app: &App, canvas: &mut Canvas, area: Rect) {
         |key: &keys::Key| keys::shown(key.keys[0]).chars().count() + key.name.chars().count() + 3;
     let all: usize = keys.iter().map(|(_, key)| width(key)).sum();
     let is_whole = used + all <= usize::from(area.width) + 2;
-    let room = usize::from(area.width) + 2 - if is_whole { 0 } else { "? 10 more".len() };
+    let room = usize::from(area.width);
+    let room = if is_whole { room + 2 } else { room - "? 10 more".len() };
     for (at, (command, key)) in keys.iter().enumerate() {
         if used + width(key) > room {
             spans.push(Span::styled(format!("? {} more", keys.len() - at), app.theme.muted));
