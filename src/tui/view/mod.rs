@@ -207,7 +207,7 @@ fn hint_bar(app: &App, canvas: &mut Canvas, area: Rect) {
     let all: usize = keys.iter().map(|(_, key)| width(key)).sum();
     let is_whole = used + all <= usize::from(area.width) + 2;
     let room = usize::from(area.width);
-    let room = if is_whole { room + 2 } else { room - "? 10 more".len() };
+    let room = if is_whole { room + 2 } else { room.saturating_sub("? 10 more".len()) };
     for (at, (command, key)) in keys.iter().enumerate() {
         if used + width(key) > room {
             spans.push(Span::styled(format!("? {} more", keys.len() - at), app.theme.muted));
