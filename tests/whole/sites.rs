@@ -480,6 +480,9 @@ fn storm(dice: &mut Dice, count: usize) -> usize {
                     // A signal ended it.
                     if output.status.code().is_none() {
                         deaths += 1;
+                        if has_ended(sites, name) {
+                            return deaths;
+                        }
                         continue;
                     }
                     // A draw that was lost ends the run of all earlier.
