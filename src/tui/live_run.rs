@@ -281,7 +281,9 @@ impl LiveRun {
     pub fn hear(&mut self, event: RunEvent) -> Option<Result<String, Error>> {
         match event {
             JobEvent::Progress(RunProgress::Met(sites)) => {
-                sites.into_iter().for_each(|site| self.say(site));
+                for site in sites {
+                    self.say(site);
+                }
                 None
             }
             JobEvent::Progress(RunProgress::Granted { run, steps, warnings, cautions }) => {

@@ -111,7 +111,7 @@ fn fingerprint(key: &str) -> String {
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
 }
 
 fn bytes(digits: &str) -> Option<Vec<u8>> {

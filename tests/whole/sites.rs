@@ -444,8 +444,8 @@ fn site_deaths_at_any_step_end_with_one_model_and_no_release_uncounted() {
         while deaths < 1000 {
             deaths += storm(&mut dice, count);
             runs += 1;
+            println!("{deaths} deaths in {runs} joint runs; a site takes {count} steps");
         }
-        println!("{deaths} deaths in {runs} joint runs; a site takes {count} steps");
         return;
     }
     let each = count.div_ceil(8);
