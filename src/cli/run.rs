@@ -467,6 +467,12 @@ fn as_text(summary: &Summary, watch: &Watch) -> String {
     };
     let peeked = if summary.peeked { "exact numbers were computed (◆)" } else { "sealed" };
     lines.push(format!("  {}: {spent}; {peeked}", summary.outcome.words()));
+    if !summary.sites.is_empty() {
+        lines.push(format!(
+            "  trained together with the sites {}; joint.json says what holds for their records",
+            summary.sites.join(", ")
+        ));
+    }
     if let Some(all) = &summary.with_start {
         lines.push(format!(
             "  with the runs that its model builds on: ε = {}, δ = {:e}; that is what the \
@@ -518,6 +524,7 @@ fn as_json(summary: &Summary, curator: Option<&Watch>) -> Value {
         "target": summary.target,
         "guarantee": summary.guarantee,
         "guarantee_with_start": summary.with_start,
+        "other_sites": summary.sites,
         "unit": summary.unit,
         "private_records": summary.private_records,
         "public_records": summary.public_records,

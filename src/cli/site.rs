@@ -1,6 +1,7 @@
 //! `halflight site SESSION`: one of several sites that train a model together.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
@@ -8,7 +9,7 @@ use clap::Args;
 use super::messages;
 use super::run::RunCommand;
 use crate::engine::sites::{self, Place};
-use crate::error::Result;
+use crate::error::{Doing as _, Error, Result};
 use crate::session::Workspace;
 
 /// Train one model with other sites, each on private records of its own.
@@ -20,10 +21,14 @@ use crate::session::Workspace;
 /// Nothing is spent before all sites agree. A site that stops is waited for; the run goes on with
 /// `halflight run --resume`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(
+    mut_arg("resume", |it| it.hide(true)),
+    mut_arg("dry_run", |it| it.hide(true)),
+    after_help = "Examples:
   halflight site session.ron --plan heart --exchange /shared/heart --name A --sites A,B,C
   halflight run --resume .halflight/runs/RUN
-  halflight verify .halflight/runs/RUN/joint.json")]
+  halflight verify .halflight/runs/RUN/joint.json"
+)]
 pub struct SiteCommand {
     #[command(flatten)]
     run: RunCommand,
@@ -48,12 +53,19 @@ pub struct SiteCommand {
     /// must say so.
     #[arg(long)]
     without_missing: bool,
+
+    /// Fingerprints of keys, as A=0123-4567-89ab-cdef,B=…, or a file with one a line. Another key is
+    /// refused, and nothing is spent.
+    #[arg(long, value_name = "KEYS")]
+    trust: Option<String>,
 }
 
 impl SiteCommand {
     pub fn execute(self) -> Result<()> {
         let folder = std::path::absolute(&self.exchange).unwrap_or(self.exchange);
+        let trusted = self.trust.map_or_else(|| Ok(BTreeMap::new()), |keys| trusted(&keys))?;
         let place = Place {
+            trusted,
             folder,
             name: self.name,
             sites: self.sites,
@@ -78,6 +90,29 @@ pub(super) fn announce(place: &Place, workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
+/// The trusted fingerprints, by the sites' names; from a file if there is no `=`.
+fn trusted(keys: &str) -> Result<BTreeMap<String, String>> {
+    let text = if keys.contains('=') {
+        keys.to_owned()
+    } else {
+        std::fs::read_to_string(keys).doing("read the keys", Path::new(keys))?
+    };
+    let each = text.split([',', '\n']).map(str::trim).filter(|key| !key.is_empty());
+    let pair = |key: &str| {
+        let (name, key) = key.split_once('=')?;
+        let key = key.trim().to_ascii_lowercase();
+        let is_key = key.split('-').map(str::len).eq([4; 4])
+            && key.bytes().all(|it| it == b'-' || it.is_ascii_hexdigit());
+        is_key.then(|| (name.trim().to_owned(), key))
+    };
+    let pairs: Option<BTreeMap<_, _>> = each.map(pair).collect();
+    pairs.ok_or_else(|| {
+        Error::usage("--trust takes names of sites and fingerprints of their keys").cure(
+            "write them as A=0123-4567-89ab-cdef,B=…: each site prints its own when it starts",
+        )
+    })
+}
+
 fn time(text: &str) -> std::result::Result<Duration, String> {
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
     let unit = match &text[digits.len()..] {
@@ -95,6 +130,20 @@ fn time(text: &str) -> std::result::Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keys_come_from_the_command_line_or_a_file() {
+        let text = "A=0123-4567-89ab-cdef, B=0123-4567-89AB-0000";
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("keys");
+        let keys = trusted(text).unwrap();
+        assert_eq!(keys["B"], "0123-4567-89ab-0000");
+        std::fs::write(&file, text.replace(", ", "\n") + "\n").unwrap();
+        assert_eq!(trusted(file.to_str().unwrap()).unwrap(), keys);
+        for wrong in ["A=", "A=0123", "A=0123-4567-89ab-cdeg", "=", "A=01234567-89ab-cdef-"] {
+            assert!(trusted(wrong).unwrap_err().what().contains("--trust"), "{wrong}");
+        }
+    }
 
     #[test]
     fn times_have_a_unit() {

@@ -32,6 +32,11 @@ impl<'a> StepPrinter<'a> {
 
     pub fn print(&mut self, event: &RunProgress) {
         match event {
+            RunProgress::Met(sites) => {
+                for site in sites {
+                    messages::tell(format_args!("  {site}"));
+                }
+            }
             RunProgress::Granted { run, steps, warnings, cautions } => {
                 if self.as_json {
                     messages::complain(json!({"kind": "granted", "run": run, "of": steps}));

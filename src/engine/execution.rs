@@ -190,6 +190,7 @@ impl<'a> Drawn<'a> {
             directory: context.directory.path().to_path_buf(),
             plan: job.plan.name.clone(),
             method: proposal.method.spec().name,
+            sites: facts.sites.clone(),
             unit: facts.unit.clone(),
             private_records: facts.records,
             public_records: problem.shape.public_records,

@@ -42,6 +42,8 @@ pub struct Job {
 /// The events of a run while it works.
 #[derive(Debug, Clone)]
 pub enum RunProgress {
+    /// The other sites of a joint run are there. Nothing is spent so far. What to say of each site.
+    Met(Vec<String>),
     /// Granted: the whole plan is reserved in the ledger.
     Granted {
         run: RunId,
@@ -71,6 +73,8 @@ pub struct Summary {
     pub directory: PathBuf,
     pub plan: String,
     pub method: &'static str,
+    /// The other sites of a joint run.
+    pub sites: Vec<String>,
     /// The columns that identify the person of a row, where persons are protected.
     pub unit: Option<String>,
     /// Records, or persons.

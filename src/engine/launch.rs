@@ -5,7 +5,7 @@ use super::execution::{RunContext, perform};
 use super::job::{Job, RunProgress, Summary};
 use super::spend::{OpenAccount, Purpose, Spend, to_be_resumed, was_perhaps_granted};
 use super::{overlap, sites};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::faults::Fault;
 use crate::privacy::NoiseSource;
 use crate::privacy::ledger::{AccountId, Book, ChargedElsewhere, RunId};
@@ -28,6 +28,36 @@ pub fn execute_insecurely(
 }
 
 fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(RunProgress)) -> Result<Summary> {
+    let mut stage = JointStage::Alone;
+    let ended = attempt(job, noise, tell, &mut stage);
+    if let (Err(error), Some(place)) = (&ended, &job.sites) {
+        // What failed among the sites, such as a message that did not come, can be tried again.
+        let is_over = match stage {
+            JointStage::Alone => true,
+            JointStage::Meeting => error.kind() != ErrorKind::Failed,
+            JointStage::Agreed => false,
+        };
+        if is_over {
+            sites::say_stopped(job, place);
+        }
+    }
+    ended
+}
+
+/// How far a site of a joint run came.
+enum JointStage {
+    Alone,
+    Meeting,
+    Agreed,
+}
+
+/// Launches a run, and notes how far it came before the others count on this site.
+fn attempt(
+    job: &Job,
+    noise: NoiseSource,
+    tell: &mut dyn FnMut(RunProgress),
+    stage: &mut JointStage,
+) -> Result<Summary> {
     let known = (!noise.is_secret()).then(|| job.in_known_order());
     let job = known.as_ref().unwrap_or(job);
     job.session.check_plan(&job.plan)?;
@@ -49,9 +79,11 @@ fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(RunProgress)) -> R
     }
     leftovers::remove(&job.workspace, &account.ledger.book()?);
     job.control.check()?;
+    *stage = JointStage::Meeting;
     let greeted = job.sites.as_ref().map(|place| sites::greet(job, place, &assembly.proposal));
     let greeted = greeted.transpose()?;
     if let Some(greeted) = &greeted {
+        tell(RunProgress::Met(greeted.notes()));
         assembly = Job { joint: Some(greeted.shape()), ..job.clone() }.assemble()?;
     }
     let mut purpose = Purpose {
@@ -70,6 +102,7 @@ fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(RunProgress)) -> R
     }
     let joint =
         greeted.map(|greeted| greeted.agree(job, &assembly.proposal, run, noise)).transpose()?;
+    *stage = JointStage::Agreed;
     let directory = RunDirectory::create(&job.workspace, run, &job.session, &job.plan)?;
     let opened = joint
         .as_ref()

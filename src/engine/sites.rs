@@ -51,14 +51,20 @@ pub fn fingerprint(workspace: &Workspace) -> Result<String> {
     Ok(SiteKey::find(workspace.folder())?.public().fingerprint())
 }
 
+/// Tells the others that this site ends before it was granted anything.
+pub(super) fn say_stopped(job: &Job, place: &Place) {
+    if let Ok(key) = SiteKey::find(job.workspace.folder()) {
+        // The others notice by their timeout if it cannot be told.
+        let _ = Meeting::stop(place, &key);
+    }
+}
+
 /// A site that has met the others and knows how many records they have.
 pub(super) struct Greeted(Meeting);
 
 /// The exchange of a run, and what its certificate says.
 pub(super) struct JointRun {
     pub exchange: Box<dyn Exchange>,
-    /// What to say of each site.
-    pub notes: Vec<String>,
     /// The names of the other sites.
     pub others: Vec<String>,
     pinned: Pinned,
@@ -181,6 +187,15 @@ impl Greeted {
         JointShape { sites: records.len(), records: records.iter().sum() }
     }
 
+    /// What to say of each site before anything is spent.
+    pub fn notes(&self) -> Vec<String> {
+        let note = |(name, hello): (&str, &Hello)| {
+            let own = if name == self.0.place().name { " (this one)" } else { "" };
+            format!("site {name}{own}: {} records, key {}", hello.records, hello.key.fingerprint())
+        };
+        self.0.hellos().map(note).collect()
+    }
+
     /// Agrees with the other sites on the noise of every release. Nothing is spent if they do not.
     pub fn agree(
         self,
@@ -212,10 +227,6 @@ impl Greeted {
                     .cure("run the same program at all sites; nothing was spent"));
             }
         }
-        let notes = meeting.hellos().map(|(name, hello)| {
-            let own = if name == meeting.place().name { " (this one)" } else { "" };
-            format!("site {name}{own}: {} records, key {}", hello.records, hello.key.fingerprint())
-        });
         let own_name = &meeting.place().name;
         let others = meeting.hellos().map(|(name, _)| name).filter(|name| name != own_name);
         let pinned = Pinned {
@@ -224,7 +235,6 @@ impl Greeted {
             hellos: meeting.files().iter().map(|file| hexadecimal(file)).collect(),
         };
         Ok(JointRun {
-            notes: notes.collect(),
             others: others.map(str::to_owned).collect(),
             pinned,
             exchange: Box::new(FolderExchange {
@@ -275,10 +285,14 @@ impl Exchange for FolderExchange {
     }
 
     fn begin(&mut self) -> Result<()> {
-        if !self.file.exists() {
-            self.keep()?;
+        if self.certificate.get(SIGNED).is_some() {
+            return Ok(());
         }
-        self.meeting.begin()
+        self.meeting.begin(&digest(&self.certificate))?;
+        let signed = self.meeting.signed();
+        let signed = signed.map(|(name, file)| (name.to_owned(), json!(hexadecimal(file))));
+        self.certificate[SIGNED] = Value::Object(signed.collect());
+        self.keep()
     }
 
     fn scale(&self, label: &str) -> Result<f64> {
@@ -326,6 +340,19 @@ fn certificate(meeting: &Meeting, terms: &[Terms], run: &RunId) -> Value {
         "several": several(terms),
         "seen": SEEN,
     })
+}
+
+/// The part of a joint certificate that holds each site's signature under the other parts.
+const SIGNED: &str = "signed";
+/// What differs from site to site.
+const OWN: [&str; 3] = ["site", "run", "left_after_release"];
+
+/// The digest of what a joint certificate says at all sites.
+fn digest(certificate: &Value) -> String {
+    let parts = certificate.as_object().into_iter().flatten();
+    let common: BTreeMap<&String, &Value> =
+        parts.filter(|(name, _)| !OWN.contains(&name.as_str())).collect();
+    sha256(json!(common).to_string().as_bytes())
 }
 
 const SEEN: &str = "What a site sends to the others, and what everybody sees who can read the \
@@ -423,6 +450,7 @@ mod tests {
             sites: NAMES.map(str::to_owned).into(),
             timeout: Duration::from_mins(5),
             without_missing: false,
+            trusted: BTreeMap::new(),
         };
         let job = |(season, name)| Job {
             sites: Some(place(name)),

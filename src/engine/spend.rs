@@ -202,7 +202,6 @@ impl Spend {
 
     /// Takes part in a joint run.
     pub fn joining(mut self, joint: JointRun) -> Result<Self> {
-        self.notes.extend(joint.notes);
         self.sites = joint.others;
         self.spender = self.spender.joining(joint.exchange)?;
         Ok(self)

@@ -72,6 +72,12 @@ impl Folder {
         }
     }
 
+    /// Removes a file, if it is there.
+    pub fn remove(&self, name: &str) -> Result<()> {
+        let path = self.at(name);
+        files::step::remove(&path).if_there().doing("remove", &path).map(|_| ())
+    }
+
     /// Reads a file, if it is there.
     pub fn read(&self, name: &str) -> Result<Option<Vec<u8>>> {
         let path = self.at(name);

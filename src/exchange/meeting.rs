@@ -3,11 +3,12 @@
 //! 1. Every site writes a *hello*: its key, its number of records, and what all sites must have in
 //!    common. When all are there, each site compares them. The digest of the hellos names the run.
 //! 2. Every site writes its *terms*: what it will release. Only then does it ask its ledger.
-//! 3. Every site says that it is *ready*. Nobody draws before all are.
+//! 3. Every site says that it is *ready*, and signs what holds for all. Nobody draws before all did.
 //! 4. Each release is a message with its number. A site goes on when it has those of all others.
 //! 5. Where the sites go on without those that are missing, the first of them writes for each
 //!    release whose values it *has*; the others take those. A site that is left out stays out.
-//! 6. A site that draws no more says how many releases it made.
+//! 6. A site that draws no more says how many releases it made. One that refuses, or is stopped before
+//!    it is granted anything, says *stop*; the others end then, too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -24,7 +25,7 @@ use crate::key::{PublicKey, SiteKey, hexadecimal};
 use crate::message::{Header, Kind, Message, to_json};
 
 /// Raised whenever sites of two versions would not understand each other.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// The longest name of a site.
 const LONGEST_NAME: usize = 32;
 /// The most records of a site; a larger number is no number of records.
@@ -48,6 +49,9 @@ pub struct Place {
     pub timeout: Duration,
     /// Whether the sites go on without those that are missing.
     pub without_missing: bool,
+    /// The fingerprints of the keys that sites must have, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub trusted: BTreeMap<String, String>,
 }
 
 /// What a site says before anything is planned.
@@ -69,6 +73,13 @@ struct Ended {
     releases: u64,
 }
 
+/// A site that ended before the start.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stopped {
+    key: PublicKey,
+}
+
 /// A site among the others.
 pub struct Meeting {
     place: Place,
@@ -84,7 +95,8 @@ pub struct Meeting {
     left: BTreeMap<usize, u64>,
     /// Releases so far.
     releases: u64,
-    is_ready: bool,
+    /// What each site signed when it was ready; empty before.
+    signed: Vec<Vec<u8>>,
     is_stopped: Box<dyn Fn() -> bool + Send>,
 }
 
@@ -105,11 +117,28 @@ impl Place {
             return Err(Error::usage("a joint run needs two sites or more, with different names")
                 .cure("name all of them: --sites A,B,C"));
         }
+        if let Some(name) = self.trusted.keys().find(|name| !different.contains(name)) {
+            return Err(Error::usage(format!("the trusted site '{name}' is not among the sites"))
+                .cure("name it in --sites, or leave it out of --trust"));
+        }
         if !different.contains(&self.name) {
             let what = format!("this site, '{}', is not among the sites", self.name);
             return Err(Error::usage(what).cure("name it in --sites, too"));
         }
         Ok(self)
+    }
+
+    /// Refuses a site that has another key than the trusted one.
+    fn check_key(&self, name: &str, key: PublicKey) -> Result<()> {
+        match self.trusted.get(name) {
+            Some(trusted) if *trusted != key.fingerprint() => Err(Error::refused(format!(
+                "site '{name}' has the key {}, and {} is trusted",
+                key.fingerprint(),
+                harmless(trusted, LONGEST_VALUE)
+            ))
+            .cure("nothing was spent: ask this site for the fingerprint of its key, by phone")),
+            _ => Ok(()),
+        }
     }
 
     fn own(&self) -> usize {
@@ -150,10 +179,15 @@ impl Meeting {
         let sealed = Message { header, body }.seal(&key)?;
         let name = format!("hello-{}", place.name);
         refuse_namesake(&folder, &name, &key)?;
+        // An earlier program of this site may have said that it stops.
+        folder.remove(&stop_name(&place.name))?;
         folder.replace(&name, &sealed)?;
         let files = hellos(&place, &folder, place.timeout, &is_stopped)?;
         let mut meeting = Self::of(place, folder, key, files, is_stopped);
         meeting.hellos = meeting.opened()?;
+        for (name, hello) in meeting.hellos() {
+            meeting.place.check_key(name, hello.key)?;
+        }
         meeting.compare()?;
         Ok(meeting)
     }
@@ -195,7 +229,7 @@ impl Meeting {
             files,
             hellos: Vec::new(),
             releases: 0,
-            is_ready: false,
+            signed: Vec::new(),
             is_stopped,
         }
     }
@@ -293,14 +327,36 @@ impl Meeting {
         files.into_iter().map(open).collect()
     }
 
-    /// Waits until all sites may draw.
-    pub fn begin(&mut self) -> Result<()> {
-        if !self.is_ready {
-            self.send(Kind::Ready, 0, "", Vec::new())?;
-            self.all(Kind::Ready, 0, "")?;
-            self.is_ready = true;
+    /// Waits until all sites may draw. Each signs the digest of what holds for all.
+    pub fn begin(&mut self, digest: &str) -> Result<()> {
+        if !self.signed.is_empty() {
+            return Ok(());
         }
+        self.send(Kind::Ready, 0, "", digest.as_bytes().to_vec())?;
+        for (site, message) in self.all(Kind::Ready, 0, "")? {
+            if message.body != digest.as_bytes() {
+                let error = Error::failed("it agrees to other terms");
+                return Err(self.bad(site, Kind::Ready, 0, &error));
+            }
+        }
+        let read = |name: &String| self.folder.read(&self.name(Kind::Ready, 0, name));
+        let signed = self.place.sites.iter().map(read).collect::<Result<Vec<_>>>()?;
+        self.signed = signed.into_iter().flatten().collect();
         Ok(())
+    }
+
+    /// The signed digests of what holds for all, with the sites' names.
+    pub fn signed(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.place.sites.iter().map(String::as_str).zip(self.signed.iter().map(Vec::as_slice))
+    }
+
+    /// Tells the others that this site ends before the start, so that they do not wait for it. The
+    /// message has no reason, which may be private.
+    pub fn stop(place: &Place, key: &SiteKey) -> Result<()> {
+        let body = to_json(&Stopped { key: key.public() })?;
+        let header = header(Kind::Stop, &place.name, "", 0, "", body.len());
+        let sealed = Message { header, body }.seal(key)?;
+        Folder::open(&place.folder)?.replace(&stop_name(&place.name), &sealed)
     }
 
     /// The values of the next release at all sites that take part in it; their positions are
@@ -399,6 +455,7 @@ impl Meeting {
     fn name(&self, kind: Kind, number: u64, site: &str) -> String {
         let file = match kind {
             Kind::Hello => format!("hello-{site}"),
+            Kind::Stop => return stop_name(site),
             Kind::Terms => format!("terms-{site}"),
             Kind::Ready => format!("ready-{site}"),
             Kind::Draw => format!("release-{number:06}-{site}"),
@@ -422,6 +479,12 @@ impl Meeting {
         opened.map(Some).map_err(|error| self.bad(site, kind, number, &error))
     }
 
+    /// Whether this site said that it ended before the start.
+    fn has_stopped(&self, site: usize) -> Result<bool> {
+        let name = &self.place.sites[site];
+        has_stopped(&self.place, &self.folder, name, Some(self.hellos[site].key))
+    }
+
     /// How many releases a site made that draws no more.
     fn ended(&self, site: usize) -> Result<Option<u64>> {
         let Some(message) = self.read(site, Kind::End, 0, "")? else { return Ok(None) };
@@ -441,14 +504,20 @@ impl Meeting {
         let mut found: Vec<(usize, Option<Message>)> =
             self.present.iter().map(|site| (*site, None)).collect();
         wait(timeout, &self.is_stopped, || {
-            let mut is_done = true;
+            let (mut is_done, mut is_hopeless) = (true, false);
             for (site, message) in found.iter_mut().filter(|(_, message)| message.is_none()) {
                 // The end is read first: a site writes it after its last release.
                 let ended = self.ended(*site)?;
                 *message = self.read(*site, kind, number, label)?;
-                is_done &= message.is_some() || ended.is_some_and(|last| last < number);
+                let is_over = match number {
+                    0 => ended.is_some() || self.has_stopped(*site)?,
+                    _ => ended.is_some_and(|last| last < number),
+                };
+                is_done &= message.is_some() || is_over;
+                // Nobody begins without this site.
+                is_hopeless |= number == 0 && is_over && message.is_none();
             }
-            Ok(is_done)
+            Ok(is_done || is_hopeless)
         })?;
         Ok(found)
     }
@@ -468,6 +537,9 @@ impl Meeting {
     /// The error for messages that are missing. If a site has ended, they will not come.
     fn lacking(&self, sites: &[usize], kind: Kind, number: u64) -> Result<Error> {
         for site in sites {
+            if number == 0 && self.has_stopped(*site)? {
+                return Ok(before_the_start(&self.place, &self.place.sites[*site]));
+            }
             if let Some(last) = self.ended(*site)? {
                 let name = &self.place.sites[*site];
                 return Ok(Error::refused(format!(
@@ -479,7 +551,7 @@ impl Meeting {
             Kind::Draw => format!("release {number}"),
             Kind::Members => format!("whose release {number} counts"),
             Kind::Ready => "that it is ready".to_owned(),
-            Kind::Hello | Kind::Terms | Kind::End => "what it will release".to_owned(),
+            Kind::Hello | Kind::Stop | Kind::Terms | Kind::End => "what it will release".to_owned(),
         };
         Ok(absent(&self.place, &self.folder, sites, &what))
     }
@@ -553,16 +625,55 @@ fn hellos(
     is_stopped: &dyn Fn() -> bool,
 ) -> Result<Vec<Vec<u8>>> {
     let mut found: Vec<Option<Vec<u8>>> = Vec::new();
+    let mut stopped = None;
     let done = wait(timeout, is_stopped, || {
         let read = |name| folder.read(&format!("hello-{name}"));
         found = place.sites.iter().map(read).collect::<Result<_>>()?;
-        Ok(found.iter().all(Option::is_some))
+        let is_done = found.iter().all(Option::is_some);
+        for name in place.sites.iter().filter(|_| !is_done) {
+            if has_stopped(place, folder, name, None)? {
+                stopped = Some(name);
+            }
+        }
+        Ok(is_done || stopped.is_some())
     })?;
+    if let Some(name) = stopped {
+        return Err(before_the_start(place, name));
+    }
     if !done {
         let missing: Vec<usize> = (0..found.len()).filter(|site| found[*site].is_none()).collect();
         return Err(absent(place, folder, &missing, "what it takes part in"));
     }
     Ok(found.into_iter().flatten().collect())
+}
+
+fn stop_name(site: &str) -> String {
+    format!("stop-{site}")
+}
+
+/// Whether a site said that it ended before the start, signed with its key if that is known.
+fn has_stopped(place: &Place, folder: &Folder, name: &str, key: Option<PublicKey>) -> Result<bool> {
+    let Some(file) = folder.read(&stop_name(name))? else { return Ok(false) };
+    let opened = Message::open(&file, |message| {
+        expect(&message.header, &header(Kind::Stop, name, "", 0, "", message.body.len()))?;
+        let said = message.json::<Stopped>()?.key;
+        place.check_key(name, said)?;
+        Ok(key.unwrap_or(said))
+    });
+    opened.map(|_| true).map_err(|error| {
+        Error::failed(format!("a message of site '{name}' is refused: {}", error.what()))
+            .at(folder.at(&stop_name(name)).display().to_string())
+            .cure("find out who wrote it, and remove it")
+    })
+}
+
+/// The error for a site that ended before the start.
+fn before_the_start(place: &Place, name: &str) -> Error {
+    let what =
+        format!("site '{name}' stopped before the start, so the sites do not begin together");
+    Error::refused(what)
+        .at(place.folder.display().to_string())
+        .cure("nothing was spent: ask there why; then start all sites again with an empty folder")
 }
 
 fn absent(place: &Place, folder: &Folder, sites: &[usize], what: &str) -> Error {
@@ -575,6 +686,7 @@ fn absent(place: &Place, folder: &Folder, sites: &[usize], what: &str) -> Error 
 mod tests {
     use std::path::Path;
     use std::thread::{ScopedJoinHandle, scope};
+    use std::time::Instant;
 
     use super::*;
     use crate::error::ErrorKind;
@@ -588,6 +700,7 @@ mod tests {
             sites: NAMES.map(str::to_owned).into(),
             timeout: Duration::from_secs(20),
             without_missing,
+            trusted: BTreeMap::new(),
         }
     }
 
@@ -628,7 +741,7 @@ mod tests {
                 greet(place(directory, name, without_missing), directory, "one").unwrap();
             let terms = meeting.agree(&name.to_owned()).unwrap();
             assert_eq!(terms, NAMES);
-            meeting.begin().unwrap();
+            meeting.begin("all").unwrap();
             meeting
         })
     }
@@ -810,6 +923,78 @@ mod tests {
         assert_eq!(error.kind(), ErrorKind::Refused);
     }
 
+    #[test]
+    fn a_site_that_ends_before_the_start_is_not_waited_for() {
+        let directory = folder();
+        let began = Instant::now();
+        let long = |name| Place {
+            timeout: Duration::from_mins(2),
+            ..place(directory.path(), name, false)
+        };
+        let ask = |wanted: &str| {
+            let error = greet(long("A"), directory.path(), "one").err().unwrap();
+            assert!(error.what().contains(wanted), "{error}");
+            error.kind()
+        };
+        Meeting::stop(&long("C"), &key(directory.path(), "C")).unwrap();
+        assert_eq!(ask("site 'C' stopped before the start"), ErrorKind::Refused);
+        // Signed by nobody, or not with the key that is trusted.
+        let file = directory.path().join("exchange/stop-C");
+        let mut bytes = std::fs::read(&file).unwrap();
+        *bytes.last_mut().unwrap() ^= 1;
+        std::fs::write(&file, bytes).unwrap();
+        assert_eq!(ask("a message of site 'C' is refused: its signature"), ErrorKind::Failed);
+        Meeting::stop(&long("C"), &key(directory.path(), "other")).unwrap();
+        let fingerprint = key(directory.path(), "C").public().fingerprint();
+        let trusting = Place { trusted: [("C".to_owned(), fingerprint)].into(), ..long("A") };
+        let error = greet(trusting, directory.path(), "one").err().unwrap();
+        assert!(error.what().contains("is trusted"), "{error}");
+        std::fs::remove_file(&file).unwrap();
+        // A site that starts again takes back what it said, and one that stops later is heard, too.
+        Meeting::stop(&long("A"), &key(directory.path(), "A")).unwrap();
+        let soon = Place { timeout: Duration::from_millis(30), ..long("A") };
+        let error = greet(soon, directory.path(), "one").err().unwrap();
+        assert!(error.what().contains("did not say"), "{error}");
+        assert!(!directory.path().join("exchange/stop-A").exists());
+        let meetings = at_all(|name| greet(long(name), directory.path(), "one").unwrap());
+        Meeting::stop(&long("B"), &key(directory.path(), "B")).unwrap();
+        let error = meetings[0].agree(&"A".to_owned()).unwrap_err();
+        assert!(error.what().contains("site 'B' stopped before the start"), "{error}");
+        assert!(began.elapsed() < Duration::from_mins(2), "nobody waited for the timeout");
+    }
+
+    #[test]
+    fn another_key_than_the_trusted_one_is_refused() {
+        let directory = folder();
+        let fingerprint = |name| key(directory.path(), name).public().fingerprint();
+        let trusting = |name, of| Place {
+            trusted: [("B".to_owned(), fingerprint(of))].into(),
+            ..place(directory.path(), name, false)
+        };
+        let greeted = at_all(|name| greet(trusting(name, "B"), directory.path(), "one").err());
+        assert!(greeted.iter().all(Option::is_none), "{greeted:?}");
+        let error = greet(trusting("A", "C"), directory.path(), "one").err().unwrap();
+        assert!(error.what().contains(&format!("site 'B' has the key {}", fingerprint("B"))));
+        assert_eq!(error.kind(), ErrorKind::Refused);
+        let unknown = Place {
+            trusted: [("D".to_owned(), fingerprint("B"))].into(),
+            ..place(directory.path(), "A", false)
+        };
+        assert!(unknown.checked().unwrap_err().what().contains("'D' is not among"));
+    }
+
+    #[test]
+    fn nobody_begins_with_a_site_that_signs_other_terms() {
+        let directory = folder();
+        let began = at_all(|name| {
+            let mut meeting = greet(place(directory.path(), name, false), directory.path(), "one")?;
+            meeting.begin(if name == "B" { "other" } else { "all" })
+        });
+        for began in began {
+            assert!(began.unwrap_err().what().contains("it agrees to other terms"));
+        }
+    }
+
     /// A site that is resumed repeats its releases, as its transcript has them.
     fn resume(
         directory: &Path,
@@ -821,7 +1006,7 @@ mod tests {
         let said = (said.0.as_str(), said.1.clone());
         let mut meeting = Meeting::again(place, key(directory, name), said, Box::new(|| false))?;
         meeting.agree(&name.to_owned())?;
-        meeting.begin()?;
+        meeting.begin("all")?;
         for number in 1..=until {
             meeting.join("mean", &value(name, number))?;
         }

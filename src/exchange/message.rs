@@ -30,9 +30,11 @@ const LONGEST_HEADER: usize = 4096;
 pub enum Kind {
     /// A site takes part; its body says in what.
     Hello,
+    /// A site ended before the start; its body holds the key.
+    Stop,
     /// What a site will release.
     Terms,
-    /// A site may draw.
+    /// A site may draw; its body is the digest of what holds for all.
     Ready,
     /// A release.
     Draw,

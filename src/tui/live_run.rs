@@ -280,6 +280,12 @@ impl LiveRun {
     /// Processes an event; returns a line for the notice.
     pub fn hear(&mut self, event: RunEvent) -> Option<Result<String, Error>> {
         match event {
+            JobEvent::Progress(RunProgress::Met(sites)) => {
+                for site in sites {
+                    self.say(site);
+                }
+                None
+            }
             JobEvent::Progress(RunProgress::Granted { run, steps, warnings, cautions }) => {
                 self.granted(run, "the whole plan", warnings);
                 // Always one line, because the number of cautions is also exact.

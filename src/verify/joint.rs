@@ -1,6 +1,10 @@
 //! The joint certificate of several sites: the guarantee of each, and what they are together.
 
+use std::collections::BTreeMap;
+
+use ed25519_dalek::{Signature, VerifyingKey};
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 
 use super::certificate::{Drawn, guarantee, is_less};
 use super::claim::FileReport;
@@ -55,11 +59,64 @@ pub fn check(file: &str, it: &Value) -> Result<FileReport> {
         report.fault("`seen` is not the sentence about what the others see");
     }
     report.note("it counts what every site planned; each site's own certificate counts its draws");
+    let digest = digest(it);
+    let mut keys = Vec::new();
+    for site in list(it, "sites")? {
+        let (name, key) = (text(site, "name")?, text(site, "key")?);
+        let signed = it["signed"][name].as_str().and_then(bytes).unwrap_or_default();
+        if !has_signed(&signed, name, text(it, "protocol")?, &digest, key) {
+            report.fault(format!("site {name} has not signed what it says"));
+        }
+        keys.push(format!("{name} {}", fingerprint(key)));
+    }
     report.note(
-        "it has no signature: sensitivities, numbers of records, keys and the protocol are taken as they \
-         stand. Compare it with the copies of the other sites",
+        "sensitivities and numbers of records are those that each site has signed; the name of the site, its \
+         run and who left are not signed",
     );
+    report.note(format!("compare the keys with those of the sites: {}", keys.join(", ")));
     Ok(report)
+}
+
+/// The digest of what a joint certificate says at all sites.
+fn digest(it: &Value) -> String {
+    let own = ["site", "run", "left_after_release", "signed"];
+    let parts = it.as_object().into_iter().flatten();
+    let common: BTreeMap<&String, &Value> =
+        parts.filter(|(name, _)| !own.contains(&name.as_str())).collect();
+    let text = serde_json::to_string(&common).unwrap_or_default();
+    hexadecimal(&Sha256::digest(text))
+}
+
+/// Whether this is a message by which a site of this run and key agrees to the digest.
+fn has_signed(message: &[u8], site: &str, protocol: &str, digest: &str, key: &str) -> bool {
+    let Some((said, signature)) = message.split_last_chunk() else { return false };
+    let mut lines = said.splitn(3, |byte| *byte == b'\n');
+    let (Some(first), Some(header), Some(body)) = (lines.next(), lines.next(), lines.next()) else {
+        return false;
+    };
+    let header: Value = serde_json::from_slice(header).unwrap_or_default();
+    let key = bytes(key).and_then(|key| VerifyingKey::from_bytes(&key.try_into().ok()?).ok());
+    first == b"halflight exchange 1"
+        && header["kind"] == "ready"
+        && header["site"] == site
+        && header["protocol"] == protocol
+        && body == digest.as_bytes()
+        && key.is_some_and(|key| key.verify_strict(said, &Signature::from_bytes(signature)).is_ok())
+}
+
+fn fingerprint(key: &str) -> String {
+    let digits = hexadecimal(&Sha256::digest(bytes(key).unwrap_or_default())[..8]);
+    let groups: Vec<&str> = (0..4).filter_map(|at| digits.get(4 * at..4 * at + 4)).collect();
+    groups.join("-")
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
+}
+
+fn bytes(digits: &str) -> Option<Vec<u8>> {
+    let byte = |at: usize| u8::from_str_radix(digits.get(at..at + 2)?, 16).ok();
+    (0..digits.len()).step_by(2).map(byte).collect()
 }
 
 /// A sentence must be the one of this pattern, with numbers that are no smaller than these.
@@ -79,9 +136,29 @@ fn repeated(report: &mut FileReport, it: &Value, key: &str, pattern: &str, least
 
 #[cfg(test)]
 mod tests {
+    use ed25519_dalek::{Signer as _, SigningKey};
     use serde_json::json;
 
     use super::*;
+
+    /// The certificate, signed by both sites as it is.
+    fn signed(mut it: Value) -> Value {
+        it["signed"] = json!({});
+        for at in 0..2 {
+            let key = SigningKey::from_bytes(&[at as u8; 32]);
+            it["sites"][at]["key"] = json!(hexadecimal(key.verifying_key().as_bytes()));
+        }
+        let digest = digest(&it);
+        for (at, name) in ["A", "B"].into_iter().enumerate() {
+            let key = SigningKey::from_bytes(&[at as u8; 32]);
+            let header = json!({"kind": "ready", "site": name, "protocol": "p"});
+            let mut message = format!("halflight exchange 1\n{header}\n{digest}").into_bytes();
+            let signature = key.sign(&message).to_bytes();
+            message.extend(signature);
+            it["signed"][name] = json!(hexadecimal(&message));
+        }
+        it
+    }
 
     /// Two sites, each with one Gaussian release of μ = ½: ε is 1.99 at 10⁻⁵.
     fn certificate() -> Value {
@@ -98,6 +175,8 @@ mod tests {
         };
         json!({
             "kind": "joint run",
+            "site": "A",
+            "protocol": "p",
             "sites": [site("A", 300), site("B", 40)],
             "statement": "2 sites trained one model together. Whoever has records at one of them is \
                 protected by (ε, δ)-differential privacy with the numbers of this site. A (300 records): \
@@ -112,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_joint_certificate_holds_and_every_number_in_it_that_was_lowered_is_found() {
-        let report = check("joint.json", &certificate()).unwrap();
+        let report = check("joint.json", &signed(certificate())).unwrap();
         assert!(report.holds() && report.claims.len() == 2, "{}", report.text());
         let text = certificate().to_string();
         for (from, to) in [
@@ -129,9 +208,32 @@ mod tests {
             let edited = text.replacen(from, to, 1);
             assert_ne!(edited, text, "{from}");
             let edited: Value = serde_json::from_str(&edited).unwrap();
-            let report = check("joint.json", &edited).unwrap();
+            let report = check("joint.json", &signed(edited)).unwrap();
             assert!(!report.holds(), "{from}: {}", report.text());
         }
         assert!(check("joint.json", &json!({"kind": "joint run"})).is_err());
+    }
+
+    #[test]
+    fn what_was_changed_after_the_sites_signed_is_found() {
+        let it = signed(certificate());
+        let text = it.to_string();
+        let holds =
+            |text: &str| check("joint.json", &serde_json::from_str(text).unwrap()).unwrap().holds();
+        assert!(holds(&text));
+        // The name of the site is each site's own.
+        assert!(holds(&text.replace("\"site\":\"A\"", "\"site\":\"B\"")));
+        let key = |at: usize| it["sites"][at]["key"].as_str().unwrap().to_owned();
+        for (from, to) in [
+            ("\"protocol\":\"p\"", "\"protocol\":\"q\"".to_owned()),
+            ("\"sensitivity\":0.5", "\"sensitivity\":0.25".to_owned()),
+            ("\"coordinates\":3", "\"coordinates\":4".to_owned()),
+            (&key(0), key(1)),
+            ("\"signed\"", "\"unsigned\"".to_owned()),
+        ] {
+            let edited = text.replacen(from, &to, 1);
+            assert_ne!(edited, text, "{from}");
+            assert!(!holds(&edited), "{from}");
+        }
     }
 }

@@ -83,6 +83,36 @@ fn arrays_frames_and_estimators_are_served() {
 }
 
 #[test]
+fn flower_carries_nothing_but_the_messages_of_sites() {
+    if has("") {
+        passes(&[
+            "discover",
+            "-s",
+            "tests",
+            "-p",
+            "test_flower.py",
+            "-k",
+            "Files",
+            "-k",
+            "Relaying",
+        ]);
+    }
+    if has("import flwr, ray, mypy") {
+        passes(&[
+            "discover",
+            "-s",
+            "tests",
+            "-p",
+            "test_flower.py",
+            "-k",
+            "Typed",
+            "-k",
+            "Running",
+        ]);
+    }
+}
+
+#[test]
 fn the_regressor_passes_the_checks_of_scikit_learn() {
     if has(ARRAYS) {
         passes(&[

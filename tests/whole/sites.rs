@@ -6,15 +6,17 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::chance::Dice;
 use crate::{chance, program};
 
 const NAMES: [&str; 3] = ["A", "B", "C"];
+const TEN: [&str; 10] = ["A", "B", "C", "D", "E", "F", "G", "H", "I", "J"];
 /// Releases of the plan.
 const STEPS: usize = 12;
 
 /// The rides of one season at each site, and those of autumn in public.
 fn session(site: &str, rows: usize, columns: &str, plan: &str) -> String {
-    let season = 1 + NAMES.iter().position(|name| *name == site).unwrap();
+    let season = 1 + TEN.iter().position(|name| *name == site).unwrap() % 3;
     format!(
         "(version: 1, datasets: [
   (name: \"rides of {site}\", role: private, source: builtin(\"bikeshare\"), label: \"bikers\",
@@ -33,13 +35,20 @@ fn target_only() -> String {
     format!("method: \"target_only\", settings: {{\"steps\": {STEPS}}}")
 }
 
-/// Three sites, each a user of its own, and their exchange folder.
-struct Sites(tempfile::TempDir);
+/// Several sites, each a user of its own, and their exchange folder.
+struct Sites {
+    folder: tempfile::TempDir,
+    names: &'static [&'static str],
+}
 
 impl Sites {
     fn new() -> Self {
-        let sites = Self(tempfile::tempdir().unwrap());
-        for (name, rows) in NAMES.into_iter().zip([300, 150, 450]) {
+        Self::of(&NAMES)
+    }
+
+    fn of(names: &'static [&'static str]) -> Self {
+        let sites = Self { folder: tempfile::tempdir().unwrap(), names };
+        for (name, rows) in names.iter().zip([300, 150, 450].into_iter().cycle()) {
             std::fs::create_dir_all(sites.at(name)).unwrap();
             sites.write(name, &session(name, rows, COLUMNS, &target_only()));
         }
@@ -60,7 +69,7 @@ impl Sites {
     }
 
     fn at(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
+        self.folder.path().join(name)
     }
 
     fn exchange(&self) -> PathBuf {
@@ -83,7 +92,8 @@ impl Sites {
     fn site(&self, name: &str, further: &[&str]) -> Command {
         let timeout =
             if further.contains(&"--timeout") { vec![] } else { vec!["--timeout", "60s"] };
-        let meet = ["--exchange", "../exchange", "--name", name, "--sites", "A,B,C", "--sealed"];
+        let names = self.names.join(",");
+        let meet = ["--exchange", "../exchange", "--name", name, "--sites", &names, "--sealed"];
         let all: Vec<&str> = ["site", "s.ron"]
             .into_iter()
             .chain(meet)
@@ -96,7 +106,7 @@ impl Sites {
     /// Starts all sites at once, and waits for their ends.
     fn run(&self, further: &[&str]) -> Vec<Output> {
         let started: Vec<Child> =
-            NAMES.iter().map(|name| self.site(name, further).spawn().unwrap()).collect();
+            self.names.iter().map(|name| self.site(name, further).spawn().unwrap()).collect();
         started.into_iter().map(|child| child.wait_with_output().unwrap()).collect()
     }
 
@@ -162,7 +172,7 @@ fn said(output: &Output) -> String {
 
 /// All sites have ended with the same model, and each ledger counts at least what travelled.
 fn check_ended(sites: &Sites) {
-    for name in NAMES {
+    for name in sites.names {
         assert_eq!(sites.model(name), sites.model("A"), "the model of {name}");
         let released = sites.released(name);
         let sent = sites.sent(name);
@@ -186,6 +196,9 @@ fn three_sites_end_with_one_model_and_each_certificate_and_the_joint_one_hold() 
         let text = said(&output);
         assert!(output.status.success(), "{name}: {text}");
         assert!(text.contains(": key ") && text.contains("site B"), "{text}");
+        let [met, granted] = [" records, key ", "granted as"].map(|it| text.find(it).unwrap());
+        assert!(met < granted, "the keys are shown before anything is spent: {text}");
+        assert!(text.contains("trained together with the sites "), "{text}");
         // Each site scores its own held-out records.
         assert!(!text.contains("no released score"), "{text}");
     }
@@ -202,6 +215,11 @@ fn three_sites_end_with_one_model_and_each_certificate_and_the_joint_one_hold() 
         }
         let shared = sites.command(name, &["share", &run.display().to_string(), "--json"]).output();
         let shared: Value = serde_json::from_slice(&shared.unwrap().stdout).unwrap();
+        let path = run.join("shown.html").display().to_string();
+        let output =
+            sites.command(name, &["report", &run.display().to_string(), "-o", &path]).output();
+        let report = std::fs::read_to_string(&path).unwrap_or_else(|_| panic!("{output:?}"));
+        assert!(report.contains("It was trained together with the sites"));
         assert!(shared.to_string().contains("joint.json"), "{shared:#}");
         // Its model is not built on: a certificate could not say what holds for the others.
         let on_it = format!(
@@ -265,14 +283,25 @@ fn sites_that_do_not_fit_are_refused_before_anything_is_spent() {
         assert!(text.contains("setting steps: 12 at A, B; 13 at C"), "{text}");
         assert!(text.contains("share held out: 0.2 at A, B; 0.3 at C"), "{text}");
     }
-    // Ten records are too few, and the others are told who is missing.
+    // Ten records are too few, and the others are told at once.
     sites.write("C", &session("C", 10, COLUMNS, &target_only()));
     sites.empty_exchange();
-    let outputs = sites.run(&["--timeout", "15s"]);
+    let outputs = sites.run(&["--timeout", "2m"]);
     assert!(said(&outputs[2]).contains("at least 20 are needed"), "{}", said(&outputs[2]));
     for output in &outputs[..2] {
         let text = said(output);
-        assert!(text.contains("site 'C' did not say what it takes part in"), "{text}");
+        assert!(text.contains("site 'C' stopped before the start"), "{text}");
+    }
+    // The reason is private, and does not travel.
+    let stop = std::fs::read(sites.exchange().join("stop-C")).unwrap();
+    assert!(!String::from_utf8_lossy(&stop).contains("20"), "{stop:?}");
+    // A key that is not the trusted one.
+    sites.write("C", &session("C", 450, COLUMNS, &target_only()));
+    sites.empty_exchange();
+    for (at, output) in sites.run(&["--trust", "B=0123-4567-89ab-cdef"]).iter().enumerate() {
+        let text = said(output);
+        assert_eq!(output.status.code(), Some(3), "{at}: {text}");
+        assert!(text.contains("and 0123-4567-89ab-cdef is trusted"), "{text}");
     }
     // Methods whose releases are no means of all records.
     for (plan, what) in [
@@ -389,21 +418,85 @@ fn go_on(sites: &Sites, name: &str) -> Command {
     }
 }
 
+#[test]
+fn ten_sites_end_with_one_model_and_their_joint_certificate_holds() {
+    let sites = Sites::of(&TEN);
+    let began = Instant::now();
+    for (name, output) in TEN.iter().zip(sites.run(&["--timeout", "5m"])) {
+        assert!(output.status.success(), "{name}: {}", said(&output));
+    }
+    println!("ten sites: {STEPS} releases in {:.1} s", began.elapsed().as_secs_f64());
+    check_ended(&sites);
+    let path = sites.run_of("J").unwrap().join("joint.json").display().to_string();
+    let output = sites.command("J", &["verify", &path, "--json"]).output().unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["holds"], true, "{report:#}");
+}
+
 /// Stops a site at its persistent steps, one after another, while the others wait for it. The long
-/// form does it at every step of every site, in two ways: more than a thousand deaths.
+/// form is a storm: all sites die at random steps, again and again, a thousand times in all.
 #[test]
 fn site_deaths_at_any_step_end_with_one_model_and_no_release_uncounted() {
     let count = steps_of_a_site();
-    let each = if chance::is_long() { 1 } else { count.div_ceil(8) };
-    let kinds = if chance::is_long() { &["crash", "tear"][..] } else { &["tear"] };
-    let mut deaths = 0;
+    let (mut deaths, mut runs) = (0, 0);
+    if chance::is_long() {
+        let mut dice = Dice::of_the_seed("site deaths");
+        while deaths < 1000 {
+            deaths += storm(&mut dice, count);
+            runs += 1;
+            println!("{deaths} deaths in {runs} joint runs; a site takes {count} steps");
+        }
+        return;
+    }
+    let each = count.div_ceil(8);
     for (at, victim) in NAMES.into_iter().enumerate() {
         for step in (1 + at * each / 3..=count).step_by(each) {
-            deaths += kinds.iter().filter(|kind| dies(victim, &format!("{kind}:{step}"))).count();
+            deaths += usize::from(dies(victim, &format!("tear:{step}")));
         }
     }
     println!("{deaths} deaths; a site takes {count} steps");
     assert!(deaths > 18, "{deaths}");
+}
+
+/// Lets all sites of a run die at random steps and go on, checks how they ended, and counts deaths.
+fn storm(dice: &mut Dice, count: usize) -> usize {
+    let sites = Sites::new();
+    let ways = NAMES.map(|_| {
+        let way = |_| (["crash", "tear"][dice.below(2)], 1 + dice.below(count));
+        (0..6).map(way).collect::<Vec<_>>()
+    });
+    let deaths = std::thread::scope(|scope| {
+        let lives = NAMES.into_iter().zip(&ways).map(|(name, ways)| {
+            let sites = &sites;
+            scope.spawn(move || {
+                let mut deaths = 0;
+                loop {
+                    let mut command = go_on(sites, name);
+                    if let Some((kind, step)) = ways.get(deaths) {
+                        command.env("HALFLIGHT_TEST_STOP", format!("{kind}:{step}"));
+                    }
+                    let output = command.output().unwrap();
+                    let text = said(&output);
+                    // A signal ended it.
+                    if output.status.code().is_none() {
+                        deaths += 1;
+                        if has_ended(sites, name) {
+                            return deaths;
+                        }
+                        continue;
+                    }
+                    // A draw that was lost ends the run of all earlier.
+                    let shorter = text.contains("' ended after");
+                    assert!(output.status.success() || shorter, "{name} with {ways:?}: {text}");
+                    return deaths;
+                }
+            })
+        });
+        let lives: Vec<_> = lives.collect();
+        lives.into_iter().map(|life| life.join().unwrap()).sum()
+    });
+    check_ended(&sites);
+    deaths
 }
 
 /// Stops a site, lets it go on, and checks how all ended. Whether it died.

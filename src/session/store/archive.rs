@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::file::{PlanDefinition, Session};
-use super::resumption::TRANSCRIPT;
+use super::resumption::{SITES, TRANSCRIPT};
 use super::run_directory::{CERTIFICATE, Process, RunDirectory, SESSION};
 use super::run_steps::{self, Curves, RunGrowth, StepReader};
 use super::steering;
@@ -71,6 +71,8 @@ pub struct ArchivedRun {
     pub choice: Option<ArchivedChoice>,
     /// The datasets of the plan.
     pub data: Vec<DatasetDefinition>,
+    /// The other sites of a joint run.
+    pub sites: Vec<String>,
     /// The curator's remark.
     pub tag: String,
     /// `finished`, `stopped`, `failed`, `abandoned`; one of the words below without a certificate,
@@ -271,6 +273,7 @@ impl ArchivedRun {
             plan: None,
             choice: None,
             data: Vec::new(),
+            sites: Vec::new(),
             tag: String::new(),
             outcome: OPEN.to_owned(),
             process: None,
@@ -434,7 +437,16 @@ pub(super) fn read_head(directory: &Path) -> ArchivedRun {
     let tag = fs::read_to_string(directory.join(TAG)).unwrap_or_default();
     run.tag = harmless(&tag, LONGEST_TAG);
     run.process = RunDirectory::process(directory);
+    run.sites = other_sites(&directory.join(SITES)).unwrap_or_default();
     run
+}
+
+/// The other sites of a joint run, from its file of sites.
+fn other_sites(path: &Path) -> Option<Vec<String>> {
+    let text: Value = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+    let names = text["place"]["sites"].as_array()?.iter().filter_map(Value::as_str);
+    let others = names.filter(|name| text["place"]["name"] != *name);
+    Some(others.map(|name| harmless(name, LONGEST_TAG)).collect())
 }
 
 /// Reads the certificate of the run, if there is one.

@@ -175,8 +175,13 @@ fn lead(report: &Report) -> String {
             "A model{what} of the public data {public} alone: private records chose it."
         );
     }
+    let sites = only.certificate.as_ref().map_or(&[][..], |it| &it.other_sites);
+    let together = match sites {
+        [] => String::new(),
+        names => format!(" It was trained together with the sites {}.", quoted(names)),
+    };
     format!(
-        "A model{what} for the private data {}, adapted from the public data {public} by {}.",
+        "A model{what} for the private data {}, adapted from the public data {public} by {}.{together}",
         quoted([&plan.private]),
         methods::name_of(&plan.method)
     )

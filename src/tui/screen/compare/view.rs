@@ -383,6 +383,9 @@ fn selected<'a>(shown: Shown, canvas: &Canvas, room: u16) -> Vec<Line<'a>> {
         let among = || format!("among {}: none so far", choice.candidates.join(", "));
         facts.push(("choice", choice.result.clone().unwrap_or_else(among)));
     }
+    if !run.sites.is_empty() {
+        facts.push(("trained with sites", run.sites.join(", ")));
+    }
     if let Some(plan) = &run.plan {
         facts.push(("private", plan.private.clone()));
         facts.push(("public", plan.public.join(" + ")));

@@ -1,0 +1,1 @@
+"""Carries the files of an exchange folder of halflight between sites, with Flower."""
