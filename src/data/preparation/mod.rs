@@ -51,7 +51,7 @@ use scale::Standardisation;
 
 pub(crate) use encoding::MOST_VALUES;
 pub use labels::{class_names, classes_of};
-pub use public_score::{ScoreColumn, ScoreSource};
+pub use public_score::{ScoreColumn, ScoreSource, score_places};
 pub use raw::TrueLabels;
 pub use recipe::{Features, Recipe, RecipeColumn, RecipeScore, ScoreRecipe};
 pub use settings::{FeatureScaling, LabelRange, PreparationSettings};

@@ -27,6 +27,22 @@ pub const WIDEST: f64 = 2.5;
 /// The name of the feature.
 const NAME: &str = "public score";
 
+/// The places of each public predictor's scores among features with these names.
+pub fn score_places(names: &[String]) -> Vec<Vec<usize>> {
+    let mut all: Vec<(usize, Vec<usize>)> = Vec::new();
+    for (at, name) in names.iter().enumerate() {
+        let rest = name.strip_prefix('(').and_then(|name| name.strip_prefix(NAME));
+        let Some(rest) = rest.and_then(|rest| rest.strip_suffix(')')) else { continue };
+        let number = rest.trim_start().split(' ').next();
+        let number = number.and_then(|number| number.parse().ok()).unwrap_or(1);
+        match all.last_mut() {
+            Some((own, places)) if *own == number => places.push(at),
+            _ => all.push((number, vec![at])),
+        }
+    }
+    all.into_iter().map(|(_, places)| places).collect()
+}
+
 /// Where the score comes from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -437,5 +453,10 @@ mod tests {
         assert!(far.column(0).norm() > 0.3 * WIDEST * (1.0 - 1e-9), "the bound is attained");
         let same = made(&Matrix::from_element(1, 50, 7.0));
         assert_eq!(same.features(Matrix::from_element(1, 2, 8.0)), Matrix::zeros(1, 2));
+        let classes = ["a".to_owned(), "2 of b".to_owned(), "c".to_owned()];
+        let one = made(&public.rows(0, 1).into_owned());
+        let names = [vec!["x".into()], score.names(0, &classes), one.names(1, &[])].concat();
+        assert_eq!(score_places(&names), [vec![1, 2, 3], vec![4]]);
+        assert!(score_places(&["public score".into(), "(intercept)".into()]).is_empty());
     }
 }

@@ -2,7 +2,7 @@
 //! data are touched.
 
 use super::labels::Labels;
-use super::teaching::{LINEAR, PREDICTORS, Taught, WITHIN, mixed, quantile};
+use super::teaching::{LINEAR, Taught, WITHIN, mixed, quantile};
 use crate::Series;
 use crate::model::shape::{
     Block, BlockSource, Predictor, ScoreMeaning, Seen, Shape, shorten, slots,
@@ -132,7 +132,7 @@ pub fn ground(
     // The mixture that the base is compared with: the usual one, or else the linear predictor, or the
     // trees if the linear one is the base.
     let other = if base == taught.base {
-        let mut other = vec![0.0; PREDICTORS];
+        let mut other = vec![0.0; base.len()];
         let mostly_linear = base[LINEAR] - base[3] > 0.5;
         other[if mostly_linear { 1 } else { LINEAR }] = 1.0;
         other

@@ -19,6 +19,7 @@ pub(crate) mod teaching;
 
 use std::sync::Arc;
 
+use crate::data::preparation::score_places;
 use crate::model::shape::ScoreMeaning;
 use crate::prelude::*;
 
@@ -115,7 +116,8 @@ fn plan(settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, 
     );
     let announced = release.announced(what, rounds, Allotment::Share(1.0), adjacency);
     let mut releases = vec![announced];
-    let choice = base::planned(target, adjacency, &problem.shape);
+    let rivals = base::count(&public.feature_names);
+    let choice = base::planned(target, adjacency, &problem.shape, rivals);
     releases.extend(choice.map(|(release, share)| base::announced(release, share, adjacency)));
     let choice = choice.map(|(release, _)| release);
     let plan = Plan::new(releases, 1 + rounds, slopes.sqrt());
@@ -182,7 +184,8 @@ fn ground_on(problem: &Problem, taught: &Taught, base: &[f64]) -> Result<Ground>
 fn learn(public: &PublicData, seed: u64) -> Result<(Taught, Ground)> {
     let labels = Labels::of(public)?;
     let features = public.whole()?;
-    let taught = teaching::teach(&features, &labels, seed);
+    let scores = score_places(&public.feature_names);
+    let taught = teaching::teach(&features, &scores, &labels, seed);
     let ground = features::ground(&features, &public.feature_names, &labels, &taught, &taught.base);
     Ok((taught, ground))
 }

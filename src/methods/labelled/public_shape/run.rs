@@ -146,6 +146,7 @@ mod tests {
 
     use crate::data::Dataset;
     use crate::model::Model;
+    use crate::numeric::{Matrix, Vector};
     use crate::privacy::Target;
     use crate::trial::{RehearsalNoise, Trial, Tried};
     use crate::{Series, Value, example};
@@ -245,6 +246,83 @@ mod tests {
                 assert!((gap / noise - 1.0).abs() < 0.5, "{gap} {noise}");
             }
         }
+    }
+
+    /// Labels, a column that follows them where `told`, a column without meaning, and scores.
+    fn scored(records: usize, told: bool, scores: &[fn(f64, f64) -> f64], seed: u64) -> Dataset {
+        let mut generator = example::generator(seed);
+        let mut target = Vec::new();
+        let mut features = Matrix::zeros(2 + scores.len(), records);
+        for mut record in features.column_iter_mut() {
+            // As many as for the most scores, so that all tables have the same other columns.
+            let draws = example::normals(&mut generator, 12) * 0.2;
+            let label = draws[0].clamp(-1.0, 1.0);
+            record[0] = if told { label + 0.2 * draws[1] } else { draws[1] };
+            record[1] = draws[2];
+            for (at, score) in scores.iter().enumerate() {
+                record[2 + at] = score(label, draws[4 + at]);
+            }
+            let norm = record.norm();
+            record *= crate::numeric::projection::shrink_factor(norm, 1.0);
+            target.push(label);
+        }
+        let mut data = example::labelled(features, target);
+        for (at, name) in data.feature_names.iter_mut().skip(2).enumerate() {
+            *name = if at == 0 {
+                "(public score)".into()
+            } else {
+                format!("(public score {})", at + 1)
+            };
+        }
+        data
+    }
+
+    fn base(rehearsed: &Tried) -> Vec<f64> {
+        let Model::Shape(shape) = &rehearsed.model else { panic!("another model") };
+        shape.base.clone()
+    }
+
+    #[test]
+    fn a_column_of_the_user_is_the_base_where_all_that_contains_it_fails() {
+        let noise = || RehearsalNoise::For(Target { epsilon: 2.0, delta: 1e-6 });
+        let near: fn(f64, f64) -> f64 = |label, noise| label + 0.7 * noise;
+        let run = |scores: &[fn(f64, f64) -> f64], told| {
+            let (public, private) = (scored(1500, true, scores, 1), scored(3000, told, scores, 2));
+            rehearse(&public, &private, noise(), "replace_one")
+        };
+        assert_eq!(base(&run(&[near], false))[4..], [1.0]);
+        assert_eq!(base(&run(&[near], true))[4..], [0.0]);
+        // The line through all, and the best three of eight: constants, other units, nothing but
+        // noise.
+        let zero: fn(f64, f64) -> f64 = |_, _| 0.0;
+        let many = [zero, |_, noise| noise, |_, noise| -noise, |_, noise| 1e-6 * noise];
+        let many = [&many[..], &[zero, |label, noise| 1e-3 * (label + 0.7 * noise), zero, zero]];
+        let (with, without) = (run(&many.concat(), false), run(&[], false));
+        let found = base(&with);
+        assert_eq!((found.len(), found[4..].iter().sum::<f64>()), (8, 1.0));
+        let losses = (loss(&with), loss(&without));
+        assert!(losses.0 < 0.9 * losses.1, "{losses:?} {found:?}");
+        let (with, without) = (run(&[zero], false), run(&[], false));
+        assert_eq!(base(&with)[4..], [0.0]);
+        assert!(loss(&with) < 1.02 * loss(&without), "{} {}", loss(&with), loss(&without));
+    }
+
+    #[test]
+    fn where_every_base_loses_to_a_constant_the_answer_does_not() {
+        let (_, public, mut private) = example::shifted(6, 1500, 3000, 2);
+        for label in private.target.as_mut().unwrap() {
+            *label *= -0.5;
+        }
+        let labels = Vector::from_vec(private.target.clone().unwrap());
+        let (constant, mean) = (labels.variance(), labels.mean());
+        let noise = RehearsalNoise::For(Target { epsilon: 1.0, delta: 1e-6 });
+        let found = rehearse(&public, &private, noise, "replace_one");
+        let Model::Shape(mut plain) = found.model.clone() else { panic!("another model") };
+        plain.correction.fill(0.0);
+        let base =
+            super::Labels::of(&private).unwrap().mean_loss(&plain.answers(&private.features));
+        assert!(base > 1.2 * constant, "{base} {constant} {mean}");
+        assert!(loss(&found) < 0.9 * constant, "{} {constant}", loss(&found));
     }
 
     #[test]

@@ -6,6 +6,10 @@
 //! *region*: a third of the records along their first principal component. How well the other
 //! records predict a region is taken as how well private records will be predicted. The mixture
 //! that serves as the base is chosen by this.
+//!
+//! Where the user has public predictors, a line through their scores alone is one more predictor, and
+//! so is a line through each of the best. They are no part of the mixture: whether a region was left
+//! out of a predictor of the user is not known.
 
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
@@ -27,8 +31,15 @@ const REGIONS: usize = 3;
 /// of the linear predictor. In every list, the linear one comes first.
 const FORESTS: [(usize, bool); 3] = [(FEW_LEAVES, false), (31, false), (FEW_LEAVES, true)];
 const FEW_LEAVES: usize = 8;
+/// The predictors of a mixture.
 pub const PREDICTORS: usize = 1 + FORESTS.len();
 pub const LINEAR: usize = 0;
+
+/// Larger than the norm of any record, in any format of numbers.
+const NO_RADIUS: f64 = 1e30;
+
+/// Of several public predictors of the user, at most this many are asked for one by one.
+const MOST_ALONE: usize = 3;
 
 /// The predictors with their choice.
 #[derive(Debug, Clone)]
@@ -44,6 +55,14 @@ pub struct Taught {
     pub regions: Vec<u8>,
     /// The mixture that does best in other regions.
     pub base: Vec<f64>,
+    /// Whether a predictor of the user's scores, which come after the others, is the same for all
+    /// records.
+    pub idle: Vec<bool>,
+}
+
+/// The number of predictors of the user's scores, of which features have these places.
+pub fn own_count(scores: &[Vec<usize>]) -> usize {
+    if scores.len() > 1 { 1 + scores.len().min(MOST_ALONE) } else { scores.len() }
 }
 
 /// Records that are left out together.
@@ -105,8 +124,9 @@ fn boosting(leaves: usize, records: usize) -> Boosting {
     Boosting { rounds, learning_rate: if leaves > 8 { 0.06 } else { 0.1 }, growth }
 }
 
-/// Trains everything. `seed` decides the folds.
-pub fn teach(features: &Matrix, labels: &Labels, seed: u64) -> Taught {
+/// Trains everything. `scores` has the places of the features that are the user's scores, and `seed`
+/// decides the folds.
+pub fn teach(features: &Matrix, scores: &[Vec<usize>], labels: &Labels, seed: u64) -> Taught {
     let records = features.ncols();
     let stride = records.div_ceil(MOST_COMPARED).max(1);
     let compared: Vec<u32> = (0..records as u32).step_by(stride).collect();
@@ -139,9 +159,79 @@ pub fn teach(features: &Matrix, labels: &Labels, seed: u64) -> Taught {
         }
     }
     let whole = if stride == 1 { binned } else { BinnedParts::new(features) };
-    let predictors = finally((features, &whole), labels, &rounds, line);
-    let base = mixture(&abroad, &chosen);
-    Taught { predictors, unseen, abroad, compared, regions, base }
+    let mut predictors = finally((features, &whole), labels, &rounds, line);
+    let mut base = mixture(&abroad, &chosen);
+    let mut idle = Vec::new();
+    for own in own_lines((&some, &chosen), scores, &parts) {
+        let everyone: Vec<u32> = (0..records as u32).collect();
+        predictors.push(line_through(features, labels, &everyone, &own.places));
+        unseen.push(own.unseen);
+        abroad.push(own.abroad);
+        base.push(0.0);
+        let is_idle = |place: &usize| some.row(*place).iter().all(|x| *x == 0.0);
+        idle.push(own.places.iter().all(is_idle));
+    }
+    Taught { predictors, unseen, abroad, compared, regions, base, idle }
+}
+
+/// A line through some of the user's scores, as [`Taught`] has it.
+struct OwnLine {
+    places: Vec<usize>,
+    unseen: Matrix,
+    abroad: Matrix,
+}
+
+/// A line through all of the user's scores, and one through each of those with the least loss in
+/// regions that the line was not fitted to.
+fn own_lines(
+    (features, labels): (&Matrix, &Labels),
+    scores: &[Vec<usize>],
+    parts: &[Part],
+) -> Vec<OwnLine> {
+    let line = |places: Vec<usize>| {
+        let blank = Matrix::zeros(labels.answer().outputs(), features.ncols());
+        let (mut unseen, mut abroad) = (blank.clone(), blank);
+        for (at, part) in parts.iter().enumerate() {
+            let fitted = line_through(features, labels, &part.taught, &places);
+            part.score(features, &fitted, if at < FOLDS { &mut unseen } else { &mut abroad });
+        }
+        OwnLine { places, unseen, abroad }
+    };
+    if scores.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![line(scores.concat())];
+    if scores.len() > 1 {
+        let alone = scores.iter().map(|places| line(places.clone()));
+        let mut alone: Vec<(f64, OwnLine)> =
+            alone.map(|line| (labels.mean_loss(&line.abroad), line)).collect();
+        alone.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+        lines.extend(alone.into_iter().take(MOST_ALONE).map(|(_, line)| line));
+    }
+    lines
+}
+
+/// The linear predictor of these features alone. They are few and bounded, so records are not
+/// shortened, and the least ridge will do.
+fn line_through(features: &Matrix, labels: &Labels, taught: &[u32], places: &[usize]) -> Predictor {
+    let some = features.select_rows(places);
+    let usual = quantile(taught.iter().map(|at| some.column(*at as usize).norm()), WITHIN);
+    let radius = if usual > 0.0 { usual } else { 1.0 };
+    let mut examples = Matrix::from_element(places.len() + 1, taught.len(), 1.0);
+    for (mut example, at) in examples.column_iter_mut().zip(taught) {
+        example.rows_mut(0, places.len()).copy_from(&(some.column(*at as usize) / radius));
+    }
+    let found = labels.select(taught).linear(&examples, &RIDGES[..1]).swap_remove(0);
+    let mut weights = Vec::new();
+    for own in found.chunks_exact(places.len() + 1) {
+        let mut all = vec![0.0; features.nrows() + 1];
+        for (place, weight) in places.iter().zip(own) {
+            all[*place] = weight / radius;
+        }
+        all[features.nrows()] = own[places.len()];
+        weights.extend(all);
+    }
+    Predictor::Linear { weights, radius: NO_RADIUS }
 }
 
 /// One predictor, trained on all records, and the scores of each record from one that had not seen
