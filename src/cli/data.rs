@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 
 use super::reading::Watched;
 use super::{print_json, print_line};
-use crate::data::csv::Dialect;
 use crate::data::inspect::{ColumnFacts, Inspection, remarks_on_columns};
 use crate::data::names::shortened;
 use crate::data::profile::{Axis, Spread};
@@ -361,11 +360,7 @@ fn first_unread(source: &Source, workspace: &Workspace) -> Option<String> {
     let (file, reading) = match source {
         Source::File(file) => (file, Reading::Plain),
         Source::Sparse { file, width } => (file, Reading::Sparse(*width)),
-        Source::Delimited { file, delimiter, names, decimal } => {
-            let (delimiter, decimal) = (*delimiter, *decimal);
-            let dialect = Dialect { delimiter, names: names.clone(), decimal };
-            (file, Reading::Delimited(dialect))
-        }
+        Source::Delimited { file, .. } => (file, Reading::Delimited(source.dialect())),
         _ => return None,
     };
     let path = workspace.resolve(file);

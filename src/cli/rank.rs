@@ -252,11 +252,12 @@ pub fn table(comparison: &Comparison) -> String {
     };
     lines.push(reference("more private data", &comparison.floor));
     for (index, line) in comparison.lines.iter().enumerate() {
-        lines.push(row(index + 1, line, comparison.order, task2vec));
+        lines.push(row(index + 1, line, comparison, task2vec));
     }
     lines.push(reference("noise", &comparison.ceiling));
     lines.extend(comparison.constant.map(|error| {
-        format!("  {:>4} {:<22} {:>15} {:>15}", "·", "constant answer", "", error.percent())
+        let error = error.error_text(comparison.in_label_units);
+        format!("  {:>4} {:<22} {:>15} {error:>15}", "·", "constant answer", "")
     }));
     lines.push(String::new());
     lines.push(format!("  {}", comparison.verdict));
@@ -272,15 +273,17 @@ pub fn table(comparison: &Comparison) -> String {
     lines.join("\n")
 }
 
-fn row(rank: usize, line: &CandidateLine, order: CandidateOrder, task2vec: bool) -> String {
+fn row(rank: usize, line: &CandidateLine, table: &Comparison, task2vec: bool) -> String {
+    let (order, in_label_units) = (table.order, table.in_label_units);
     let number = |number: Option<f64>| number.map_or_else(|| "–".to_owned(), four_digits);
     let alongside = line.alongside.clone().unwrap_or_default();
     let energy = told(line.summary.as_ref().map(|summary| summary.energy));
     let distance = told(line.summary.as_ref().map(|summary| summary.distance));
-    let error = alongside.error.map_or_else(|| "–".to_owned(), |error| error.percent());
+    let error =
+        alongside.error.map_or_else(|| "–".to_owned(), |error| error.error_text(in_label_units));
     let behind = match (line.place, &line.behind) {
         (CandidatePlace::Behind | CandidatePlace::Tied(_), Some(behind)) => {
-            Mean { mean: behind.mean, deviation: behind.half_width }.text_by(order)
+            Mean { mean: behind.mean, deviation: behind.half_width }.text_by(order, in_label_units)
         }
         _ => String::new(),
     };
@@ -328,12 +331,13 @@ fn released_errors(lines: &[ReleasedError]) -> String {
             text.push(format!("  {:>4} {:<22} left out: it has no usable labels", "–", line.name));
             continue;
         };
-        let elsewhere = line.elsewhere.map_or_else(|| "–".to_owned(), percent);
+        let shown = if line.in_label_units { four_digits } else { percent };
+        let elsewhere = line.elsewhere.map_or_else(|| "–".to_owned(), shown);
         text.push(format!(
             "  {:>4} {:<22} {:>15} {elsewhere:>16}  {}",
             index + 1,
             line.name,
-            error.percent(),
+            error.error_text(line.in_label_units),
             line.words()
         ));
     }
@@ -406,7 +410,7 @@ fn comparison_json(comparison: &Comparison) -> Value {
         "order": comparison.order, "repeats": comparison.repeats, "batch": comparison.batch,
         "directions": comparison.directions, "datasets": lines.collect::<Vec<_>>(),
         "floor": scores_json(&comparison.floor), "ceiling": scores_json(&comparison.ceiling),
-        "constant_error": comparison.constant,
+        "constant_error": comparison.constant, "error_unit": comparison.error_unit(),
         "by_gsd": by_gsd.map(|it| it.lines.iter().map(|line| &line.name).collect::<Vec<_>>()),
         "verdict": comparison.verdict,
     })

@@ -311,8 +311,9 @@ fn as_json(advice: &Advice, plan: &PlanDefinition) -> Value {
             "ratio": found.ratio, "least": found.least, "most": found.most,
             "best_in": found.best_in, "rehearsals": found.cases, "spread": found.spread,
             "released_score": found.score.map(|score| json!({
-                "records": score.records, "gain": score.gain, "half_width": score.half_width,
-                "confirms_the_gain": score.gain > score.half_width,
+                "records": score.records, "gain": 1.0 - found.ratio,
+                "half_width": score.half_width,
+                "confirms_the_gain": 1.0 - found.ratio > score.half_width,
             })),
         })
     };

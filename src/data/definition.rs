@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Task;
-use super::csv::Decimal;
+use super::csv::{Decimal, Dialect};
 use super::declared::{class_of, declared_classes};
 use super::elements::is_number_of;
 use super::extraction::Extraction;
@@ -44,6 +44,10 @@ pub enum Source {
         /// What precedes the decimals of a number.
         #[serde(default, skip_serializing_if = "is_default")]
         decimal: Decimal,
+        /// Texts that are read as missing, such as `n.a.`, in addition to the usual ones. Only of
+        /// public data: in private ones a text among numbers is missing anyway.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        missing: Vec<String>,
     },
     /// These arrays of an NPZ or safetensors file, one entry per record each; `pixel = images` names
     /// the column of the array `images`.
@@ -98,22 +102,45 @@ impl Source {
         if let Self::Delimited { decimal, .. } = self { *decimal } else { Decimal::Point }
     }
 
-    /// Another reading of its numbers.
-    pub fn with_decimal(&self, decimal: Decimal) -> Result<Self> {
+    /// The texts that are read as missing.
+    pub fn missing(&self) -> Vec<String> {
+        match self {
+            Self::Delimited { missing, .. } => missing.clone(),
+            Self::Several(sources) => sources.iter().flat_map(Self::missing).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// How a text table is read that is not self-explanatory.
+    pub fn dialect(&self) -> Dialect {
+        let Self::Delimited { delimiter, names, decimal, missing, .. } = self else {
+            return Dialect::default();
+        };
+        let (names, missing) = (names.clone(), missing.clone());
+        Dialect { delimiter: *delimiter, names, decimal: *decimal, missing }
+    }
+
+    /// Another reading of its numbers and of its gaps.
+    pub fn read_with(&self, decimal: Decimal, missing: Vec<String>) -> Result<Self> {
+        let is_plain = decimal == Decimal::Point && missing.is_empty();
         Ok(match self.clone() {
-            same if self.decimal() == decimal => same,
+            same if self.decimal() == decimal && self.missing() == missing => same,
             Self::File(file) => {
-                Self::Delimited { file, delimiter: None, names: Vec::new(), decimal }
+                Self::Delimited { file, delimiter: None, names: Vec::new(), decimal, missing }
             }
-            Self::Delimited { file, delimiter: None, names, .. } if names.is_empty() => {
+            Self::Delimited { file, delimiter: None, names, .. }
+                if names.is_empty() && is_plain =>
+            {
                 Self::File(file)
             }
             Self::Delimited { file, delimiter, names, .. } => {
-                Self::Delimited { file, delimiter, names, decimal }
+                Self::Delimited { file, delimiter, names, decimal, missing }
             }
             _ => {
-                return Err(Error::usage("only a text table can have decimal commas")
-                    .cure("leave the decimals at 'point'"));
+                return Err(Error::usage(
+                    "only a text table can have decimal commas, or texts that are read as missing",
+                )
+                .cure("leave the decimals at 'point', and name no text"));
             }
         })
     }
@@ -349,10 +376,19 @@ impl DatasetDefinition {
     pub fn check(&self) -> Result<()> {
         let checked = self
             .check_classes()
+            .and_then(|()| self.check_missing())
             .and_then(|()| self.check_records())
             .and_then(|()| self.check_means())
             .and_then(|()| self.check_unit());
         checked.map_err(|error| error.within(&format!("dataset '{}'", self.name)))
+    }
+
+    fn check_missing(&self) -> Result<()> {
+        refuse_if(
+            self.role == Role::Private && !self.source.missing().is_empty(),
+            "texts that are read as missing are named of public data only",
+            "leave `missing` out of the source: a text among private numbers is missing anyway",
+        )
     }
 
     fn check_records(&self) -> Result<()> {

@@ -108,6 +108,9 @@ pub struct ColumnFacts {
     /// Texts that are read as categories although they may say that there is no value.
     #[serde(skip)]
     seem_missing: Vec<String>,
+    /// The only text among numbers.
+    #[serde(skip)]
+    odd: Option<OddText>,
     /// The number of different values; not counted for vectors.
     pub distinct: Option<usize>,
     /// Lowest and highest number, or the most common texts; only on demand.
@@ -116,6 +119,16 @@ pub struct ColumnFacts {
     /// How the values are spread; only on demand.
     #[serde(rename = "profile", skip_serializing_if = "Option::is_none")]
     pub spread: Option<Spread>,
+}
+
+/// A text that is the only one among the numbers of a column.
+#[derive(Debug, Clone, PartialEq)]
+struct OddText {
+    text: String,
+    /// In so many rows.
+    count: usize,
+    /// The first of them.
+    place: String,
 }
 
 /// A column that could be predicted.
@@ -324,7 +337,8 @@ impl Inspection {
                 // If other tables have numbers, text is an error in this file. Its reader names the
                 // cell; without the column nobody would notice.
                 AsFeature::Mixed => {
-                    !all.iter().any(|table| table.has(name, |facts| facts.kind == NUMBERS))
+                    !(all_public && all.iter().any(|table| table.has_only_numbers(name)))
+                        && !all.iter().any(|table| table.has(name, |facts| facts.kind == NUMBERS))
                         && !private.is_some_and(|it| it.has_numbers(name))
                 }
                 _ => true,
@@ -347,7 +361,8 @@ impl Inspection {
         }
         let columns = || all.iter().flat_map(|table| &table.columns);
         let mut gaps: Vec<&str> = Vec::new();
-        for column in columns().filter(|column| column.missing > 0) {
+        let has_gap = |it: &&ColumnFacts| it.missing > 0 || all_public && it.odd.is_some();
+        for column in columns().filter(has_gap) {
             if !gaps.contains(&&*column.name) {
                 gaps.push(&column.name);
             }
@@ -413,9 +428,30 @@ impl Inspection {
         self.has(column, |facts| facts.most == NUMBERS)
     }
 
-    /// Whether all cells with a value of a column are numbers.
+    /// Whether all cells with a value of a column are numbers, or will be when one text is read as
+    /// missing.
     pub fn has_only_numbers(&self, column: &str) -> bool {
-        self.has(column, |facts| facts.kind == NUMBERS)
+        self.has(column, |facts| facts.kind == NUMBERS || facts.odd.is_some())
+    }
+
+    /// The texts that are to be read as missing, because each is the only one among the numbers of a
+    /// column, and where they are. Only of public tables: one private record could be such a text.
+    pub fn odd_texts(&self) -> (Vec<String>, String) {
+        let (mut texts, mut words) = (Vec::new(), Vec::new());
+        for (column, OddText { text, count, place }) in
+            self.columns.iter().filter_map(|it| Some((it, it.odd.as_ref()?)))
+        {
+            let (all, are) = (self.rows, if *count == 1 { "is" } else { "are" });
+            words.push(format!(
+                "{count} of {all} values of '{}' {are} not a number and read as missing: '{text}' \
+                 ({place})",
+                column.name
+            ));
+            if !texts.contains(text) {
+                texts.push(text.clone());
+            }
+        }
+        (texts, words.join("; "))
     }
 
     fn has(&self, column: &str, of_this_kind: impl Fn(&ColumnFacts) -> bool) -> bool {
@@ -477,6 +513,7 @@ fn findings(
         present: table.rows() - missing,
         missing_as: missing_as(column),
         seem_missing: seem_missing(column),
+        odd: odd_text(table, column),
         distinct: values.as_ref().map(Vec::len),
         values: shown.map(|values| summary(column, values)),
         spread: shown.and_then(Spread::of),
@@ -617,6 +654,25 @@ fn missing_as(column: &Column) -> Vec<&'static str> {
     let found: Vec<_> = cells.counts().map(|(cell, _)| cell.to_lowercase()).collect();
     let shown = TEXTS_OF_GAPS.iter().filter(|text| !text.is_empty() && is_missing_text(text));
     shown.copied().filter(|text| found.iter().any(|cell| cell == text)).collect()
+}
+
+/// A text in more than one of so many cells may be a category.
+const ODD_OF: usize = 10;
+
+/// The only text with a value of a column that has numbers otherwise.
+fn odd_text(table: &Table, column: &Column) -> Option<OddText> {
+    let Column::Text(cells) = column else { return None };
+    if !column.is_mostly_numbers() {
+        return None;
+    }
+    let mut odd = cells.counts().filter(|(text, _)| finite(text).is_none() && !is_missing(text));
+    let (text, count) = odd.next().filter(|_| odd.next().is_none())?;
+    if (count as usize) > column.len() / ODD_OF {
+        return None;
+    }
+    let text = text.into_owned();
+    let row = column.cells().position(|cell| matches!(&cell, Cell::Text(it) if *it == text))?;
+    Some(OddText { text, count: count as usize, place: table.place(row) })
 }
 
 /// The texts of a column that are read as categories although they may say that there is no value.

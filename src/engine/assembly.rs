@@ -353,6 +353,7 @@ pub(super) fn propose_for(
         ));
     }
     warnings.extend(clipping(public, &plan.preparation, &records.clipping));
+    warnings.extend(records.rare_values.iter().cloned());
     let idle = records.preparation.idle_scores();
     let idle = idle.filter_map(|at| plan.public_predictor.each().get(at));
     warnings.extend(idle.map(|one| {
@@ -563,7 +564,9 @@ impl<'a> Parts<'a> {
         self.try_one_row(&preparation)?;
         let leaking = shared_label.map(|label| leaking::of_label(&pooled, &definition, label));
         let leaking = leaking.transpose()?.unwrap_or_default();
-        let clipping = preparation.clipping(&train, !foreign)?.words(preparation.label_name());
+        let clipping = preparation.clipping(&train, !foreign)?;
+        let rare_values = clipping.note_on_rare_values();
+        let clipping = clipping.words(preparation.label_name());
         let (mut public, owners) = (PublicRecords::from(public), train.owners(&tables));
         if !owners.is_empty() {
             public = public.of_datasets(owners, tables.len());
@@ -576,6 +579,7 @@ impl<'a> Parts<'a> {
             usual: OnceLock::new(),
             leaking,
             clipping,
+            rare_values,
             private: Mutex::default(),
         })
     }

@@ -64,6 +64,8 @@ pub(super) struct PreparedRecords {
     pub leaking: Vec<String>,
     /// By what public records exceed the bounds, in words.
     pub clipping: String,
+    /// A note on columns whose rarer value is clipped.
+    pub rare_values: Option<String>,
     /// Made when the first run asks for them.
     pub private: Mutex<Option<PrivateRecords>>,
 }
@@ -172,6 +174,8 @@ pub(super) struct RankingRecords {
     pub dimension: usize,
     /// The number of classes, if labels are classes.
     pub classes: Option<usize>,
+    /// The width of the range of labels in their own units, if they are numbers.
+    pub label_range: Option<f64>,
     pub remark: Option<String>,
 }
 

@@ -364,10 +364,12 @@ pub fn prepare(
         resize: definition.resize,
     };
     let records = store.ranking.get(source, || prepared(definition, private, &publics))?;
-    let RankingRecords { candidates, bounds, dimension, classes, remark, .. } = &*records;
+    let RankingRecords { candidates, bounds, dimension, classes, label_range, remark, .. } =
+        &*records;
     let shape = (private.rows, *dimension);
     let mut setup =
         RankingSetup::new(&definition.settings, candidates.clone(), shape, *classes, *bounds)?;
+    setup.label_range = *label_range;
     setup.of_data.extend(remark.clone());
     Ok((setup, records.private.share()))
 }
@@ -485,7 +487,12 @@ fn prepared(
     let remarks: Vec<String> = scaled.into_iter().chain(chosen).chain(leaking).collect();
     let remark = (!remarks.is_empty()).then(|| remarks.join("; "));
     let bounds = preparation.bounds();
-    Ok(RankingRecords { candidates, private: data, bounds, dimension, classes, remark })
+    // Errors are shares of a range that depends on which datasets are loaded. In units of the label
+    // they hardly do.
+    let end = |sign: f64| preparation.label_from_prediction(sign * bounds.label);
+    let label_range = (task == Task::Regression).then(|| (end(1.0) - end(-1.0)).abs());
+    let private = data;
+    Ok(RankingRecords { candidates, private, bounds, dimension, classes, label_range, remark })
 }
 
 /// How the images of a candidate are brought to the size of the reference's.

@@ -36,9 +36,6 @@ use crate::session::{Loaded, PlanDefinition, Session, Workspace};
 /// then ignored.
 const VERSION: u32 = 2;
 
-/// The version whose losses were squares of numbers. An advice from it is still shown.
-const OF_SQUARES: u32 = 1;
-
 /// How often signals are checked.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -170,7 +167,7 @@ pub fn rehearse(
     }));
     let data = Arc::new(data);
     let players = players(job, private.definition.task)?;
-    let notebook = Notebook::open(&job.run.workspace, &name_of(&job.run.plan, &loaded, VERSION)?)?;
+    let notebook = Notebook::open(&job.run.workspace, &name_of(&job.run.plan, &loaded)?)?;
     let trust = trust(job, private, &data)?;
     let results = Results::new(&data, &players).trusting(trust);
     let repetitions = job.repetitions.unwrap_or(repetitions);
@@ -483,7 +480,7 @@ fn roles<'a>(
 }
 
 /// A name for everything that a loss depends on, besides player, ε and repetition.
-fn name_of(plan: &PlanDefinition, loaded: &[&Loaded], version: u32) -> Result<String> {
+fn name_of(plan: &PlanDefinition, loaded: &[&Loaded]) -> Result<String> {
     let (private, publics) = roles(plan, loaded)?;
     // Independent of the place of the files: public ones are identified by their fingerprints.
     let nowhere = |loaded: &Loaded| DatasetDefinition {
@@ -491,16 +488,15 @@ fn name_of(plan: &PlanDefinition, loaded: &[&Loaded], version: u32) -> Result<St
         ..loaded.definition.clone()
     };
     let facts = (
-        (version, STEPS_VERSION),
+        (VERSION, STEPS_VERSION),
         (nowhere(private), private.rows),
         publics.into_iter().map(nowhere).collect::<Vec<_>>(),
         (plan.target.delta, &plan.preparation, plan.holdout, plan.seed),
     );
     let mut facts = ron::to_string(&facts)
         .map_err(|error| Error::failed(format!("cannot name the rehearsal: {error}")))?;
-    // Only if there is one, so that the results of earlier programs keep their name. These knew only of
-    // scores that are paid for.
-    let paid = plan.own_score().filter(|asked| version > OF_SQUARES || asked.pay != Pay::Covered);
+    // Only if there is one, so that the results of earlier programs keep their name.
+    let paid = plan.own_score();
     let paid = paid.map(|asked| (asked, plan.target.epsilon));
     if plan.private_records.is_some() || paid.is_some() {
         facts = format!("{facts}{:?}", (plan.private_records, paid));
@@ -508,8 +504,10 @@ fn name_of(plan: &PlanDefinition, loaded: &[&Loaded], version: u32) -> Result<St
     if let Some(public) = plan.public_records {
         facts = format!("{facts}public {public}");
     }
-    if version > OF_SQUARES {
-        facts = format!("{facts}{:?}", plan.loss());
+    facts = format!("{facts}{:?}", plan.loss());
+    // Earlier programs took the logarithmic loss of classes.
+    if private.definition.task == Task::Classification {
+        facts += "wrong answers";
     }
     let given = given(plan);
     if !given.is_none() {
@@ -527,13 +525,10 @@ pub fn known(plan: &PlanDefinition, loaded: &[&Loaded], workspace: &Workspace) -
     if plan.start.is_some() {
         return None;
     }
-    let read = |version| {
-        let name = name_of(plan, loaded, version).ok()?;
-        let advice: Advice = serde_json::from_str(&notebook::summary(workspace, &name)?).ok()?;
-        // Somebody may have edited the file.
-        advice.is_sound().then_some(advice)
-    };
-    read(VERSION).or_else(|| read(OF_SQUARES))
+    let name = name_of(plan, loaded).ok()?;
+    let advice: Advice = serde_json::from_str(&notebook::summary(workspace, &name)?).ok()?;
+    // Somebody may have edited the file.
+    advice.is_sound().then_some(advice)
 }
 
 /// Whether all tables have numbers there, or all have text: the playing rows must be selected in
@@ -791,7 +786,14 @@ mod tests {
         };
         let (order, verdict) = (CandidateOrder::Error, String::new());
         let lines = vec![line];
-        let table = RecordedTable { order, lines, floor: None, ceiling: None, verdict };
+        let table = RecordedTable {
+            order,
+            lines,
+            floor: None,
+            ceiling: None,
+            verdict,
+            in_label_units: false,
+        };
         ReleasedRanking { guarantee, winner: None, table: Some(table) }
     }
 
@@ -1001,7 +1003,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_is_rehearsed_by_its_own_error_and_an_advice_of_earlier_builds_is_still_shown() {
+    fn a_plan_is_rehearsed_by_its_own_error() {
         let directory = tempfile::tempdir().unwrap();
         let mut job = RehearsalJob { methods: Vec::new(), ..job(directory.path(), 1.0, "") };
         job.epsilons = vec![1.0];
@@ -1023,15 +1025,6 @@ mod tests {
         let squared = run(&job).advice;
         assert_eq!(squared.measure().words(), "root mean squared error");
         assert_ne!(of_plan(&squared, &job).ratio, of_plan(&absolute, &job).ratio);
-
-        // Earlier builds kept no measure, and gave the place another name.
-        job.run.plan.holdout = 0.3;
-        let loaded: Vec<&Loaded> = job.run.datasets.iter().map(Arc::as_ref).collect();
-        let name = name_of(&job.run.plan, &loaded, OF_SQUARES).unwrap();
-        let earlier = Advice { judged_by: None, ..squared };
-        let text = serde_json::to_string(&earlier).unwrap();
-        Notebook::open(&job.run.workspace, &name).unwrap().sum_up(&text).unwrap();
-        assert_eq!(advice(&job).unwrap().measure().words(), "mean squared error");
     }
 
     #[test]

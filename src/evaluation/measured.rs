@@ -163,6 +163,7 @@ impl FurtherScores {
 /// The names of the numbers.
 pub const ABSOLUTE: &str = "mean absolute error";
 pub const SQUARED: &str = "root mean squared error";
+pub const WRONG: &str = "wrong answers";
 pub const BALANCED: &str = "balanced accuracy";
 pub const AUC: &str = "AUC";
 

@@ -49,9 +49,8 @@ pub struct Scoring {
 pub struct ForeseenScore {
     /// The number of held-out rows.
     pub records: usize,
-    /// How much less error than public data alone, as a share of theirs.
-    pub gain: f64,
-    /// Half the width of the interval of that gain.
+    /// Half the width of the interval of the gain: of how much less error than public data alone, as a
+    /// share of theirs.
     pub half_width: f64,
 }
 
@@ -367,7 +366,6 @@ impl Scoring {
         let whole = end(alone);
         (whole > 0.0).then(|| ForeseenScore {
             records: self.tally.rows,
-            gain: 1.0 - end(mean) / whole,
             half_width: 0.5 * (end(mean + half) - end(mean - half)) / whole,
         })
     }

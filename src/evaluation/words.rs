@@ -6,7 +6,11 @@ use super::score::{Elsewhere, ErrorRange, Score, Scored};
 use super::{Loss, measured};
 use crate::privacy::accountant::round_up;
 
-/// The explanation beside every score.
+/// What brackets are, beside every score. [`RELEASED`] says more, once a page.
+const BRACKETS: &str =
+    "In brackets: 95 % intervals; `halflight guide scores` says what they allow for.";
+
+/// The explanation of released scores.
 pub const RELEASED: &str = "In brackets: a range that contains the true value in 95 of 100 \
                             releases. It allows for the noise and for which records happened to be \
                             held out. Where errors are capped, the true value is that of the capped \
@@ -68,7 +72,7 @@ impl Scored {
 
     /// The kind of error.
     pub fn kind(&self) -> &'static str {
-        self.loss.map_or("wrong answers", |loss| loss.words())
+        self.loss.map_or(measured::WRONG, |loss| loss.words())
     }
 
     /// The limit of errors, in three digits.
@@ -243,30 +247,41 @@ impl Scored {
 
     /// What rehearsals promised, if the score says that it did not come.
     fn contradiction(&self) -> Option<String> {
-        let (promised, gap, public) = (self.foretold?, self.difference?, self.public_alone?);
+        let (promised, found) = (self.foretold?, self.gain()?);
+        let what = if self.loss.is_some() { "less error" } else { "fewer wrong answers" };
+        let words = |it: Score| {
+            let [value, low, high] = [it.value, it.low, it.high.min(1.0)].map(|it| 100.0 * it);
+            format!("{value:.0} % ({low:.0} to {high:.0}) {what}").replace('-', "−")
+        };
+        let apart = found.high < promised.low || found.low > promised.high;
+        apart.then(|| {
+            format!(
+                "the rehearsal of this plan promised {}; the score says {}",
+                words(promised),
+                words(found)
+            )
+        })
+    }
+
+    /// How much less error than public data alone, as a share of theirs; negative for more. `None` if
+    /// theirs is too imprecise for a share.
+    fn gain(&self) -> Option<Score> {
+        let (gap, public) = (self.difference?, self.public_alone?);
         let power = if self.loss == Some(Loss::Squared) { 2 } else { 1 };
         let whole = public.value.powi(power);
         let gain = |gap: f64| 1.0 - (1.0 + gap / whole).max(0.0).powf(1.0 / f64::from(power));
         let found = Score { value: gain(gap.value), low: gain(gap.high), high: gain(gap.low) };
-        let is_known = whole > 0.0 && !is_open(public, public);
-        let apart = found.high < promised.low || found.low > promised.high;
-        let words = |it: Score| {
-            let [value, low, high] = [it.value, it.low, it.high.min(1.0)].map(|it| 100.0 * it);
-            format!("{value:.0} % ({low:.0} to {high:.0}) less error").replace('-', "−")
-        };
-        (is_known && apart).then(|| {
-            format!("the rehearsal promised {}; the score says {}", words(promised), words(found))
-        })
+        (whole > 0.0 && !is_open(public, public)).then_some(found)
     }
 
     /// How the error stands beside that of public data alone.
     fn beside_public(&self) -> Option<String> {
-        let (gap, public, other) = (self.difference?, self.public_alone?, self.beside());
-        let turned = Score { value: -gap.value, low: -gap.high, high: -gap.low };
+        let (gap, other) = (self.difference?, self.beside());
+        self.public_alone?;
         Some(if gap.high < 0.0 {
-            format!("better: {} than {other}", self.change(turned, public, false))
+            format!("better: {} than {other}", self.change(gap, false))
         } else if gap.low > 0.0 {
-            format!("WORSE: {} than {other}; use {other}", self.change(gap, public, true))
+            format!("WORSE: {} than {other}; use {other}", self.change(gap, true))
         } else {
             format!("not clearly better or worse than {other}")
         })
@@ -281,28 +296,29 @@ impl Scored {
         verdict.map(|verdict| format!("The model is {verdict}."))
     }
 
-    /// How much more or less, relative to the error of public data alone.
-    fn change(&self, gap: Score, public: Score, more: bool) -> String {
-        let word =
-            |more_word: &'static str, less: &'static str| if more { more_word } else { less };
-        let (size, what) = match self.loss {
-            None => {
-                let points = score_text(&gap.map(|it| 100.0 * it), " percentage points");
-                return format!("{points} {} wrong answers", word("more", "fewer"));
+    /// How much more or less error, as a share of that of public data alone if it is known well
+    /// enough.
+    fn change(&self, gap: Score, more: bool) -> String {
+        let turned = |it: Score| Score { value: -it.value, low: -it.high, high: -it.low };
+        let own = |it: Score| if more { it } else { turned(it) };
+        let most = if more { f64::MAX } else { 1.0 };
+        let share = |gain| percent(&own(turned(gain)).map(|share| share.min(most)));
+        let (size, what) = match (self.gain(), self.loss) {
+            (Some(gain), None) => (share(gain), "wrong answers"),
+            (Some(gain), Some(_)) => (share(gain), "error"),
+            (None, None) => {
+                let points = own(gap).map(|it| 100.0 * it);
+                (score_text(&points, " percentage points"), "wrong answers")
             }
-            Some(Loss::Absolute) => (public.value, "error"),
-            Some(Loss::Squared) => (public.value * public.value, "squared error"),
+            (None, Some(Loss::Absolute)) => (score_text(&own(gap), ""), "error"),
+            (None, Some(Loss::Squared)) => (score_text(&own(gap), ""), "squared error"),
         };
-        if size <= 0.0 || is_open(public, public) {
-            return format!("{} {} {what}", score_text(&gap, ""), word("more", "less"));
-        }
-        let mut share = gap.map(|it| 100.0 / size * it);
-        if !more {
-            // No share is below 0 or above 100.
-            share.value = share.value.min(100.0);
-            share.high = share.high.min(100.0);
-        }
-        format!("{} {} {what}", score_text(&share, " %"), word("more", "less"))
+        let word = match (self.loss, more) {
+            (_, true) => "more",
+            (None, false) => "fewer",
+            (Some(_), false) => "less",
+        };
+        format!("{size} {word} {what}")
     }
 
     /// An explanation of its numbers.
@@ -332,7 +348,7 @@ impl Scored {
         let mut lines = vec![format!("released score, may be shared: {}", self.note())];
         lines.extend(self.rows().into_iter().map(|(name, value)| format!("  {name:<48} {value}")));
         lines.extend(self.verdict().map(|verdict| format!("  The model is {verdict}.")));
-        lines.push(format!("  {RELEASED}"));
+        lines.push(format!("  {BRACKETS}"));
         lines
     }
 }
@@ -365,7 +381,7 @@ mod tests {
             "400 private records that training did not see",
             "wrong answers, this model                        22.5 % (17.1 to 28.4)",
             "public data alone                                31.0 % (25.0 to 38.0)",
-            "The model is better: 8.5 percentage points (3.0 to 14.0) fewer wrong answers than public",
+            "The model is better: 27.4 % (9.7 to 45.2) fewer wrong answers than public data alone.",
             "wrong among 'yes' (noisy count: 31)              too few to tell",
             "balanced accuracy                                too few of a class to tell",
             "0.812 (0.740 to 0.871)",
@@ -379,7 +395,7 @@ mod tests {
         let worse = Scored { difference: Some(score(0.1, 0.02, 0.2)), ..classes() };
         let verdict = worse.verdict().unwrap();
         assert!(
-            verdict.contains("WORSE: 10.0 percentage points (2.0 to 20.0) more wrong answers")
+            verdict.contains("WORSE: 32.3 % (6.5 to 64.5) more wrong answers")
                 && verdict.contains("use public data alone"),
             "{verdict}"
         );
@@ -396,7 +412,7 @@ mod tests {
         let of = |constant| Scored { constant: Some(constant), ..classes() };
         for no_larger in [0.45, 0.2] {
             let said = of(no_larger).verdict().unwrap();
-            assert!(said.starts_with("better: 8.5 percentage points"), "{said}");
+            assert!(said.starts_with("better: 27.4 %"), "{said}");
             assert!(!said.contains("always giving"), "nothing is known on private records: {said}");
             assert_eq!(of(no_larger).alarm(), None);
         }
@@ -408,7 +424,7 @@ mod tests {
             ),
             "{worse}"
         );
-        assert!(worse.contains("; better: 8.5 percentage points"), "{worse}");
+        assert!(worse.contains("; better: 27.4 %"), "{worse}");
         // Nobody is to read an error on public records beside one on private records.
         assert!(!of(0.2).lines().join("\n").contains("always giving"));
     }
@@ -417,7 +433,8 @@ mod tests {
     fn a_promise_of_a_rehearsal_that_did_not_come_is_said_and_one_that_did_is_not() {
         let of = |value, low, high| Scored { foretold: Some(score(value, low, high)), ..classes() };
         let said = of(0.6, 0.5, 0.8).verdict().unwrap();
-        let wanted = "; the rehearsal promised 60 % (50 to 80) less error; the score says 27 % (10 to 45) less error";
+        let wanted = "; the rehearsal of this plan promised 60 % (50 to 80) fewer wrong answers; the score says 27 % \
+                      (10 to 45) fewer wrong answers";
         assert!(said.ends_with(wanted), "{said}");
         assert!(!of(0.03, -0.1, 0.5).verdict().unwrap().contains("promised"));
         // Of squared losses the difference is one of squares.

@@ -75,8 +75,8 @@ impl GuessesOfFile {
         let found = Inspection::of(table, false);
         let (name, file) = (file.to_owned(), file.to_owned());
         let source = if Inspection::has_decimal_commas(table) {
-            let (delimiter, names, decimal) = (None, Vec::new(), Decimal::Comma);
-            Source::Delimited { file, delimiter, names, decimal }
+            let (delimiter, names, missing) = (None, Vec::new(), Vec::new());
+            Source::Delimited { file, delimiter, names, decimal: Decimal::Comma, missing }
         } else {
             Source::File(file)
         };

@@ -177,7 +177,7 @@ pub fn rehearsal(done: usize) -> rehearse::RehearsalProgress {
             best_in,
             cases: 3,
             spread: None,
-            score: Some(ForeseenScore { records: 414, gain: 1.0 - ratio, half_width: 0.24 }),
+            score: Some(ForeseenScore { records: 414, half_width: 0.24 }),
         })
     };
     let line = |player: Player, ratios: [f64; 5], best_in: usize, from: usize| {
@@ -464,6 +464,7 @@ pub fn comparison() -> Comparison {
     };
     let table = |order| {
         Comparison {
+            in_label_units: false,
         lines: vec![
             line("autumn", CandidatePlace::Best, 0.52, "best"),
             line("spring", CandidatePlace::Tied(Some(12)), 0.516, "as good as the best; 12 more repeats would tell"),
@@ -931,6 +932,7 @@ pub fn scenes() -> Vec<(&'static str, App)> {
             with(on(Tab::Rank), &|app| {
                 let line =
                     |name: &str, error: f64, behind: Option<f64>, first: f64| ReleasedError {
+                        in_label_units: false,
                         name: name.to_owned(),
                         error: Some(Mean { mean: error, deviation: 0.012 }),
                         behind: behind.map(|mean| Mean { mean, deviation: 0.009 }),

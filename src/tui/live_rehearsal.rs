@@ -64,8 +64,8 @@ impl LiveRehearsal {
                 Some((*result).map(|progress| {
                     self.progress = Some(progress);
                     if whole {
-                        let deeper = if self.deep { "" } else { "; c tries more" };
-                        format!("rehearsed: t takes the advised method{deeper}")
+                        let deeper = if self.deep { "" } else { ": c tries more" };
+                        format!("the rehearsal is complete{deeper}")
                     } else {
                         "the rehearsal was stopped: r shows what it found, c continues it"
                             .to_owned()

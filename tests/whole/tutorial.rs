@@ -63,7 +63,7 @@ fn the_whole_tutorial_in_a_small_and_a_large_terminal() {
 
     screen.wait_long_for("Tutorial 4 of 7: plan");
     screen.press("t");
-    wait_in_both_sizes(&mut screen, "took the advised method");
+    wait_in_both_sizes(&mut screen, "the advised method");
     screen.press("r");
 
     wait_in_both_sizes(&mut screen, "Tutorial 5 of 7: run");

@@ -79,7 +79,11 @@ pub fn of(
         let losses = own.as_ref().and_then(|own| {
             // The best constant answer for these records, whatever is usual in public ones.
             let constant = PublicModel::constant(&private.some).ok()?;
-            Some((own.losses(&private.some)?, constant.losses(&private.some)?))
+            let range = setup.label_range.unwrap_or(1.0);
+            let errors = |model: &PublicModel| -> Option<Vec<f64>> {
+                Some(model.losses(&private.some)?.into_iter().map(|loss| range * loss).collect())
+            };
+            Some((errors(own)?, errors(&constant)?))
         });
         Alongside {
             unlabelled: Some(

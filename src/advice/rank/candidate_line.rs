@@ -24,15 +24,22 @@ impl Mean {
         format!("{:.3} ± {:.3}", self.mean, self.deviation)
     }
 
-    /// The text for shares: `19.8 ± 2.3 %`.
-    pub fn percent(&self) -> String {
-        format!("{:.1} ± {:.1} %", 100.0 * self.mean, 100.0 * self.deviation)
+    /// The text of an error: in units of the label, `43.9 ± 2.1`, or a share, `19.8 ± 2.3 %`.
+    pub fn error_text(&self, in_label_units: bool) -> String {
+        let Self { mean, deviation } = self;
+        if !in_label_units {
+            return format!("{:.1} ± {:.1} %", 100.0 * mean, 100.0 * deviation);
+        }
+        let digits = (1.0 - deviation.abs().max(1e-3 * mean.abs()).log10().floor()).clamp(0.0, 6.0);
+        format!("{mean:.digits$} ± {deviation:.digits$}", digits = digits as usize)
     }
 
-    /// The text for the score of this order: an error is a share, of wrong answers or of the range
-    /// of labels.
-    pub fn text_by(&self, order: CandidateOrder) -> String {
-        if order == CandidateOrder::Error { self.percent() } else { self.text() }
+    /// The text for the score of this order.
+    pub fn text_by(&self, order: CandidateOrder, in_label_units: bool) -> String {
+        match order {
+            CandidateOrder::Error => self.error_text(in_label_units),
+            CandidateOrder::Energy | CandidateOrder::Distance => self.text(),
+        }
     }
 }
 

@@ -41,6 +41,9 @@ pub struct RankingSetup {
     pub architecture: Architecture,
     /// `None` for a regression.
     pub classes: Option<usize>,
+    /// The width of the range that prepared labels may have, in units of the label: errors are told in
+    /// these. `None` of classes, and where they stay shares of that range.
+    pub label_range: Option<f64>,
     bounds: Bounds,
     /// m
     pub batch: usize,
@@ -154,6 +157,7 @@ impl RankingSetup {
         let gaps = vec![1.0; candidates.len()];
         let ranks = vec![directions; candidates.len()];
         Ok(Self {
+            label_range: None,
             candidates,
             architecture,
             classes,

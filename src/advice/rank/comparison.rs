@@ -30,8 +30,11 @@ pub struct Comparison {
     pub other: Option<Box<Comparison>>,
     /// The error of the best answer that is the same for all private records.
     pub constant: Option<Mean>,
-    /// Whether an error is a share of wrong answers, and not of the range of labels.
+    /// Whether an error is a share of wrong answers, and not one of numbers.
     pub classes: bool,
+    /// Whether errors are in units of the label. Those of earlier builds are shares of its range.
+    #[serde(default)]
+    pub in_label_units: bool,
     pub repeats: usize,
     /// m
     pub batch: usize,
@@ -172,6 +175,7 @@ impl Comparison {
                 it.losses.as_ref().map(|(_, constant)| Mean::with_standard_error(constant))
             }),
             classes: setup.classes.is_some(),
+            in_label_units: setup.label_range.is_some(),
             repeats: repeats.len(),
             batch: setup.batch,
             directions: setup.directions,
@@ -201,6 +205,10 @@ impl Comparison {
 
     /// The unit of an error, in words.
     pub fn error_unit(&self) -> &'static str {
-        if self.classes { "% of answers wrong" } else { "% of the range of labels" }
+        match (self.classes, self.in_label_units) {
+            (true, _) => "% of answers wrong",
+            (false, true) => "units of the label (mean absolute error)",
+            (false, false) => "% of the range of labels",
+        }
     }
 }

@@ -143,6 +143,9 @@ impl PrivateErrors {
 
     fn lines(&self, released: &[f64], sigma: f64) -> Vec<ReleasedError> {
         let Some(measure) = &self.measure else { return Vec::new() };
+        let range = self.setup.label_range.unwrap_or(1.0);
+        let told =
+            |mean: f64, deviation: f64| Mean { mean: range * mean, deviation: range * deviation };
         let errors = measure.errors(released);
         let deviation = measure.deviation(sigma);
         let mut generator = ChaCha20Rng::seed_from_u64(self.seed);
@@ -163,12 +166,13 @@ impl PrivateErrors {
             let found = self.models[index].as_ref().and_then(|_| known.next());
             ReleasedError {
                 name: candidate.name.clone(),
-                error: found.map(|(error, _)| Mean { mean: *error, deviation }),
+                error: found.map(|(error, _)| told(*error, deviation)),
                 behind: found
                     .filter(|(error, _)| **error > best)
-                    .map(|(error, _)| Mean { mean: error - best, deviation: apart }),
+                    .map(|(error, _)| told(error - best, apart)),
                 first: found.map(|(_, times)| *times as f64 / COPIES as f64),
-                elsewhere: self.elsewhere[index],
+                elsewhere: self.elsewhere[index].map(|error| range * error),
+                in_label_units: self.setup.label_range.is_some(),
             }
         };
         let mut lines: Vec<ReleasedError> =

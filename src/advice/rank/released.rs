@@ -91,6 +91,10 @@ pub struct ReleasedError {
     /// The error of its model on the records of the other candidates: public.
     #[serde(rename = "on_other_public_data")]
     pub elsewhere: Option<f64>,
+    /// Whether errors are in units of the label. Otherwise they are shares, of wrong answers or, in
+    /// earlier builds, of the range of the label.
+    #[serde(default)]
+    pub in_label_units: bool,
 }
 
 impl ReleasedError {
@@ -99,12 +103,10 @@ impl ReleasedError {
         match (self.first, self.behind) {
             (None, _) => "left out".to_owned(),
             (Some(first), None) => format!("{} likely to be best", percent(first)),
-            (Some(first), Some(behind)) => format!(
-                "{} likely; {:.1} ± {:.1} points behind",
-                percent(first),
-                100.0 * behind.mean,
-                100.0 * behind.deviation,
-            ),
+            (Some(first), Some(behind)) => {
+                let behind = behind.error_text(self.in_label_units);
+                format!("{} likely; {behind} behind", percent(first))
+            }
         }
     }
 }

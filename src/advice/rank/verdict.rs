@@ -9,13 +9,17 @@ use super::settings::CandidateOrder;
 fn nothing(order: CandidateOrder) -> &'static str {
     match order {
         CandidateOrder::Energy | CandidateOrder::Distance => "noise",
-        CandidateOrder::Error => "the same answer for everybody",
+        CandidateOrder::Error => "one answer for all",
     }
 }
 
 /// About one candidate.
 pub fn of_line(line: &CandidateLine, order: CandidateOrder) -> String {
     let place = match line.place {
+        // A set that is of no use is not called the best, or as good as the best.
+        _ if line.as_noise && line.place != CandidatePlace::Broken => {
+            return format!("{}: no better than {}", useless(order), nothing(order));
+        }
         CandidatePlace::Broken => {
             let trouble = line.trouble.as_deref().unwrap_or("it failed in a repeat");
             // The differences of the columns are a table of their own.
@@ -29,7 +33,15 @@ pub fn of_line(line: &CandidateLine, order: CandidateOrder) -> String {
         CandidatePlace::Tied(None) => "as good as the best".to_owned(),
         CandidatePlace::Behind => "behind the best".to_owned(),
     };
-    if line.as_noise { format!("{place}; no better than {}", nothing(order)) } else { place }
+    place
+}
+
+/// What a set is called that is no better than nothing.
+fn useless(order: CandidateOrder) -> &'static str {
+    match order {
+        CandidateOrder::Energy | CandidateOrder::Distance => "like noise",
+        CandidateOrder::Error => "no use alone",
+    }
 }
 
 /// A remark about private records with too little information: exact, so only for the curator.
@@ -61,11 +73,11 @@ pub fn of_all(lines: &[CandidateLine], order: CandidateOrder) -> String {
         parts.push(match order {
             // A method can correct a model that is wrong.
             CandidateOrder::Error => format!(
-                "none is good enough by itself: not even the model of {} is better than {nothing}; \
-                 a private run can still correct it",
+                "no dataset is of use alone: not even the model of {}, which errs least, is better \
+                 than {nothing}; a private run can still correct it",
                 best.name
             ),
-            _ => format!("use none: not even {} is better than {nothing}", best.name),
+            _ => format!("every dataset is like noise, even {}: use none", best.name),
         });
     } else {
         parts.push(format!("use {}", best.name));
@@ -85,7 +97,13 @@ pub fn of_all(lines: &[CandidateLine], order: CandidateOrder) -> String {
         }
         let noise = named(&|line| line.place != CandidatePlace::Broken && line.as_noise);
         if !noise.is_empty() {
-            parts.push(format!("{} {} no better than {nothing}", listed(&noise), are(noise.len())));
+            let (names, are, useless) = (listed(&noise), are(noise.len()), useless(order));
+            parts.push(match order {
+                CandidateOrder::Error => {
+                    format!("{names} {are} of {useless}: no better than {nothing}")
+                }
+                _ => format!("{names} {are} {useless}"),
+            });
         }
     }
     let broken = named(&|line| line.place == CandidatePlace::Broken);
@@ -141,8 +159,7 @@ pub(super) fn against(
 pub fn in_short(line: &CandidateLine, order: CandidateOrder) -> &'static str {
     match line.place {
         CandidatePlace::Broken => "left out",
-        _ if line.as_noise && order == CandidateOrder::Error => "no use alone",
-        _ if line.as_noise => "like noise",
+        _ if line.as_noise => useless(order),
         CandidatePlace::Best => "best",
         CandidatePlace::Tied(_) => "as good",
         CandidatePlace::Behind => "behind",
@@ -192,16 +209,13 @@ mod tests {
         assert_eq!(
             of_all(&lines, CandidateOrder::Energy),
             "use hospital_b; hospital_c may be as good (12 more repeats would decide); \
-             cifar is no better than noise; cells was left out"
+             cifar is like noise; cells was left out"
         );
         assert_eq!(
             of_line(&lines[1], CandidateOrder::Energy),
             "as good as the best; 12 more repeats would decide"
         );
-        assert_eq!(
-            of_line(&lines[3], CandidateOrder::Energy),
-            "behind the best; no better than noise"
-        );
+        assert_eq!(of_line(&lines[3], CandidateOrder::Energy), "like noise: no better than noise");
         assert!(of_line(&lines[4], CandidateOrder::Energy).contains("3 features"));
         assert!(
             of_line(&line("x", CandidatePlace::Tied(Some(1)), false), CandidateOrder::Energy)
@@ -215,18 +229,40 @@ mod tests {
         );
         assert_eq!(
             of_all(&lines, CandidateOrder::Error),
-            "use hospital_b; hospital_c may be as good; cifar is no better than the \
-             same answer for everybody; cells was left out"
+            "use hospital_b; hospital_c may be as good; cifar is of no use alone: no better than \
+             one answer for all; cells was left out"
         );
         let useless = [line("noise", CandidatePlace::Best, true)];
         assert_eq!(
             of_all(&useless, CandidateOrder::Energy),
-            "use none: not even noise is better than noise"
+            "every dataset is like noise, even noise: use none"
         );
         assert_eq!(
             of_all(&[line("a", CandidatePlace::Broken, false)], CandidateOrder::Energy),
             "no dataset could be ranked"
         );
+    }
+
+    /// The line, the column and the sentence of a table agree: what is of no use is never the best, one
+    /// to use, or as good as the best.
+    #[test]
+    fn a_set_has_one_verdict_in_its_line_in_its_column_and_in_the_sentence() {
+        let places = [CandidatePlace::Best, CandidatePlace::Tied(None), CandidatePlace::Behind];
+        for order in [CandidateOrder::Error, CandidateOrder::Energy, CandidateOrder::Distance] {
+            for first in [true, false] {
+                let lines =
+                    places.map(|place| line("set", place, first || place != CandidatePlace::Best));
+                for line in &lines {
+                    let (short, full) = (in_short(line, order), of_line(line, order));
+                    assert!(full.starts_with(short), "{short}; {full}");
+                    assert_eq!(full.contains("best") || short.contains("good"), !line.as_noise);
+                }
+                let said = of_all(&lines, order);
+                assert_eq!(said.contains("use set"), !first, "{said}");
+                assert!(said.contains(useless(order)) || said.contains("of use alone"), "{said}");
+                assert!(!said.contains("good"), "{said}");
+            }
+        }
     }
 
     #[test]

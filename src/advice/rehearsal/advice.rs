@@ -23,8 +23,8 @@ use super::rehearsal_data::{Played, RehearsalData};
 use super::trust::Trust;
 use crate::data::Task;
 use crate::error::Error;
+use crate::evaluation::Score;
 use crate::evaluation::scoring::ForeseenScore;
-use crate::evaluation::{Loss, Score};
 use crate::methods;
 use crate::plot::number::compact;
 
@@ -324,10 +324,8 @@ impl Results {
         let of = |case| self.losses.get(&(case, player, k)).into_iter().flat_map(BTreeMap::values);
         let all: Vec<ForeseenScore> =
             self.cases().flat_map(of).filter_map(|played| played.score).collect();
-        let mean =
-            |of: fn(&ForeseenScore) -> f64| all.iter().map(of).sum::<f64>() / all.len() as f64;
-        let (gain, half_width) = (mean(|it| it.gain), mean(|it| it.half_width));
-        Some(ForeseenScore { gain, half_width, ..*all.first()? })
+        let half_width = all.iter().map(|it| it.half_width).sum::<f64>() / all.len() as f64;
+        Some(ForeseenScore { half_width, ..*all.first()? })
     }
 
     /// [`Self::logarithm`] for choosing a method: other ε also count, by how close they are.
@@ -453,7 +451,8 @@ impl Results {
             let (own, as_it_is): (Vec<Weighted>, Vec<Weighted>) =
                 self.cases().filter_map(both).unzip();
             let better = own.iter().zip(&as_it_is).filter(|(own, other)| own.0 < other.0).count();
-            let standing = PlayerStanding::of(&own, better)?;
+            let (spread, score) = (self.spread(player, k), self.score_of(player, k));
+            let standing = PlayerStanding { spread, score, ..PlayerStanding::of(&own, better)? };
             let ratio = standing.ratio / PlayerStanding::of(&as_it_is, 0)?.ratio;
             Some(Variant { player: self.players[player].clone(), standing, ratio })
         });
@@ -483,23 +482,6 @@ impl PlayerStanding {
         (self.ratio / factor / FARTHER, self.ratio.max(self.ratio.powf(HOLDS)) * factor)
     }
 
-    /// The range of a run in words, such as `4 % to 60 % less`.
-    pub fn range_words(self) -> String {
-        let (least, most) = self.range();
-        let [low, high] = [most, least].map(|ratio| 100.0 * (1.0 - ratio));
-        match (low < 0.0, high < 0.0) {
-            (false, false) => format!("{low:.0} % to {high:.0} % less"),
-            (true, true) => format!("{:.0} % to {:.0} % more", -high, -low),
-            _ => format!("{:.0} % more to {high:.0} % less", -low),
-        }
-    }
-
-    /// The range of a run, in a sentence.
-    fn promise(self) -> String {
-        let disagree = if self.disagree() { "; the rehearsals disagree" } else { "" };
-        format!("A run should have {} error{disagree}.", self.range_words())
-    }
-
     /// From the logarithms of the ratios, one for each case, and the cases' weights.
     fn of(logs: &[Weighted], best_in: usize) -> Option<Self> {
         let of = |with: fn(f64, f64) -> f64| logs.iter().map(|(log, _)| *log).reduce(with);
@@ -526,7 +508,8 @@ fn nearest(epsilons: &[f64], epsilon: f64) -> usize {
 }
 
 impl Advice {
-    /// The error by which the players are compared. Earlier builds took squares of numbers.
+    /// The error by which the players are compared. Earlier builds took squares of numbers and the
+    /// logarithmic loss of classes.
     pub fn measure(&self) -> ErrorMeasure {
         let of_classes = |line: &PlayerLine| match &line.player {
             Player::Method { id, .. } => {
@@ -536,7 +519,7 @@ impl Advice {
         };
         self.judged_by.unwrap_or_else(|| {
             if self.lines.iter().any(of_classes) {
-                ErrorMeasure::of(Task::Classification, Loss::default())
+                ErrorMeasure::Logarithmic
             } else {
                 ErrorMeasure::MeanSquare
             }
@@ -556,13 +539,18 @@ impl Advice {
             && self.weights.iter().all(|weight| weight.is_finite() && *weight > 0.0)
     }
 
-    /// The lines from the least error at the plan's ε to the largest; those without an error come
-    /// last.
+    /// The lines from the least error at the plan's ε to the largest. Means over different cases are
+    /// not compared: who has played in fewer cases than others comes after them.
     pub fn sorted(&self) -> impl Iterator<Item = &PlayerLine> {
-        let ratio = |line: &PlayerLine| line.standings[self.at].map_or(f64::INFINITY, |s| s.ratio);
-        let mut lines: Vec<&PlayerLine> = self.lines.iter().collect();
-        lines.sort_by(|one, other| ratio(one).total_cmp(&ratio(other)));
-        lines.into_iter()
+        let key = |line: &PlayerLine| {
+            line.standings[self.at].map_or((0, f64::INFINITY), |it| (it.cases, it.ratio))
+        };
+        let mut lines: Vec<(&PlayerLine, (usize, f64))> =
+            self.lines.iter().map(|line| (line, key(line))).collect();
+        lines.sort_by(|(_, one), (_, other)| {
+            other.0.cmp(&one.0).then_with(|| one.1.total_cmp(&other.1))
+        });
+        lines.into_iter().map(|(line, _)| line)
     }
 
     /// The curves of error over ε of the best `count` methods, with their titles. Errors above
@@ -585,18 +573,22 @@ impl Advice {
     /// only if that is clearly better, and in most cases.
     pub fn to_take(&self) -> Option<&Player> {
         let (player, _) = self.chosen(self.at)?;
+        Some(self.better_settings().map_or(player, |it| &it.player))
+    }
+
+    /// Other settings of the chosen method that are clearly better.
+    fn better_settings(&self) -> Option<&Variant> {
         let clearly = |it: &&Variant| {
             it.ratio < 1.0 - NOTICEABLE && 2 * it.standing.best_in > it.standing.cases
         };
-        let better = self.settings.iter().filter(clearly);
-        Some(least(better.map(|it| (&it.player, it.ratio))).unwrap_or(player))
+        least(self.settings.iter().filter(clearly).map(|it| (it, it.ratio)))
     }
 
-    /// A sentence on other settings of the advised method.
+    /// A sentence on other settings of the advised method that are no better.
     fn on_settings(&self) -> Option<String> {
-        let (player, _) = self.chosen(self.at)?;
-        let best = least(self.settings.iter().map(|it| (it, it.ratio)))?;
-        let taken = self.to_take()?;
+        if self.settings.is_empty() || self.better_settings().is_some() {
+            return None;
+        }
         let words = |it: &Variant| {
             let percent = 100.0 * (it.ratio - 1.0);
             let error = match percent {
@@ -606,17 +598,8 @@ impl Advice {
             };
             format!("{}: {error}", it.player.in_a_sentence())
         };
-        Some(if taken == player {
-            let all: Vec<String> = self.settings.iter().map(words).collect();
-            format!("Its settings can stay as they are ({}).", all.join("; "))
-        } else {
-            format!(
-                "Change its settings: {} than with the present ones, better in {} of {} rehearsals.",
-                words(best),
-                best.standing.best_in,
-                best.standing.cases
-            )
-        })
+        let all: Vec<String> = self.settings.iter().map(words).collect();
+        Some(format!("Its settings can stay as they are ({}).", all.join("; ")))
     }
 
     /// The line with the least actual error at an ε of the list.
@@ -660,21 +643,16 @@ impl Advice {
             plan.in_a_sentence(),
             self.better(standing)
         );
-        Some([vec![said, standing.promise()], self.limits(standing)].concat().join(" "))
+        Some([vec![said, self.promise(standing)], self.limits(standing)].concat().join(" "))
     }
 
     /// How much less error than public data alone a released score should find of a plan, with its
-    /// range. A score of classes counts wrong answers.
+    /// range. `None` if the rehearsals were judged by another error than scores are.
     pub fn foretold(&self, plan: &Player, epsilon: f64) -> Option<Score> {
         let (standing, _) = self.of_plan(plan, epsilon).filter(|_| plan.spends())?;
-        let ratio = match self.measure() {
-            ErrorMeasure::Logarithmic => 1.0 - standing.score?.gain,
-            ErrorMeasure::MeanSquare => return None,
-            ErrorMeasure::MeanAbsolute | ErrorMeasure::RootMeanSquare => standing.ratio,
-        };
         let (least, most) = standing.range();
-        let gain = |other: f64| 1.0 - ratio * other / standing.ratio;
-        Some(Score { value: 1.0 - ratio, low: gain(most), high: gain(least) })
+        let gain = Score { value: 1.0 - standing.ratio, low: 1.0 - most, high: 1.0 - least };
+        self.measure().is_of_scores().then_some(gain)
     }
 
     /// The expected result of a plan that lost to public data alone, in a sentence.
@@ -692,6 +670,19 @@ impl Advice {
             })];
         };
         let epsilon = compact(self.epsilons[self.at]);
+        // Other settings that are better have their own result, which is the only one that is promised.
+        let better = self.better_settings();
+        let (advised, standing) = better.map_or((player, standing), |it| (&it.player, it.standing));
+        let cases = standing.cases;
+        let best = match better {
+            Some(better) => format!(
+                "{:.0} % less error than {}, better in {} of {cases} rehearsals, and",
+                100.0 * (1.0 - better.ratio),
+                player.in_a_sentence(),
+                standing.best_in,
+            ),
+            None => format!("best in {} of {cases} rehearsals,", standing.best_in),
+        };
         let mut said = vec![if *player == Player::PublicOnly {
             format!(
                 "At ε {epsilon} use public data alone and spend nothing: {}. The method '{}' makes \
@@ -701,12 +692,10 @@ impl Advice {
             )
         } else {
             format!(
-                "At ε {epsilon} (an attacker's odds: at most × {}) use {}: best in {} of {} \
-                 rehearsals, {} than public data alone.",
+                "At ε {epsilon} (an attacker's odds: at most × {}) use {}: {best} {} than public \
+                 data alone.",
                 odds(self.epsilons[self.at]),
-                player.in_a_sentence(),
-                standing.best_in,
-                standing.cases,
+                advised.in_a_sentence(),
                 self.better(standing)
             )
         }];
@@ -720,10 +709,41 @@ impl Advice {
             );
         }
         if player.spends() {
-            said.push(standing.promise());
+            said.push(self.promise(standing));
             said.extend(self.limits(standing));
         }
-        said.extend(player.spends().then(|| repeated(standing)).flatten());
+        said.extend(self.findings(player, standing));
+        said.extend(self.on_settings());
+        said.extend(self.ends());
+        if player.spends() {
+            said.extend(self.near_no_privacy());
+        }
+        said.extend(doubt(standing));
+        said
+    }
+
+    /// What the report of a run says below the result of its plan: how the rehearsals were made, and
+    /// which method they advised, if it is another one.
+    pub fn beside_plan(&self, plan: &Player, epsilon: f64) -> Vec<String> {
+        let advised = self.to_take().filter(|advised| *advised != plan).map(|advised| {
+            format!(
+                "At ε {} the rehearsals advised {}, which this run did not use.",
+                compact(self.epsilons[self.at]),
+                advised.in_a_sentence()
+            )
+        });
+        let mut said: Vec<String> = advised.into_iter().collect();
+        if let Some((standing, _)) = self.of_plan(plan, epsilon) {
+            said.extend(self.findings(plan, standing));
+            said.extend(doubt(standing));
+        }
+        said
+    }
+
+    /// How far repetitions of a player are apart, and what the rehearsals differ by from a run.
+    fn findings(&self, player: &Player, standing: PlayerStanding) -> Vec<String> {
+        let repeated = player.spends().then(|| repeated(standing)).flatten();
+        let mut said: Vec<String> = repeated.into_iter().collect();
         if player.spends() && self.grown > 1.0 + NOTICEABLE {
             said.push(format!(
                 "The rehearsals have fewer records than the private data. So ε was up to {} times \
@@ -748,40 +768,69 @@ impl Advice {
                     .to_owned(),
             );
         }
-        said.extend(self.on_settings());
-        said.extend(self.ends());
-        if player.spends() {
-            said.extend(self.near_no_privacy());
-        }
-        said.extend(doubt(standing));
         said
     }
 
-    /// The advice while trials are still to come: only who is ahead in the table, and who would be
-    /// advised.
+    /// What is known while trials are still to come: who is first in the table, by how much, and what
+    /// the advice would be if nothing followed.
     pub fn so_far(&self) -> Vec<String> {
         let mut ahead = self.sorted().filter(|line| line.player != Player::NoPrivacy);
         let first = ahead.find_map(|line| Some((&line.player, line.standings[self.at]?)));
         let Some((player, standing)) = first else { return self.sentences() };
-        let s = if standing.cases == 1 { "" } else { "s" };
-        let epsilon = compact(self.epsilons[self.at]);
-        let advised = self.chosen(self.at).map(|(advised, _)| advised);
-        let advised = match advised.filter(|advised| *advised != player) {
-            Some(advised) => format!("; {} would be advised", advised.in_a_sentence()),
-            None => String::new(),
-        };
-        vec![format!(
-            "So far, after {} rehearsal{s}, {} has the least error at ε {epsilon}{advised}.",
-            standing.cases,
-            player.in_a_sentence()
-        )]
+        let all = self.cases.len();
+        let (epsilon, s) = (compact(self.epsilons[self.at]), if all == 1 { "" } else { "s" });
+        let in_cases = format!("in {} of {all} rehearsal{s}", standing.cases);
+        let mut said = vec![if player.spends() {
+            format!(
+                "So far {} has the least error at ε {epsilon}: {} than public data alone, {in_cases}.",
+                player.in_a_sentence(),
+                self.better(standing)
+            )
+        } else {
+            format!(
+                "So far no method has less error at ε {epsilon} than public data alone, {in_cases}."
+            )
+        }];
+        let advised = self.to_take().filter(|advised| *advised != player).map(|advised| {
+            format!(
+                "The advice so far is {}: the worst rehearsal and other ε count, too.",
+                advised.in_a_sentence()
+            )
+        });
+        said.extend(advised);
+        said.push("Further trials may change this.".to_owned());
+        said
     }
 
-    /// `31 % less mean absolute error`.
+    /// `31 % less mean absolute error`, or `31 % fewer wrong answers`.
     pub fn better(&self, standing: PlayerStanding) -> String {
         let gain = 100.0 * (1.0 - standing.ratio);
-        let word = if gain >= 0.0 { "less" } else { "more" };
+        let word = if gain >= 0.0 { self.less() } else { "more" };
         format!("{:.0} % {word} {}", gain.abs(), self.measure().words())
+    }
+
+    /// Errors are less, wrong answers are fewer.
+    fn less(&self) -> &'static str {
+        if self.measure() == ErrorMeasure::WrongAnswers { "fewer" } else { "less" }
+    }
+
+    /// The range of a run in words, such as `4 % to 60 % less`.
+    pub fn range_words(&self, standing: PlayerStanding) -> String {
+        let (least, most) = standing.range();
+        let [low, high] = [most, least].map(|ratio| 100.0 * (1.0 - ratio));
+        let less = self.less();
+        match (low < 0.0, high < 0.0) {
+            (false, false) => format!("{low:.0} % to {high:.0} % {less}"),
+            (true, true) => format!("{:.0} % to {:.0} % more", -high, -low),
+            _ => format!("{:.0} % more to {high:.0} % {less}", -low),
+        }
+    }
+
+    /// The range of a run, in a sentence.
+    fn promise(&self, standing: PlayerStanding) -> String {
+        let disagree = if standing.disagree() { "; the rehearsals disagree" } else { "" };
+        let (range, what) = (self.range_words(standing), self.measure().words());
+        format!("A run should have {range} {what}{disagree}.")
     }
 
     /// Sentences for a foretold gain that the number of records does not hold.
@@ -793,20 +842,14 @@ impl Advice {
 
     /// A warning if the released score of a run is too uncertain to confirm the foretold gain.
     fn unconfirmed(&self, standing: PlayerStanding) -> Option<String> {
-        let ForeseenScore { records, gain, half_width } = standing.score?;
-        // A score of classes counts wrong answers.
-        let of_classes = self.measure() == ErrorMeasure::Logarithmic;
-        let (gain, what) =
-            if of_classes { (gain, " of wrong answers") } else { (1.0 - standing.ratio, "") };
-        let gain_words = match gain {
-            gain if gain < 0.005 => "a gain".to_owned(),
-            gain => format!("a gain of {:.0} %", 100.0 * gain),
-        };
-        (half_width >= gain).then(|| {
+        let ForeseenScore { records, half_width } = standing.score?;
+        let gain = 1.0 - standing.ratio;
+        (half_width >= gain && self.measure().is_of_scores()).then(|| {
             format!(
-                "With {records} held-out records the released comparison{what} with public data alone \
-                 is ± {:.0} %: it cannot confirm {gain_words}.",
-                100.0 * half_width
+                "With {records} held-out records the released comparison with public data alone is \
+                 ± {:.0} %: it cannot confirm a gain of {:.0} %.",
+                100.0 * half_width,
+                100.0 * gain
             )
         })
     }

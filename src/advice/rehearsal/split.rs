@@ -8,7 +8,7 @@ use super::{RehearsalNoise, Trial};
 use crate::data::{Dataset, Preparation, PublicRecords, Task};
 use crate::error::{Error, Result};
 use crate::evaluation::Loss;
-use crate::evaluation::measured::{ABSOLUTE, SQUARED};
+use crate::evaluation::measured::{ABSOLUTE, SQUARED, WRONG};
 use crate::methods::{Problem, ProblemShape};
 use crate::model::{Model, logistic};
 
@@ -37,20 +37,27 @@ impl Split {
     }
 
     /// The mean loss on held-out records, or its root for a root mean square. If persons are held
-    /// out, each counts the same.
+    /// out, each counts the same. Half a wrong answer in one more is added to wrong answers, so that a
+    /// model without any can still be compared.
     pub fn loss(&self, model: &Model, measure: ErrorMeasure) -> Result<f64> {
         let mean = self.mean(&self.losses(model, measure)?);
-        Ok(if measure == ErrorMeasure::RootMeanSquare { mean.sqrt() } else { mean })
+        let count = self.held_out.protected() as f64;
+        Ok(match measure {
+            ErrorMeasure::RootMeanSquare => mean.sqrt(),
+            ErrorMeasure::WrongAnswers => (mean * count + 0.5) / (count + 1.0),
+            _ => mean,
+        })
     }
 
-    /// The loss of each held-out record: the size of the error or its square in label units, or the
-    /// logarithmic loss of a class.
+    /// The loss of each held-out record: the size of the error or its square in label units, 1 for a
+    /// wrong class, or the logarithmic loss of a class.
     pub(super) fn losses(&self, model: &Model, measure: ErrorMeasure) -> Result<Vec<f64>> {
         let features = &self.held_out.features;
-        let Some(classes) = &self.held_out.classes else {
+        let classes = self.held_out.classes.as_ref();
+        let Some(classes) = classes.filter(|_| measure == ErrorMeasure::Logarithmic) else {
             let sizes = self.errors(model)?;
             return Ok(match measure {
-                ErrorMeasure::MeanAbsolute => sizes,
+                ErrorMeasure::MeanAbsolute | ErrorMeasure::WrongAnswers => sizes,
                 _ => sizes.iter().map(|size| size.powi(2)).collect(),
             });
         };
@@ -108,26 +115,33 @@ fn mismatch() -> Error {
 pub enum ErrorMeasure {
     MeanAbsolute,
     RootMeanSquare,
+    WrongAnswers,
     /// Earlier builds compared numbers by it.
     MeanSquare,
-    /// Of classes.
+    /// Earlier builds compared classes by it.
     Logarithmic,
 }
 
 impl ErrorMeasure {
-    /// The error of a plan that is judged by this loss of numbers.
+    /// The error of a plan that is judged by this loss of numbers: that of its released score.
     pub fn of(task: Task, loss: Loss) -> Self {
         match (task, loss) {
-            (Task::Classification, _) => Self::Logarithmic,
+            (Task::Classification, _) => Self::WrongAnswers,
             (Task::Regression, Loss::Absolute) => Self::MeanAbsolute,
             (Task::Regression, Loss::Squared) => Self::RootMeanSquare,
         }
+    }
+
+    /// Whether a released score may be of this error. If not, nothing is promised of scores.
+    pub fn is_of_scores(self) -> bool {
+        !matches!(self, Self::MeanSquare | Self::Logarithmic)
     }
 
     pub fn words(self) -> &'static str {
         match self {
             Self::MeanAbsolute => ABSOLUTE,
             Self::RootMeanSquare => SQUARED,
+            Self::WrongAnswers => WRONG,
             Self::MeanSquare => "mean squared error",
             Self::Logarithmic => "logarithmic loss",
         }

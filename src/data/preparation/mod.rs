@@ -105,9 +105,49 @@ pub struct Clipping {
     pub column: Option<String>,
     /// How many rows have a label outside of its range.
     pub labels: usize,
+    /// Columns with two values, such as 0 and 1, whose rarer value alone exceeds the bound in most
+    /// rows that have it.
+    pub rare: Vec<String>,
+}
+
+/// One feature of public rows: how often it has either of two values, and how often that value makes
+/// more than half of a norm that exceeds the bound.
+#[derive(Default, Clone)]
+struct TwoValues {
+    found: Vec<(f64, usize, usize)>,
+}
+
+impl TwoValues {
+    fn add(&mut self, value: f64, exceeds: bool) {
+        if let Some(known) = self.found.iter_mut().find(|(known, ..)| *known == value) {
+            known.1 += 1;
+            known.2 += usize::from(exceeds);
+        } else if self.found.len() < 3 {
+            // A third value says that there are more than two.
+            self.found.push((value, 1, usize::from(exceeds)));
+        }
+    }
+
+    fn is_rare(&self) -> bool {
+        let [one, other] = self.found.as_slice() else { return false };
+        let (_, count, beyond) = if one.1 < other.1 { one } else { other };
+        2 * beyond >= *count
+    }
 }
 
 impl Clipping {
+    /// A note on columns whose rarer value is clipped.
+    pub fn note_on_rare_values(&self) -> Option<String> {
+        let columns = self.rare.iter().map(|column| format!("'{column}'")).collect::<Vec<_>>();
+        (!columns.is_empty()).then(|| {
+            format!(
+                "public records with the rarer value of {} are clipped for it, and so are private ones: \
+                 all their features count for less; on Data, Enter and 'columns' leaves a column out",
+                columns.join(", ")
+            )
+        })
+    }
+
     /// What exceeds which bound, and the settings that change it.
     pub fn words(&self, label: &str) -> String {
         let percent = |count: usize| 100.0 * count as f64 / self.rows.max(1) as f64;
@@ -478,12 +518,18 @@ impl Preparation {
         let some = public.excerpt(&rows[..rows.len().min(MOST_CHECKED)])?;
         let coded = self.coded(&some)?;
         let (mut features, mut shares) = (0, vec![0.0; self.encodings.len()]);
+        let widths = self.encodings.iter().map(|encoding| encoding.scales().len());
+        let mut two_values = vec![TwoValues::default(); widths.sum()];
         for first in (0..some.rows()).step_by(PART) {
             let standard = self.standard(&coded, first, PART.min(some.rows() - first));
             for record in standard.as_slice().chunks_exact(standard.nrows().max(1)) {
                 let square = |values: &[f64]| values.iter().map(|x| x * x).sum::<f64>();
                 let whole = square(record);
-                if whole.sqrt() <= self.unit * self.feature_norm * (1.0 + SLACK) {
+                let is_inside = whole.sqrt() <= self.unit * self.feature_norm * (1.0 + SLACK);
+                for (values, value) in two_values.iter_mut().zip(record) {
+                    values.add(*value, !is_inside && 2.0 * value * value > whole);
+                }
+                if is_inside {
                     continue;
                 }
                 features += 1;
@@ -504,7 +550,13 @@ impl Preparation {
             }
             _ => 0,
         };
-        Ok(Clipping { rows: some.rows(), features, column, labels })
+        let mut of_features = two_values.iter();
+        let rare = self.encodings.iter().filter(|encoding| {
+            let own = of_features.by_ref().take(encoding.scales().len());
+            own.filter(|values| values.is_rare()).count() > 0
+        });
+        let rare = rare.map(|encoding| encoding.column().to_owned()).collect();
+        Ok(Clipping { rows: some.rows(), features, column, labels, rare })
     }
 
     /// The complete rows, if others exist and should be dropped.

@@ -112,6 +112,23 @@ fn declared_values_take_the_place_of_public_ones() {
 }
 
 #[test]
+fn a_column_whose_rare_value_is_clipped_is_named_and_an_even_one_is_not() {
+    let rows = (0..200).map(|row| {
+        let [rare, even] = [row % 100 == 7, row % 2 == 0].map(u8::from);
+        format!("{rare},{even},{}.5,{row}\n", row % 13)
+    });
+    let data = table(&format!("rare,even,x,y\n{}", rows.collect::<String>()));
+    let preparation =
+        Preparation::fit(&data, &definition("y"), &PreparationSettings::default()).unwrap();
+    let found = preparation.clipping(&data, true).unwrap();
+    assert_eq!(found.rare, ["rare"]);
+    assert!(found.note_on_rare_values().unwrap().contains("the rarer value of 'rare' are clipped"));
+    let wide = PreparationSettings { features: FeatureScaling::Declared(500.0), ..raw() };
+    let wide = Preparation::fit(&data, &definition("y"), &wide).unwrap();
+    assert_eq!(wide.clipping(&data, true).unwrap().note_on_rare_values(), None);
+}
+
+#[test]
 fn declared_bounds_leave_features_as_they_are_up_to_the_norm() {
     let settings = PreparationSettings { features: FeatureScaling::Declared(5.0), ..raw() };
     let data = table("a,b,y\n0,1,0\n3,4,10\n30,40,20\n0,0,5\n");
@@ -127,7 +144,7 @@ fn declared_bounds_leave_features_as_they_are_up_to_the_norm() {
     assert_eq!(dataset.clipped, 1);
     let clipping = preparation.clipping(&data, true).unwrap();
     let column = Some("b".to_owned());
-    assert_eq!(clipping, Clipping { rows: 4, features: 1, column, labels: 1 });
+    assert_eq!(clipping, Clipping { rows: 4, features: 1, column, labels: 1, rare: Vec::new() });
     let words = clipping.words("y");
     assert!(words.starts_with("of the public ones 25.0 % by the features, most of all 'b'"));
     let narrow = PreparationSettings { labels: LabelRange::Declared(0.0, 8.0), ..raw() };

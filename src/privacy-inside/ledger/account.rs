@@ -67,6 +67,11 @@ pub struct Corrected {
 }
 
 impl RunRecord {
+    /// Whether exact numbers could be seen while it worked.
+    pub fn was_seen(&self) -> bool {
+        matches!(self.state, RunState::Settled { peeked: true, .. })
+    }
+
     /// The draws of an open run that stay charged when it is settled without its program.
     pub fn announced_words(&self) -> String {
         let sum = |counts: &[u64]| counts.iter().sum::<u64>();
@@ -382,18 +387,21 @@ impl Account {
                     .to_owned(),
             );
         }
-        let last = self.unprotected.last()?;
-        let times = match self.unprotected.len() {
+        // Entries begin with the kind of look: `unprotected selection: …`.
+        let what = |text: &str| text.split_once(": ").map_or(text, |(_, what)| what).to_owned();
+        let looks = self.unprotected.iter().map(|it| (it.time.clone(), what(&it.what)));
+        let seen = self.runs.iter().filter(|run| run.was_seen());
+        let during = seen.map(|run| (run.time.clone(), format!("during run {}", run.grant.run.0)));
+        let runs = during.clone().count();
+        let (time, what) = looks.chain(during).max()?;
+        let times = match self.unprotected.len() + runs {
             1 => "once".to_owned(),
             many => format!("{many} times"),
         };
-        // Entries begin with the kind of look: `unprotected selection: …`.
-        let what = last.what.split_once(": ").map_or(last.what.as_str(), |(_, what)| what);
         // To the minute.
-        let time: String = last.time.chars().take(16).collect();
+        let time = time.chars().take(16).collect::<String>().replace('T', " ");
         Some(format!(
-            "Exact numbers were looked at {times}, which no ε covers; last on {} (UTC): {what}.",
-            time.replace('T', " ")
+            "Exact numbers were looked at {times}, which no ε covers; last on {time} (UTC): {what}."
         ))
     }
 

@@ -11,7 +11,6 @@ use rand::rngs::ChaCha20Rng;
 use super::features;
 use super::secret::FoundSecret;
 use super::workspace::Workspace;
-use crate::data::csv::Dialect;
 use crate::data::filter::Filter;
 use crate::data::fingerprint::InOrder;
 use crate::data::overlap::Sketch;
@@ -482,10 +481,8 @@ impl Reader<'_> {
                 (table, origins.join(" + "))
             }
             Source::File(file) => self.file_with(file, &Reading::Plain)?,
-            Source::Delimited { file, delimiter, names, decimal } => {
-                let (delimiter, decimal) = (*delimiter, *decimal);
-                let dialect = Dialect { delimiter, names: names.clone(), decimal };
-                self.file_with(file, &Reading::Delimited(dialect))?
+            source @ Source::Delimited { file, .. } => {
+                self.file_with(file, &Reading::Delimited(source.dialect()))?
             }
             Source::Arrays { file, arrays } => {
                 self.file_with(file, &Reading::Arrays(arrays.clone()))?

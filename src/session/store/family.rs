@@ -140,9 +140,28 @@ pub fn definitions(files: &[FamilyFile]) -> Vec<DatasetDefinition> {
             follow(&mut definition, &found.columns, (like, &first.columns));
         }
         guess_of_file(&mut definition, &found.inspection.origin, found.inspection.rows);
+        if role == Role::Public {
+            read_odd_texts_as_missing(&mut definition, &found.inspection);
+        }
         definitions.push(definition);
     }
     definitions
+}
+
+/// A text that is the only one among the numbers of a public column is read as missing, and that is
+/// said.
+fn read_odd_texts_as_missing(definition: &mut DatasetDefinition, found: &Inspection) {
+    let (texts, words) = found.odd_texts();
+    let known = definition.source.missing();
+    if texts.is_empty() {
+        return;
+    }
+    let (decimal, missing) = (definition.source.decimal(), [known, texts].concat());
+    if let Ok(source) = definition.source.read_with(decimal, missing) {
+        definition.source = source;
+        let said = definition.guessed.entry(Guessed::Numbers).or_default();
+        *said = if said.is_empty() { words } else { format!("{said}; {words}") };
+    }
 }
 
 /// Describes a file with some of the columns of the first one like it.
@@ -210,7 +229,7 @@ pub fn misfit(own: &Loaded, others: &[&Loaded]) -> Option<Error> {
         "'{}' does not fit the other datasets: they have numbers in this column, and it has text",
         definition.name
     ));
-    let cure = "correct the cell, change how the file is read (Enter, 'decimals'), leave the column \
+    let cure = "correct the cell, change how the file is read (Enter, 'decimals' and 'read as missing'), leave the column \
                 out of the features of all, or remove this dataset";
     let public = own.public().ok();
     let row = public.and_then(|table| {
@@ -371,7 +390,7 @@ mod tests {
     use super::*;
     use crate::data::filter::Filter;
     use crate::data::read;
-    use crate::data::{Task, csv};
+    use crate::data::{Missing, Task, csv};
     use crate::store::found_file::FoundFile;
 
     fn table(text: &str) -> Table {
@@ -404,7 +423,7 @@ mod tests {
             (Some("disease"), Task::Classification)
         );
         assert_eq!(found[0].columns, Columns::Except(vec!["place".to_owned()]));
-        assert_eq!(found[0].missing, crate::data::Missing::PublicMean);
+        assert_eq!(found[0].missing, Missing::PublicMean);
     }
 
     #[test]
@@ -442,6 +461,51 @@ mod tests {
         // A private file that is unlike the public ones is described like them.
         let private = definitions(&[found("ours.csv", odd), found("p.csv", good)]);
         assert!(same_settings(&alone[0], &private[0]));
+    }
+
+    #[test]
+    fn the_only_text_among_public_numbers_is_read_as_missing_and_said() {
+        let with = |odd: &str| {
+            let rows = (0..40).map(|row| match row {
+                16 => format!("{odd},{}.5\n", row % 7),
+                _ => format!("{}.25,{}.5\n", row % 9, row % 7),
+            });
+            format!("temp,y\n{}", rows.collect::<String>())
+        };
+        let plain = with("3.5");
+        for files in [
+            vec![found("ours.csv", &plain), found("p.csv", &with("n.a."))],
+            vec![found("ours.csv", &with("n.a.")), found("p.csv", &with("n.a."))],
+        ] {
+            let found = definitions(&files);
+            assert_eq!(found[1].source.missing(), ["n.a."]);
+            assert_eq!((&found[1].columns, found[1].missing), (&Columns::All, Missing::PublicMean));
+            let said =
+                "1 of 40 values of 'temp' is not a number and read as missing: 'n.a.' (t.csv:18)";
+            assert_eq!(found[1].guessed[&Guessed::Numbers], said);
+            // One private record decides nothing, and of private tables nothing has to be named.
+            assert!(found[0].source.missing().is_empty());
+            assert!(found.iter().all(|it| it.check().is_ok()));
+            let read = csv::read_bytes("t.csv", with("n.a.").as_bytes()).unwrap();
+            assert!(matches!(read.columns[0], Column::Text(_)), "as it is written");
+        }
+        let private = definitions(&[found("ours.csv", &with("n.a."))]);
+        assert!(private[0].source.missing().is_empty());
+        // Two texts, or a usual one, may be categories.
+        let two = with("n.a.").replacen("8.25", "low", 1);
+        let two = definitions(&[found("ours.csv", &plain), found("p.csv", &two)]);
+        assert!(two[1].source.missing().is_empty());
+        // What the session says is what is read.
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("p.csv");
+        std::fs::write(&path, with("n.a.")).unwrap();
+        let source = Source::File("p.csv".to_owned());
+        let source = source.read_with(Decimal::Point, vec!["n.a.".to_owned()]).unwrap();
+        let reading = read::Reading::Delimited(source.dialect());
+        let table = read::read(&path, &reading, &mut read::Unwatched).unwrap();
+        let Column::Numbers(numbers) = &table.columns[0] else { panic!("it has numbers") };
+        let gaps = numbers.iter().enumerate().filter(|(_, number)| number.is_nan());
+        assert_eq!(gaps.map(|(row, _)| row).collect::<Vec<_>>(), [16]);
     }
 
     #[test]

@@ -94,14 +94,11 @@ impl FoundFile {
             return Ok((read::read_together(&files, |path| read(path, &Reading::Plain))?, source));
         }
         let table = read(&self.path, &self.reading)?;
-        if let Source::File(file) = &source
-            && Inspection::has_decimal_commas(&table)
-        {
+        if matches!(source, Source::File(_)) && Inspection::has_decimal_commas(&table) {
             let decimal = Decimal::Comma;
             let dialect = Dialect { decimal, ..Dialect::default() };
             if let Ok(table) = read(&self.path, &Reading::Delimited(dialect)) {
-                let (file, delimiter, names) = (file.clone(), None, Vec::new());
-                return Ok((table, Source::Delimited { file, delimiter, names, decimal }));
+                return Ok((table, source.read_with(decimal, Vec::new())?));
             }
         }
         Ok((table, source))

@@ -132,7 +132,7 @@ mod tests {
         let mut other = Notebook::open(&workspace, "abc").unwrap();
         one.note(key(0), Played::of_loss(0.25)).unwrap();
         one.note(key(1), Played::of_loss(f64::INFINITY)).unwrap();
-        let score = Some(ForeseenScore { records: 50, gain: 0.1, half_width: 0.2 });
+        let score = Some(ForeseenScore { records: 50, half_width: 0.2 });
         other.note(key(2), Played { loss: 3.0, score }).unwrap();
         let folder = directory.path().join(".halflight/rehearsals/abc");
         for file in std::fs::read_dir(&folder).unwrap() {

@@ -57,6 +57,9 @@ pub struct RecordedTable {
     /// Noise.
     pub ceiling: Option<ReferenceScores>,
     pub verdict: String,
+    /// Whether errors are in units of the label, and not shares.
+    #[serde(default)]
+    pub in_label_units: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -160,6 +163,7 @@ impl RecordedTable {
             floor: reference(&comparison.floor),
             ceiling: reference(&comparison.ceiling),
             verdict: comparison.verdict.clone(),
+            in_label_units: comparison.in_label_units,
         }
     }
 
@@ -170,7 +174,8 @@ impl RecordedTable {
         verdict: &str,
     ) -> Self {
         let (lines, verdict) = (lines.collect(), verdict.to_owned());
-        Self { order, lines, floor: None, ceiling: None, verdict }
+        let in_label_units = false;
+        Self { order, lines, floor: None, ceiling: None, verdict, in_label_units }
     }
 
     fn of_scores(lines: &[ReleasedLine], verdict: &str) -> Self {
@@ -186,6 +191,7 @@ impl RecordedTable {
     }
 
     fn of_errors(lines: &[ReleasedError]) -> Self {
+        let in_label_units = lines.iter().any(|line| line.in_label_units);
         let lines = lines.iter().filter(|line| line.error.is_some());
         let lines = lines.map(|line| RecordedLine {
             name: line.name.clone(),
@@ -194,7 +200,8 @@ impl RecordedTable {
             error: line.error,
             verdict: line.words(),
         });
-        Self::released(CandidateOrder::Error, lines, OF_ERRORS)
+        let table = Self::released(CandidateOrder::Error, lines, OF_ERRORS);
+        Self { in_label_units, ..table }
     }
 }
 
@@ -306,6 +313,7 @@ mod tests {
         keep_released(&workspace, &id, header(&account), &released, Some(&winner)).unwrap();
         let mean = Mean { mean: 0.25, deviation: 0.01 };
         let table = RecordedTable {
+            in_label_units: false,
             order: CandidateOrder::Energy,
             lines: vec![RecordedLine {
                 name: "spring".to_owned(),

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::{
-    Account, AccountId, ChargedElsewhere, Gap, LedgerLine, RunRecord, RunState, Unprotected,
+    Account, AccountId, ChargedElsewhere, Gap, LedgerLine, RunRecord, Unprotected,
 };
 
 /// The state of the private dataset's account when the run was granted.
@@ -35,9 +35,7 @@ pub struct AccountStanding {
 impl AccountStanding {
     pub fn of(account: &Account) -> Self {
         let look = |look: &Unprotected| format!("{}: {}", look.time, look.what);
-        let is_seen =
-            |run: &&RunRecord| matches!(run.state, RunState::Settled { peeked: true, .. });
-        let seen: Vec<&RunRecord> = account.runs.iter().filter(is_seen).collect();
+        let seen: Vec<&RunRecord> = account.runs.iter().filter(|run| run.was_seen()).collect();
         let of_runs = match seen.as_slice() {
             [] => None,
             [only] => Some(format!(

@@ -34,6 +34,8 @@ pub struct Dialect {
     pub names: Vec<String>,
     /// What precedes the decimals of a number.
     pub decimal: Decimal,
+    /// Texts that are read as missing, in addition to the usual ones.
+    pub missing: Vec<String>,
 }
 
 /// What precedes the decimals of a number.
@@ -73,7 +75,8 @@ pub fn read_input(input: &Input, dialect: &Dialect) -> Result<Table> {
     };
     let has_header = dialect.names.is_empty();
     let decimal_comma = dialect.decimal == Decimal::Comma;
-    let sheet = CsvFile { input, delimiter, preamble, has_header, decimal_comma };
+    let missing = dialect.missing.as_slice();
+    let sheet = CsvFile { input, delimiter, preamble, has_header, decimal_comma, missing };
     let mut records = sheet.records();
     for _ in 0..preamble {
         records.next()?;
@@ -161,6 +164,7 @@ struct CsvFile<'i, 'a> {
     has_header: bool,
     /// Whether numbers have a decimal comma.
     decimal_comma: bool,
+    missing: &'i [String],
 }
 
 /// A column that turned out to be text after some cells had been read as numbers: these have to be
@@ -348,9 +352,13 @@ impl<'a> CsvFile<'_, 'a> {
         std::str::from_utf8(cell).map(str::trim).map_err(|_| not_utf8(self.input, line))
     }
 
-    /// The text of a cell below the header: a number with a decimal comma gets a point.
+    /// The text of a cell below the header: a number with a decimal comma gets a point, and a text
+    /// that is to be read as missing is empty.
     fn value<'c>(&self, cell: &'c [u8], line: u64) -> Result<Cow<'c, str>> {
         let text = self.text(cell, line)?;
+        if self.missing.iter().any(|missing| missing == text) {
+            return Ok(Cow::Borrowed(""));
+        }
         let with_point = self.decimal_comma.then(|| decimal::with_point(text)).flatten();
         Ok(with_point.map_or(Cow::Borrowed(text), Cow::Owned))
     }
@@ -491,6 +499,7 @@ impl<'a> CsvFile<'_, 'a> {
         for (index, column) in columns.iter_mut().enumerate() {
             if let Column::Numbers(numbers) = column
                 && !self.decimal_comma
+                && self.missing.is_empty()
                 && let Some(number) = cells.next_number()
             {
                 numbers.push(number);

@@ -146,6 +146,10 @@ impl Context {
             return self.inform(text);
         };
         let plan = &mut self.session.plans[self.plan.index];
+        if plan.player() == *player {
+            let so_far = if is_over { "" } else { " so far" };
+            return self.inform(format!("the plan has the advised method{so_far} already"));
+        }
         let before = plan.clone();
         plan.take_player(player);
         let lost = dropped(&before, plan).map_or(String::new(), |words| format!("; {words}"));

@@ -25,6 +25,7 @@ const UNIT: usize = 10;
 const MOST_RECORDS: usize = 11;
 const WITHOUT_UNIT: usize = 12;
 const DECIMALS: usize = 13;
+const READ_AS_MISSING: usize = 14;
 
 /// The values of the switches, in the order of their words.
 const ROLES: [Role; 2] = [Role::Private, Role::Public];
@@ -47,7 +48,7 @@ pub struct DatasetForm {
 }
 
 impl DatasetForm {
-    const LINES: [FormLine; 14] = [
+    const LINES: [FormLine; 15] = [
         FormLine {
             label: "role",
             choices: &["private", "public"],
@@ -102,6 +103,10 @@ impl DatasetForm {
             help: "Space changes it. point: 1.5; comma: 1,5 is read as 1.5, and 1.000 as a \
                    thousand, in a text table",
         },
+        typed(
+            "read as missing",
+            "texts in a public text table that say there is no value, such as: n.a., unknown",
+        ),
     ];
 
     pub fn new(definition: DatasetDefinition, known_columns: Vec<String>, is_new: bool) -> Self {
@@ -132,6 +137,7 @@ impl DatasetForm {
             definition.most_records.map(|most| most.to_string()).unwrap_or_default(),
             word(WITHOUT_UNIT, &ROWS_OF_NOBODY, definition.without_unit),
             word(DECIMALS, &READINGS, definition.source.decimal()),
+            definition.source.missing().join(", "),
         ];
         Self {
             replaces: (!is_new).then(|| definition.name.clone()),
@@ -207,9 +213,12 @@ impl DatasetForm {
                     .cure("give the largest number of rows for one person, such as 32")
             })
         });
+        let decimal = READINGS[self.form.choice(DECIMALS)];
+        let missing = list(self.form.text(READ_AS_MISSING));
+        let source = self.original.source.read_with(decimal, missing)?;
         let mut definition = DatasetDefinition {
             name,
-            source: self.original.source.with_decimal(READINGS[self.form.choice(DECIMALS)])?,
+            source,
             role: ROLES[self.form.choice(ROLE)],
             label,
             task,
@@ -334,7 +343,7 @@ mod tests {
     fn switches_go_round_and_texts_are_typed() {
         let mut form = DatasetForm::new(winter(), Vec::new(), false);
         for (line, times) in
-            DatasetForm::LINES.iter().zip([2, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 2])
+            DatasetForm::LINES.iter().zip([2, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 2, 0])
         {
             for _ in 0..times {
                 press(&mut form, KeyCode::Char(' '));
@@ -376,11 +385,27 @@ mod tests {
         assert_eq!(changed.guessed, [guess(Guessed::Label)].into());
         let again = DatasetForm::new(changed.clone(), Vec::new(), false);
         assert_eq!(again.definition().unwrap(), changed);
-        assert_eq!(changed.source.with_decimal(Decimal::Point).unwrap(), file.source);
+        assert_eq!(changed.source.read_with(Decimal::Point, Vec::new()).unwrap(), file.source);
         let mut builtin = DatasetForm::new(winter(), Vec::new(), false);
         builtin.form.focus = DECIMALS;
         press(&mut builtin, KeyCode::Char(' '));
         assert!(builtin.problem.is_some_and(|it| it.contains("text table")));
+    }
+
+    #[test]
+    fn texts_that_are_read_as_missing_are_named_of_public_tables() {
+        let file = DatasetDefinition::new("d", Role::Public, Source::File("d.csv".into()));
+        let mut form = DatasetForm::new(file.clone(), Vec::new(), false);
+        form.form.texts[READ_AS_MISSING] = TextField::new("n.a., none given");
+        let changed = form.definition().unwrap();
+        assert_eq!(changed.source.missing(), ["n.a.", "none given"]);
+        let mut again = DatasetForm::new(changed.clone(), Vec::new(), false);
+        assert_eq!(again.definition().unwrap(), changed);
+        again.form.texts[READ_AS_MISSING] = TextField::new("");
+        assert_eq!(again.definition().unwrap(), file);
+        let private = DatasetDefinition { role: Role::Private, ..changed };
+        let form = DatasetForm::new(private, Vec::new(), false);
+        assert!(form.definition().unwrap_err().to_string().contains("of public data only"));
     }
 
     #[test]

@@ -81,6 +81,7 @@ pub(super) fn html(report: &Report, figures: &[Figure], together: &[Together]) -
                         @if let Some(alarm) = only.score().and_then(Scored::alarm) {
                             p.uncovered { b { (alarm) } }
                         }
+                        (rankings::verdicts(report))
                         (section("How good the model is", &score(report)))
                         (tiles(report, only))
                         (exact(report, only))
@@ -88,6 +89,7 @@ pub(super) fn html(report: &Report, figures: &[Figure], together: &[Together]) -
                         (seen)
                     } @else {
                         (verdicts(report))
+                        (rankings::verdicts(report))
                         (section("How good the models are", &score(report)))
                         (section("Runs", &html! { (runs_table(report)) (sums(together)) }))
                         (seen)
@@ -141,6 +143,9 @@ fn meanings(report: &Report) -> Markup {
     let words = WORDS.into_iter().chain(beside);
     let words = words.chain(report.is_curators().then_some("exact number"));
     html! {
+        @if report.runs.iter().any(|it| it.score().is_some()) {
+            p { b { "95 % interval" } ": " (words::RELEASED) }
+        }
         @for word in words.filter_map(glossary::find) {
             p { b { (word.name) } ": " (word.text) }
         }
@@ -333,7 +338,6 @@ fn score(report: &Report) -> Markup {
             @if !report.has_several() { (ranges(&ranges_of("", scored))) }
             (table(&["", "95 % interval in brackets"], rows))
         }
-        @if !scores.is_empty() { p.note { (words::RELEASED) } }
     }
 }
 
@@ -467,12 +471,11 @@ fn sums(together: &[Together]) -> Markup {
 /// The sentences of one kind in a certificate.
 type Sentences = fn(&Certificate) -> Vec<&str>;
 /// The lists of sentences: class, title, and where they are.
-const LISTS: [(&str, &str, Sentences); 5] = [
+const LISTS: [(&str, &str, Sentences); 4] = [
     ("covered", "It covers", |it| texts(&it.covered)),
     ("uncovered", "It does not cover", |it| texts(&it.not_covered)),
     ("assumed", "It takes as public", |it| texts(&it.taken_as_public)),
     ("assumed", "It assumes", |it| texts(it.assumption.as_slice())),
-    ("covered", "It was rehearsed", |it| texts(it.rehearsed.as_slice())),
 ];
 
 fn texts<T: AsRef<str>>(list: &[T]) -> Vec<&str> {

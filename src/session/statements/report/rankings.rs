@@ -49,6 +49,25 @@ fn workspace_of(run: &Path) -> Option<std::path::PathBuf> {
     (runs.file_name()? == "runs").then(|| runs.parent())?.map(Path::to_path_buf)
 }
 
+/// What the rankings say, in the words of the Rank screen.
+pub(super) fn verdicts(report: &Report) -> Markup {
+    let said = report.rankings.iter().filter_map(|ranking| match &ranking.findings {
+        ArchivedFindings::Exact(table) => {
+            Some((table.reveal(&report.watch)?.verdict.clone(), " ◆", "exact"))
+        }
+        ArchivedFindings::Released(found) => {
+            let first = found.table.as_ref().and_then(|table| Some(&table.lines.first()?.name));
+            let best = found.winner.as_ref().or(first)?;
+            Some((format!("use {best}"), "", ""))
+        }
+    });
+    html! {
+        @for (verdict, mark, class) in said {
+            p.(class) { b { "The ranking of the public data: " } (verdict) "." (mark) }
+        }
+    }
+}
+
 pub(super) fn html(report: &Report) -> Markup {
     html! { @for ranking in &report.rankings { (one(ranking, report)) } }
 }
@@ -91,7 +110,8 @@ fn shown(found: &RecordedTable, standing: &str) -> Markup {
     orders.retain(|order| found.lines.iter().any(|line| score_of(*order)(line).is_some()));
     let rows = found.lines.iter().enumerate().map(|(index, line)| {
         let scores = orders.iter().map(|order| {
-            score_of(*order)(line).map_or_else(|| NONE.to_owned(), |mean| mean.text_by(*order))
+            score_of(*order)(line)
+                .map_or_else(|| NONE.to_owned(), |mean| mean.text_by(*order, found.in_label_units))
         });
         let place = [(index + 1).to_string(), line.name.clone()];
         place.into_iter().chain(scores).chain([line.verdict.clone()]).collect()
@@ -145,6 +165,7 @@ fn figure(found: &RecordedTable, standing: &str) -> Figure {
         (None, _) => "± shows the noise",
     };
     let title = format!("Public data by {words}{standing}");
-    let vertical = AxisSide::linear(words).in_percent(is_error);
+    let is_share = is_error && !found.in_label_units;
+    let vertical = AxisSide::linear(words).in_percent(is_share);
     Figure { note: note.to_owned(), ..figures::figure(&title, vertical, horizontal, all) }
 }

@@ -33,16 +33,26 @@ pub fn keep(directory: &Path, advice: &Advice) -> Result<()> {
     files::write_private(&directory.join(FILE), text.as_bytes())
 }
 
-/// Runs with the same rehearsal appear once.
+/// What was promised of each plan that ran, and the rehearsal behind it. Runs of the same plan with
+/// the same rehearsal appear once. The certificate has the promise; that of another method is nowhere.
 pub(super) fn html(report: &Report) -> Markup {
-    let advice = report.runs.iter().filter_map(|it| Some((it.rehearsal.as_ref()?, it)));
-    let told = once(advice);
+    let told = report.runs.iter().filter_map(|it| {
+        let promise = it.certificate.as_ref().and_then(|it| it.rehearsed.as_deref());
+        let rehearsal = it.rehearsal.as_ref().zip(it.plan()).map(|(advice, plan)| {
+            let epsilon = plan.target.epsilon;
+            (advice, plan.player().title(), advice.beside_plan(&plan.player(), epsilon))
+        });
+        (promise.is_some() || rehearsal.is_some()).then_some(((promise, rehearsal), it))
+    });
     html! {
-        @for (advice, letters) in &told {
+        @for ((promise, rehearsal), letters) in &once(told) {
             @if report.has_several() { p { "Runs " (letters.join(", ")) } }
-            figure { (PreEscaped(figure(advice).svg())) }
-            (numbers(advice))
-            @for sentence in advice.sentences() { p.note { (sentence) } }
+            p { (promise.unwrap_or("Nothing was promised of the plan that ran.")) }
+            @if let Some((advice, title, further)) = rehearsal {
+                figure { (PreEscaped(figure(advice).svg())) }
+                (numbers(advice, title))
+                @for sentence in further { p.note { (sentence) } }
+            }
         }
     }
 }
@@ -70,14 +80,22 @@ fn figure(advice: &Advice) -> Figure {
     }
 }
 
-fn numbers(advice: &Advice) -> Markup {
+/// The table of the methods; that of the plan, which has this title, is marked.
+fn numbers(advice: &Advice, plan: &str) -> Markup {
     let titles = advice.epsilons.iter().map(|epsilon| format!("ε {}", compact(*epsilon)));
     let header: Vec<String> = std::iter::once(String::new()).chain(titles).collect();
+    let ratio = |found: Option<f64>| found.map_or(NONE.to_owned(), |it| format!("{it:.3}"));
+    let titled = |title: String| if title == plan { format!("{title} (this plan)") } else { title };
     let rows = advice.sorted().map(|line| {
-        let ratios = line.standings.iter();
-        let ratios =
-            ratios.map(|found| found.map_or(NONE.to_owned(), |it| format!("{:.3}", it.ratio)));
-        std::iter::once(line.player.title()).chain(ratios).collect()
+        let ratios = line.standings.iter().map(|found| ratio(found.map(|it| it.ratio)));
+        std::iter::once(titled(line.player.title())).chain(ratios).collect()
     });
+    // Other settings are tried at the plan's ε alone.
+    let varied = advice.settings.iter().filter(|it| it.player.title() == plan).map(|it| {
+        let at = |k: usize| ratio((k == advice.at).then_some(it.standing.ratio));
+        let ratios = (0..advice.epsilons.len()).map(at);
+        std::iter::once(titled(it.player.title())).chain(ratios).collect()
+    });
+    let rows = varied.chain(rows);
     table(&header, rows)
 }

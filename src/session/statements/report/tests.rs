@@ -386,7 +386,10 @@ fn a_model_that_is_worse_than_one_answer_for_all_says_so_first() {
         let text = main.find(alarm).unwrap_or_else(|| panic!("{page}"));
         // Nothing but the name of the run before it.
         assert!(text < 120, "{text}: {main}");
-        assert!(main.contains("the rehearsal promised 10 % (0 to 40) less error"), "{main}");
+        assert!(
+            main.contains("the rehearsal of this plan promised 10 % (0 to 40) less error"),
+            "{main}"
+        );
     }
 }
 
@@ -471,8 +474,23 @@ fn a_run_that_was_rehearsed_shows_what_was_expected() {
     fs::write(directory.join("rehearsal.json"), advice.replace("[0,1]", "[0,7]")).unwrap();
     assert!(!page().contains("Error in rehearsals"), "damage is no advice");
     fs::write(directory.join("rehearsal.json"), advice).unwrap();
-    for wanted in ["Error in rehearsals, over ε", "1.070", "0.810", "19 % less mean squared error"]
-    {
+    // What the certificate does not promise is not promised here.
+    for wanted in [
+        "Error in rehearsals, over ε",
+        "1.070",
+        "0.810",
+        "Nothing was promised of the plan that ran.",
+        "public model, corrected (this plan)",
+    ] {
         assert!(page().contains(wanted), "{wanted} is missing");
     }
+    assert!(!page().contains("19 % less"), "{}", page());
+    // The promise of the plan that ran is on the page once.
+    let path = directory.join("certificate.json");
+    let text = fs::read_to_string(&path).unwrap();
+    let mut certificate: serde_json::Value = serde_json::from_str(&text).unwrap();
+    certificate["rehearsed"] = "A run should have 4 % to 60 % less error.".into();
+    fs::write(path, certificate.to_string()).unwrap();
+    assert_eq!(page().matches("A run should have").count(), 1);
+    assert!(!page().contains("Nothing was promised"));
 }

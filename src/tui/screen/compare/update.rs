@@ -109,9 +109,18 @@ fn delete(screen: &mut CompareScreen, context: &mut Context) {
 fn report(screen: &mut CompareScreen, context: &mut Context) {
     let runs: Vec<_> =
         screen.pinned(context.archived()).into_iter().map(|(_, run)| run.id.clone()).collect();
-    let help = "an HTML page with public and released numbers only; the path is relative to the \
-        session";
-    context.ask_for("Write a report", help, "report.html", move |context, path| {
+    let (all, marks) = (context.archived().len(), screen.pins.iter().flatten().count());
+    let of = match (runs.len(), all) {
+        (1, 1) => "the only run".to_owned(),
+        (1, _) if marks == 0 => format!("the selected run of {all}; m marks several"),
+        (1, _) => format!("the marked run of {all}; without the mark, the selected one"),
+        (some, _) => format!("the {some} marked runs of {all}"),
+    };
+    let help = format!(
+        "of {of}: an HTML page with public and released numbers only; the path is relative to the \
+         session"
+    );
+    context.ask_for("Write a report", &help, "report.html", move |context, path| {
         context.ask(Request::Report { runs: runs.clone(), path: path.into() });
     });
 }

@@ -201,7 +201,7 @@ fn expected_result(context: &Context, preview: &Preview) -> String {
             format!(
                 "{} than public data alone, rehearsed; a run: {}",
                 advice.better(standing),
-                standing.range_words()
+                advice.range_words(standing)
             )
         }
     }

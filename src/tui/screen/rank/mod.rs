@@ -39,6 +39,8 @@ pub struct CandidateRow {
     pub labelled: Option<f64>,
     pub task2vec: Option<f64>,
     pub error: Option<Mean>,
+    /// Whether errors are in units of the label, and not shares.
+    pub in_label_units: bool,
     /// The error on the other public datasets.
     pub elsewhere: Option<f64>,
     /// A few words for a narrow column.
@@ -84,7 +86,7 @@ impl RankColumn {
             Self::Rank => ("#", Some(2)),
             Self::Name => ("dataset", None),
             Self::Gsd => ("GSD ↓", Some(13)),
-            Self::Error => ("error, % ↓", Some(11)),
+            Self::Error => ("error ↓", Some(13)),
             Self::Elsewhere => ("elsewhere ↓", Some(12)),
             Self::Energy => ("energy ↑", Some(13)),
             Self::Unlabelled => ("discrepancy ↓", Some(14)),
@@ -115,7 +117,7 @@ impl RankColumn {
 }
 
 impl CandidateRow {
-    fn of(line: &CandidateLine, order: CandidateOrder) -> Self {
+    fn of(line: &CandidateLine, table: &Comparison) -> Self {
         let alongside = line.alongside.clone().unwrap_or_default();
         Self {
             rank: 0,
@@ -126,8 +128,9 @@ impl CandidateRow {
             labelled: alongside.labelled,
             task2vec: alongside.task2vec,
             error: alongside.error,
+            in_label_units: table.in_label_units,
             elsewhere: None,
-            verdict: verdict::in_short(line, order).to_owned(),
+            verdict: verdict::in_short(line, table.order).to_owned(),
             in_full: line.verdict.clone(),
         }
     }
@@ -166,6 +169,7 @@ impl RankScreen {
         let of_error = |line: &ReleasedError| CandidateRow {
             name: line.name.clone(),
             error: line.error,
+            in_label_units: line.in_label_units,
             elsewhere: line.elsewhere,
             verdict: line.words(),
             in_full: line.words(),
@@ -176,7 +180,7 @@ impl RankScreen {
             None => {
                 let table = self.exact(ranking, watch).into_iter();
                 let rows = |it: &'_ Comparison| -> Vec<CandidateRow> {
-                    it.lines.iter().map(|line| CandidateRow::of(line, it.order)).collect()
+                    it.lines.iter().map(|line| CandidateRow::of(line, it)).collect()
                 };
                 table.flat_map(rows).collect()
             }

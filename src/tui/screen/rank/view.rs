@@ -96,8 +96,8 @@ pub fn view(screen: &RankScreen, context: &Context, canvas: &mut Canvas, area: R
 }
 
 const OF_ERRORS: &str = "The error of a model of this dataset alone on the private records: \
-    wrong answers in percent, or how far off it is in percent of the range of labels. It \
-    predicts best how wrong a private model will be. The best of them need not be good: always \
+    wrong answers in percent, or how far off it is in units of the label. It predicts \
+    best how wrong a private model will be. The best of them need not be good: always \
     giving the same answer may be as good. Enter takes the selected dataset into the plan.";
 
 /// A line above a result about the other one; returns the rest of the area.
@@ -394,8 +394,12 @@ fn references(comparison: &Comparison) -> Vec<CandidateRow> {
         ..of(name)
     });
     let constant = comparison.constant;
-    let constant =
-        constant.map(|error| CandidateRow { error: Some(error), ..of("constant answer") });
+    let in_label_units = comparison.in_label_units;
+    let constant = constant.map(|error| CandidateRow {
+        error: Some(error),
+        in_label_units,
+        ..of("constant answer")
+    });
     spans.into_iter().chain(constant).collect()
 }
 
@@ -455,9 +459,10 @@ fn candidates(
             RankColumn::Unlabelled => row.unlabelled.map_or_else(none, compact),
             RankColumn::Labelled => row.labelled.map_or_else(none, compact),
             RankColumn::Task2Vec => row.task2vec.map_or_else(none, compact),
-            RankColumn::Error => row.error.map_or_else(none, |Mean { mean, deviation }| {
-                format!("{:.1} ± {:.1}", 100.0 * mean, 100.0 * deviation)
-            }),
+            RankColumn::Error => {
+                row.error.map_or_else(none, |error| error.error_text(row.in_label_units))
+            }
+            RankColumn::Elsewhere if row.in_label_units => row.elsewhere.map_or_else(none, compact),
             RankColumn::Elsewhere => row.elsewhere.map_or_else(none, percent),
             RankColumn::Verdict => row.verdict.clone(),
         };
@@ -519,7 +524,8 @@ fn details(Shown { screen, context, comparison }: Shown, canvas: &mut Canvas, ar
     if let Some(behind) = line.behind.filter(|behind| behind.mean > 0.0) {
         let Paired { mean, half_width, .. } = behind;
         let text = if comparison.order == CandidateOrder::Error {
-            format!("{:.1} ± {:.1} points (95 %)", 100.0 * mean, 100.0 * half_width)
+            let behind = Mean { mean, deviation: half_width };
+            format!("{} (95 %)", behind.error_text(comparison.in_label_units))
         } else {
             format!("{mean:.3} ± {half_width:.3} (95 %)")
         };
@@ -527,10 +533,13 @@ fn details(Shown { screen, context, comparison }: Shown, canvas: &mut Canvas, ar
     }
     let alongside = line.alongside.clone().unwrap_or_default();
     let unit = comparison.error_unit();
+    let in_label_units = comparison.in_label_units;
     facts.extend(alongside.error.map(|error| {
-        let Mean { mean, deviation } = error;
-        ("error", format!("{:.1} ± {:.1} {unit}", 100.0 * mean, 100.0 * deviation))
+        let text = error.error_text(in_label_units);
+        ("error", format!("{} {unit}; less is better", text.trim_end_matches(" %")))
     }));
+    let constant = comparison.constant.filter(|_| alongside.error.is_some());
+    facts.extend(constant.map(|error| ("  one answer", error.error_text(in_label_units))));
     for (name, number) in [
         ("discrepancy", alongside.unlabelled),
         ("with labels", alongside.labelled),

@@ -4,7 +4,6 @@ use ratatui::style::Style;
 
 use crate::canvas::{Canvas, Fill, Length, Line, Rect, Span, bold, in_rows};
 use crate::engine::choice::{Chosen, PUBLIC_ALONE};
-use crate::evaluation::words::RELEASED;
 use crate::glossary;
 use crate::live_run::{Ended, LiveChoice, LiveRun};
 use crate::privacy::accountant::{delta_words, round_up};
@@ -86,7 +85,10 @@ fn explanation(choice: &LiveChoice, chosen: Option<&Chosen>) -> Vec<String> {
         choice.offer.apart
     ));
     if chosen.is_some_and(|chosen| chosen.score.is_some()) {
-        said.push(format!("{RELEASED} The ranges hold for all of them at once."));
+        said.push(
+            "In brackets: ranges that hold for all of them at once, in 95 of 100 choices."
+                .to_owned(),
+        );
     }
     said
 }
