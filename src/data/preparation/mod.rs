@@ -141,8 +141,8 @@ impl Clipping {
         let columns = self.rare.iter().map(|column| format!("'{column}'")).collect::<Vec<_>>();
         (!columns.is_empty()).then(|| {
             format!(
-                "public records with the rarer value of {} are clipped for it, and so are private ones: \
-                 all their features count for less; on Data, Enter and 'columns' leaves a column out",
+                "all features of records with the rarer value of {} count for less, because \
+                 they are clipped; Data can leave the column out",
                 columns.join(", ")
             )
         })

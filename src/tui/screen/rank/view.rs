@@ -525,7 +525,8 @@ fn details(Shown { screen, context, comparison }: Shown, canvas: &mut Canvas, ar
         let Paired { mean, half_width, .. } = behind;
         let text = if comparison.order == CandidateOrder::Error {
             let behind = Mean { mean, deviation: half_width };
-            format!("{} (95 %)", behind.error_text(comparison.in_label_units))
+            let text = behind.error_text(comparison.in_label_units);
+            format!("{} (95 %)", text.replace(" %", " points"))
         } else {
             format!("{mean:.3} ± {half_width:.3} (95 %)")
         };
