@@ -337,9 +337,12 @@ impl Inspection {
                 // If other tables have numbers, text is an error in this file. Its reader names the
                 // cell; without the column nobody would notice.
                 AsFeature::Mixed => {
-                    !(all_public && all.iter().any(|table| table.has_only_numbers(name)))
-                        && !all.iter().any(|table| table.has(name, |facts| facts.kind == NUMBERS))
-                        && !private.is_some_and(|it| it.has_numbers(name))
+                    let has_numbers = |table: &Inspection| {
+                        table.has(name, |facts| facts.kind == NUMBERS)
+                            || (all_public && table.has_only_numbers(name))
+                    };
+                    let in_private = private.is_some_and(|it| it.has_numbers(name));
+                    !in_private && !all.iter().any(|table| has_numbers(table))
                 }
                 _ => true,
             };
@@ -667,12 +670,12 @@ fn odd_text(table: &Table, column: &Column) -> Option<OddText> {
     }
     let mut odd = cells.counts().filter(|(text, _)| finite(text).is_none() && !is_missing(text));
     let (text, count) = odd.next().filter(|_| odd.next().is_none())?;
-    if (count as usize) > column.len() / ODD_OF {
+    if count > column.len() / ODD_OF {
         return None;
     }
     let text = text.into_owned();
     let row = column.cells().position(|cell| matches!(&cell, Cell::Text(it) if *it == text))?;
-    Some(OddText { text, count: count as usize, place: table.place(row) })
+    Some(OddText { text, count, place: table.place(row) })
 }
 
 /// The texts of a column that are read as categories although they may say that there is no value.

@@ -89,13 +89,15 @@ impl Folder {
         Ok(Some(bytes))
     }
 
-    /// A file whose name ends in this.
-    pub fn ending_in(&self, ending: &str) -> Result<Option<PathBuf>> {
+    /// A file of any run whose name is this after that of the run.
+    pub fn of_any_run(&self, name: &str) -> Result<Option<PathBuf>> {
         let mut entries =
             std::fs::read_dir(&self.0).doing("look into the exchange folder", &self.0)?;
         let found = entries.find_map(|entry| {
             let entry = entry.ok()?;
-            entry.file_name().to_string_lossy().ends_with(ending).then(|| entry.path())
+            let whole = entry.file_name();
+            let (_, of_run) = whole.to_str()?.split_once('-')?;
+            (of_run == name).then(|| entry.path())
         });
         Ok(found)
     }
@@ -137,8 +139,8 @@ mod tests {
             error.place().unwrap().ends_with("draw") && error.what().contains("other contents")
         );
         assert_eq!(folder.read("p-draw").unwrap().unwrap(), b"one");
-        assert!(folder.ending_in("-draw").unwrap().is_some());
-        assert!(folder.ending_in("-terms").unwrap().is_none());
+        assert!(folder.of_any_run("draw").unwrap().is_some());
+        assert!(folder.of_any_run("aw").unwrap().is_none());
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
     }
 

@@ -163,7 +163,7 @@ impl Meeting {
     ) -> Result<Self> {
         let place = place.checked()?;
         let folder = Folder::open(&place.folder)?;
-        if let Some(earlier) = folder.ending_in(&format!("-ready-{}", place.name))? {
+        if let Some(earlier) = folder.of_any_run(&format!("ready-{}", place.name))? {
             return Err(Error::refused("the exchange folder holds an earlier run of this site")
                 .at(earlier.display().to_string())
                 .cure("take an empty folder for each joint run, or resume the earlier one"));

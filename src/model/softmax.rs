@@ -251,7 +251,7 @@ mod tests {
         of[2] = 2;
         let w = Vector::from_vec(vec![0.3, -0.8, 0.1, 0.5, -0.2, 0.9]);
         let gradient = |w: &Vector| {
-            let slopes = |at: usize, x: &[f64], slopes: &mut [f64], _: &mut ()| {
+            let slopes = |at: usize, x: &[f64], slopes: &mut [f64], (): &mut ()| {
                 loss_and_slopes(x, of[at] as usize, w.as_slice(), slopes);
                 true
             };

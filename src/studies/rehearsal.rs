@@ -346,7 +346,7 @@ impl RehearsalStudy {
     pub fn header(&self, missing: &[&str]) -> Vec<String> {
         let mut header = vec![
             "Rehearsals on the public records alone, and the target that they were to predict: \
-             mean absolute error, or logarithmic loss of classes, on target records that no \
+             mean absolute error, or share of wrong answers, on target records that no \
              player saw."
                 .to_owned(),
         ];

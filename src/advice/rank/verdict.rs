@@ -15,15 +15,15 @@ fn nothing(order: CandidateOrder) -> &'static str {
 
 /// About one candidate.
 pub fn of_line(line: &CandidateLine, order: CandidateOrder) -> String {
-    let place = match line.place {
+    match line.place {
         // A set that is of no use is not called the best, or as good as the best.
         _ if line.as_noise && line.place != CandidatePlace::Broken => {
-            return format!("{}: no better than {}", useless(order), nothing(order));
+            format!("{}: no better than {}", useless(order), nothing(order))
         }
         CandidatePlace::Broken => {
             let trouble = line.trouble.as_deref().unwrap_or("it failed in a repeat");
             // The differences of the columns are a table of their own.
-            return format!("left out: {}", trouble.lines().next().unwrap_or_default());
+            format!("left out: {}", trouble.lines().next().unwrap_or_default())
         }
         CandidatePlace::Best if line.as_floor => "best; as good as more private records".to_owned(),
         CandidatePlace::Best => "best".to_owned(),
@@ -32,8 +32,7 @@ pub fn of_line(line: &CandidateLine, order: CandidateOrder) -> String {
         }
         CandidatePlace::Tied(None) => "as good as the best".to_owned(),
         CandidatePlace::Behind => "behind the best".to_owned(),
-    };
-    place
+    }
 }
 
 /// What a set is called that is no better than nothing.

@@ -65,9 +65,10 @@ fn who_is_ahead_so_far_is_the_first_of_the_table() {
         let advice = results(&[losses, losses]).advice(0.5);
         let first = advice.sorted().find(|line| line.player != Player::NoPrivacy).unwrap();
         let said = advice.so_far().join(" ");
-        let ahead = match first.player.spends() {
-            true => format!("{} has the least error", first.player.in_a_sentence()),
-            false => "no method has less error".to_owned(),
+        let ahead = if first.player.spends() {
+            format!("{} has the least error", first.player.in_a_sentence())
+        } else {
+            "no method has less error".to_owned()
         };
         assert!(said.contains(&ahead) && said.contains("in 2 of 2 rehearsals"), "{said}");
         let (advised, _) = advice.chosen(0).unwrap();
