@@ -132,7 +132,8 @@ impl RehearsalProgress {
 
 const ONLY_THESE: &str = "Only the methods that you named were tried.";
 const ONE_SET: &str = "There is one public dataset, so its parts play the private records. If these differ \
-                       from it more than its parts do from each other, they help more than is said here.";
+                       from it more than its parts do from each other, they help more than is said here; if less, \
+                       they help less, or harm.";
 
 /// Rehearses until everything is done or stopped; `tell` is called after every trial.
 pub fn rehearse(
@@ -496,8 +497,7 @@ fn name_of(plan: &PlanDefinition, loaded: &[&Loaded]) -> Result<String> {
     let mut facts = ron::to_string(&facts)
         .map_err(|error| Error::failed(format!("cannot name the rehearsal: {error}")))?;
     // Only if there is one, so that the results of earlier programs keep their name.
-    let paid = plan.own_score();
-    let paid = paid.map(|asked| (asked, plan.target.epsilon));
+    let paid = plan.paid_score().map(|asked| (asked, plan.target.epsilon));
     if plan.private_records.is_some() || paid.is_some() {
         facts = format!("{facts}{:?}", (plan.private_records, paid));
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::data::DatasetDefinition;
 use crate::engine::Control;
 use crate::engine::ranking::{Findings, RankingProgress, RankingSummary};
 use crate::engine::worker::{JobEvent, JobId, RankingEvent};
@@ -10,8 +11,8 @@ use crate::privacy::accountant::{delta_words, round_up};
 use crate::privacy::{CuratorOnly, Guarantee, Watch};
 use crate::rank::Disclosed;
 use crate::rank::comparison::Comparison;
+use crate::session::Session;
 use crate::session::ranking_record::{ArchivedRanking, WholeRanking};
-use crate::session::{RankingDefinition, Session};
 
 #[derive(Debug, Default)]
 pub struct LiveRanking {
@@ -24,6 +25,8 @@ pub struct LiveRanking {
     pub left_out: Vec<(String, Error)>,
     /// When and how the shown results were made, if that was before the session was opened.
     pub saved: Option<String>,
+    /// The datasets of which the shown exact result is, if it was made since the session was opened.
+    pub of: Option<Vec<DatasetDefinition>>,
     /// The session for which a ranking was timed, and the time once it is known.
     pub timed: Option<(Box<Session>, Option<Duration>)>,
     /// The number of started rankings, which is the id of the last one.
@@ -43,17 +46,34 @@ pub struct RankingWork {
     pub begun: bool,
 }
 
+/// The datasets of a session as a ranking reads them.
+pub fn ranked(session: &Session) -> Vec<DatasetDefinition> {
+    let mut datasets = session.datasets.clone();
+    datasets.iter_mut().for_each(|dataset| dataset.guessed.clear());
+    datasets
+}
+
 impl LiveRanking {
     /// The exact table, if it may be seen.
     pub fn exact<'a>(&'a self, watch: &Watch) -> Option<&'a Comparison> {
         self.exact.as_ref().and_then(|comparison| comparison.reveal(watch))
     }
 
-    /// Shows the last results of earlier rankings, unless there are new ones.
-    pub fn show_again(&mut self, rankings: Vec<ArchivedRanking>, now: &RankingDefinition) {
+    /// Shows the last results of earlier rankings of datasets that the session has, unless there are
+    /// new ones.
+    pub fn show_again(
+        &mut self,
+        mut rankings: Vec<ArchivedRanking>,
+        session: &Session,
+        watch: &Watch,
+    ) {
         if !self.is_empty() || self.work.is_some() {
             return;
         }
+        let (now, known) = (&session.ranking, session.ranking.public_names(session));
+        rankings.retain(|ranking| {
+            ranking.names(watch).is_none_or(|names| names.iter().all(|name| known.contains(name)))
+        });
         let mut said = Vec::new();
         for ArchivedRanking { time, header, whole, .. } in rankings {
             let kind = match whole {
@@ -74,6 +94,11 @@ impl LiveRanking {
         if !said.is_empty() {
             self.saved = Some(format!("Saved ranking: {}.", said.join("; ")));
         }
+    }
+
+    /// Whether the session's datasets are others than those that were ranked.
+    pub fn is_of_other_data(&self, session: &Session) -> bool {
+        self.of.as_ref().is_some_and(|of| *of != ranked(session))
     }
 
     /// Whether there is anything to show.
@@ -175,11 +200,13 @@ mod tests {
         let open = fixtures::loaded().context.watch;
         let place = tempfile::tempdir().unwrap();
         let workspace = Workspace::fresh(place.path());
-        let mut now = RankingDefinition::default();
+        let names = ["spring", "summer", "autumn", "airline"].map(str::to_owned).to_vec();
+        let mut session = Session::default();
+        session.ranking.public = names;
         let header = Header {
             account: AccountId("a".to_owned()),
             private: "winter".to_owned(),
-            settings: Some(now.clone()),
+            settings: Some(session.ranking.clone()),
         };
         let made = fixtures::exact(fixtures::comparison());
         let id = RunId("20260101-120000-ranking-00".to_owned());
@@ -187,21 +214,38 @@ mod tests {
         let kept = || ranking_record::read(workspace.folder());
 
         let mut ranking = LiveRanking::default();
-        ranking.show_again(kept(), &now);
+        ranking.show_again(kept(), &session, &open);
         assert_eq!(ranking.exact(&open), Some(&fixtures::comparison()));
         assert_eq!(ranking.exact(&Watch::sealed()), None);
         let said = ranking.saved.clone().unwrap();
         assert!(said.contains("2026-01-01") && !said.contains("other settings"), "{said}");
 
-        now.settings.repeats += 1;
+        session.ranking.settings.repeats += 1;
         let mut ranking = LiveRanking::default();
-        ranking.show_again(kept(), &now);
+        ranking.show_again(kept(), &session, &open);
         assert!(ranking.saved.is_some_and(|said| said.contains("other settings")));
         let mut newer = fixtures::comparison();
         newer.repeats = 3;
         let newer = Some(Box::new(fixtures::exact(newer)));
         let mut ranking = LiveRanking { exact: newer, ..LiveRanking::default() };
-        ranking.show_again(kept(), &now);
+        ranking.show_again(kept(), &session, &open);
         assert_eq!((ranking.exact(&open).unwrap().repeats, ranking.saved), (3, None));
+
+        // One that names a dataset which is not in the session is of other data.
+        session.ranking.public.retain(|name| name != "summer");
+        let mut ranking = LiveRanking::default();
+        ranking.show_again(kept(), &session, &open);
+        assert!(ranking.is_empty() && ranking.saved.is_none());
+    }
+
+    #[test]
+    fn a_ranking_is_of_other_data_once_a_dataset_is_changed_and_not_when_a_guess_is_confirmed() {
+        let mut session = fixtures::loaded().context.session;
+        let ranking = LiveRanking { of: Some(ranked(&session)), ..LiveRanking::default() };
+        assert!(!ranking.is_of_other_data(&session));
+        session.datasets[1].guessed.insert(crate::data::Guessed::Label, "a reason".to_owned());
+        assert!(!ranking.is_of_other_data(&session));
+        session.datasets[1].columns = crate::data::Columns::Except(vec!["hr".to_owned()]);
+        assert!(ranking.is_of_other_data(&session));
     }
 }

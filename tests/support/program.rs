@@ -78,13 +78,26 @@ pub fn apart(command: &mut Command) -> &mut Command {
 /// All files below a folder but those of this name, as text. Of web pages only what is read counts,
 /// because coordinates in pictures may be any number, as the number of a process may.
 pub fn written(folder: &Path, without: &str) -> String {
+    gathered(folder, without, true)
+}
+
+/// What was written into text files alone: in numbers that are written as bytes, any short word may stand by chance.
+pub fn written_as_text(folder: &Path, without: &str) -> String {
+    gathered(folder, without, false)
+}
+
+fn gathered(folder: &Path, without: &str, with_bytes: bool) -> String {
     let mut text = String::new();
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            text += &written(&path, without);
+            text += &gathered(&path, without, with_bytes);
         } else if !path.ends_with("process") && !path.ends_with(without) {
-            let file = String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned();
+            let bytes = std::fs::read(&path).unwrap();
+            if !with_bytes && std::str::from_utf8(&bytes).is_err() {
+                continue;
+            }
+            let file = String::from_utf8_lossy(&bytes).into_owned();
             text +=
                 &if path.extension().is_some_and(|it| it == "html") { read(&file) } else { file };
         }

@@ -81,7 +81,7 @@ fn a_count_is_released_once_and_hides_the_number_from_then_on() {
         + &said(&halflight(here, &["data", "inspect", "s.ron", "--json"]))
         + &said(&halflight(here, &["ledger"]))
         + &said(&halflight(here, &["ledger", "--json"]))
-        + &program::written(&here.join(".halflight"), "process");
+        + &program::written_as_text(&here.join(".halflight"), "process");
     assert!(shown.contains(&format!("read ours (private): {records} rows")), "{shown}");
     let holdout = |rows: usize| rows / 5;
     // What is public may be one of these numbers by chance: N is drawn, and its parts follow from it.
@@ -139,7 +139,7 @@ fn a_score_on_another_file_tells_no_number_where_numbers_are_private() {
     let shown = said(&refused)
         + &said(&scored)
         + &said(&halflight(here, &["ledger", "--json"]))
-        + &program::written(&here.join(".halflight"), "process");
+        + &program::written_as_text(&here.join(".halflight"), "process");
     let mut words = shown.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '.');
     assert!(!words.any(|word| word == "843"), "{shown}");
     assert!(said(&scored).contains("900"), "{}", said(&scored));

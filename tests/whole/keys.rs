@@ -57,7 +57,8 @@ impl Typist {
         // At first the ledger has no budget to grant it from; the keys may come early.
         self.key_for("l", "A budget for");
         self.key_for(ENTER, "Launch '");
-        self.key_for("y", "guarantee: ε");
+        self.key("y");
+        self.screen.wait_long_for("guarantee: ε");
         assert!(self.screen.text().contains("finished"), "{}", self.screen.text());
         println!(
             "{:.1} s from the files to the end of the run",

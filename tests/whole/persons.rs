@@ -46,7 +46,10 @@ fn visits(path: &Path, first: usize, persons: usize, seed: u64) -> usize {
         for _ in 0..=person % 7 {
             let dose = 4.0 * next();
             let days = age / 20.0 + dose + next();
-            rows.push(format!("p{person},{age:.3},{dose:.4},{days:.3},{}\n", u8::from(days > 5.0)));
+            rows.push(format!(
+                "person{person},{age:.3},{dose:.4},{days:.3},{}\n",
+                u8::from(days > 5.0)
+            ));
         }
     }
     // Visits of one person do not stand together.
@@ -145,10 +148,13 @@ fn every_method_protects_persons_and_says_so() {
         assert!(certificate["guarantee"]["epsilon"].as_f64().unwrap() <= 1.0);
     }
     // How many records there are, and who anybody is, stands nowhere.
-    let shown =
-        program::written(&here.join(".halflight"), "curator.jsonl") + &done(here, &["ledger"]);
-    for told in [&rows.to_string(), "p0", "p17", "p136"] {
-        assert!(!has_word(&shown, told), "{told} is told");
+    let folder = here.join(".halflight");
+    let ledger = done(here, &["ledger"]);
+    let shown = program::written_as_text(&folder, "curator.jsonl") + &ledger;
+    assert!(!has_word(&shown, &rows.to_string()), "{rows} rows are told");
+    let shown = program::written(&folder, "curator.jsonl") + &ledger;
+    for told in ["person0", "person17", "person136"] {
+        assert!(!shown.contains(told), "{told} is told");
     }
     for entry in fs::read_dir(here.join(".halflight/runs")).unwrap() {
         let certificate = entry.unwrap().path().join("certificate.json");
@@ -220,11 +226,11 @@ fn what_cannot_be_protected_by_person_is_refused_in_words() {
     // Somebody stands on both sides.
     let ours = fs::read_to_string(here.join("ours.csv")).unwrap();
     let open = fs::read_to_string(here.join("open.csv")).unwrap();
-    fs::write(here.join("open.csv"), open.clone() + "p3,50,1.5,4.1,0\n").unwrap();
+    fs::write(here.join("open.csv"), open.clone() + "person3,50,1.5,4.1,0\n").unwrap();
     session(here, BY_PATIENT, "days", "target_only", "");
     let told = refused(here, &["run", "s.ron"]);
     assert!(told.contains("has records among the public rows of"), "{told}");
-    assert!(!has_word(&told, "p3"), "{told}");
+    assert!(!told.contains("person3"), "{told}");
     fs::write(here.join("open.csv"), &open).unwrap();
     // Rows without a name are left out, or stand for somebody each.
     let nameless = (0..40).fold(ours, |file, k| file + &format!(",{},1.5,4.{k},0\n", 40 + k));
@@ -254,13 +260,14 @@ fn persons_that_only_public_rows_name_or_that_are_named_otherwise_are_said() {
     fs::remove_dir_all(here.join(".halflight")).unwrap();
     // Numbers in one file and text in the other.
     let open = fs::read_to_string(here.join("open.csv")).unwrap();
-    fs::write(here.join("open.csv"), open.replace("\np", "\n")).unwrap();
+    fs::write(here.join("open.csv"), open.replace("\nperson", "\n")).unwrap();
     session(here, BY_PATIENT, "days", "target_only", "");
     let told = done(here, &["run", "s.ron"]);
     assert!(told.contains("cannot be checked whether a person has records in both"), "{told}");
     fs::remove_dir_all(here.join(".halflight")).unwrap();
     // Every row its own person.
-    let rows = (0..PERSONS).map(|k| format!("p{k},{},{}.5,{}.25,0\n", 40 + k % 40, k % 4, k % 7));
+    let rows =
+        (0..PERSONS).map(|k| format!("person{k},{},{}.5,{}.25,0\n", 40 + k % 40, k % 4, k % 7));
     let file = "patient_id,age,dose,days,long\n".to_owned() + &rows.collect::<String>();
     fs::write(here.join("ours.csv"), file).unwrap();
     let told = done(here, &["run", "s.ron"]);

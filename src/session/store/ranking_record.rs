@@ -28,7 +28,7 @@ const OF_A_DIRECTION: &str = "The scores are those of one private direction: the
     share of it that a dataset's span holds, the distance the sine of their angle.";
 
 const OF_ERRORS: &str = "The error is that of a model of the dataset alone on the private records: \
-    the share of wrong answers, or how far off it is as a share of the range of labels.";
+    the share of wrong answers, or how far off it is, in units of the label.";
 
 /// One public dataset's scores; `None` for a broken one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -98,6 +98,22 @@ pub struct ArchivedRanking {
 pub enum WholeRanking {
     Exact(Box<CuratorOnly<Comparison>>),
     Released(Disclosed, Guarantee),
+}
+
+impl ArchivedRanking {
+    /// The names of the datasets that it names. `None` if it may not be seen.
+    pub fn names(&self, watch: &Watch) -> Option<Vec<&str>> {
+        let table = match &self.findings {
+            ArchivedFindings::Exact(table) => Some(table.reveal(watch)?),
+            ArchivedFindings::Released(released) => released.table.as_ref(),
+        };
+        let lines = table.into_iter().flat_map(|table| &table.lines);
+        let winner = match &self.findings {
+            ArchivedFindings::Released(released) => released.winner.as_deref(),
+            ArchivedFindings::Exact(_) => None,
+        };
+        Some(lines.map(|line| line.name.as_str()).chain(winner).collect())
+    }
 }
 
 #[derive(Debug, Clone)]

@@ -175,7 +175,7 @@ impl Context {
     }
 
     /// A score on held-out records, if it is free and there are enough of them.
-    fn free_score(&self, plan: &PlanDefinition) -> Option<Evaluation> {
+    pub fn free_score(&self, plan: &PlanDefinition) -> Option<Evaluation> {
         let method = methods::method(&plan.method).ok()?;
         let private = self.loaded(&plan.private)?;
         let labelled = private.definition.label.is_some() && method.spec().needs_public_labels;

@@ -4,7 +4,7 @@ use super::{Change, Context, OpenPopup};
 use crate::engine::ranking::Manner;
 use crate::engine::worker::JobRequest;
 use crate::engine::{Control, Request};
-use crate::live_ranking::RankingWork;
+use crate::live_ranking::{RankingWork, ranked};
 use crate::popup::ranking_form::RankingForm;
 use crate::session::Loaded;
 
@@ -86,6 +86,7 @@ impl Context {
         // The result of the other kind of ranking is kept.
         if manner == Manner::Curator {
             self.ranking.exact = None;
+            self.ranking.of = Some(ranked(&self.session));
         }
         self.note(Change::Ranking);
         let (session, watch) = (self.session.clone(), self.watch.for_run());

@@ -77,7 +77,7 @@ impl Context {
             WorkerReport::KeptRankings { private, rankings } => {
                 let settings = &self.session.ranking;
                 if settings.private_name(&self.session).is_ok_and(|name| name == private) {
-                    self.ranking.show_again(rankings, settings);
+                    self.ranking.show_again(rankings, &self.session, &self.watch);
                 }
             }
             WorkerReport::LoadFailed { name, error } => {

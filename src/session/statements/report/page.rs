@@ -19,7 +19,7 @@ use crate::statements::Certificate;
 use crate::statements::comparison::{self, Answer};
 use crate::store::ArchivedRun;
 use crate::store::archive::{cell, epsilon, last, last_further, state_words};
-use crate::store::file::plan_field::{differences, fields};
+use crate::store::file::plan_field::{common, differences};
 use crate::verdict::Standing;
 
 const STYLE: &str = include_str!("style.css");
@@ -562,13 +562,8 @@ fn settings(report: &Report) -> Markup {
             }
             h3 { "What is the same" }
         }
-        @if let Some(plan) = plans.iter().flatten().next() {
-            @let shared = |name: &str| different.iter().all(|(other, _)| other != name);
-            dl {
-                @for field in fields(plan).into_iter().filter(|field| shared(field.name())) {
-                    div { dt { (field.name()) } dd { (field.shown(plan)) } }
-                }
-            }
+        dl {
+            @for (name, value) in common(&plans) { div { dt { (name) } dd { (value) } } }
         }
     }
 }

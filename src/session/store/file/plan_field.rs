@@ -213,11 +213,51 @@ pub fn differences(plans: &[Option<&PlanDefinition>]) -> Vec<(String, Vec<String
     rows
 }
 
+/// What is the same in all plans that could be read: a name and a value. All of them have it.
+pub fn common(plans: &[Option<&PlanDefinition>]) -> Vec<(&'static str, String)> {
+    let mut plans = plans.iter().flatten();
+    let Some(first) = plans.next() else { return Vec::new() };
+    let mut all: Vec<_> = fields(first).iter().map(|it| (it.name(), it.shown(first))).collect();
+    for plan in plans {
+        let own: Vec<_> = fields(plan).iter().map(|it| (it.name(), it.shown(plan))).collect();
+        all.retain(|field| own.contains(field));
+    }
+    all
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::demo;
     use crate::methods::Value;
+
+    /// For every pair of methods.
+    #[test]
+    fn what_is_called_the_same_is_in_every_plan() {
+        let plan = |method: &methods::Method| PlanDefinition {
+            method: method.spec().name.to_owned(),
+            settings: std::collections::BTreeMap::new(),
+            ..demo::session("bikeshare").unwrap().plans.remove(0)
+        };
+        let mut left_out = 0;
+        for one in methods::methods() {
+            for other in methods::methods() {
+                let plans = [plan(one), plan(other)];
+                let names = |plan| fields(plan).iter().map(|it| it.name()).collect::<Vec<_>>();
+                let found = common(&[Some(&plans[0]), None, Some(&plans[1])]);
+                for (name, value) in &found {
+                    for plan in &plans {
+                        let field = fields(plan).into_iter().find(|it| it.name() == *name);
+                        assert_eq!(field.map(|it| it.shown(plan)).as_ref(), Some(value), "{name}");
+                    }
+                }
+                left_out += usize::from(found.len() < names(&plans[0]).len());
+                assert!(found.iter().any(|(name, _)| *name == PlanField::Epsilon.name()));
+            }
+        }
+        assert!(left_out > 0);
+        assert!(common(&[None]).is_empty());
+    }
 
     #[test]
     fn a_setting_of_one_method_stands_beside_it_and_has_no_row() {

@@ -156,8 +156,12 @@ fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16)
         Some(refusal) => Line::styled(one_line(refusal), theme.error),
     }];
     let mut facts = vec![("result", expected_result(context, preview))];
-    if let Some(score) = &preview.score {
-        facts.push(("score", score.brief.clone()));
+    match &preview.score {
+        Some(score) => facts.push(("score", score.brief.clone())),
+        None if preview.plan.spends() => {
+            facts.push(("score", "none: how good the model is cannot be told".to_owned()));
+        }
+        None => {}
     }
     if preview.calibrated.events().is_empty() {
         facts.push(("cost", SPENDS_NOTHING.to_owned()));

@@ -337,6 +337,15 @@ pub(super) fn set_field(context: &mut Context, field: PlanField, text: &str) -> 
             return Err(format!("another plan is called '{name}'"));
         }
     }
+    let covers = |plan: &PlanDefinition| {
+        methods::method(&plan.method).is_ok_and(|method| method.spec().covers_scores)
+    };
+    // A method that cannot have a free score drops it; one that can gets it back.
+    let now = &context.session.plans[index];
+    if now.evaluation.is_none() && covers(now) && !covers(&before) {
+        let evaluation = context.free_score(now);
+        context.session.plans[index].evaluation = evaluation;
+    }
     let now = &context.session.plans[index];
     if let Some(words) = dropped(&before, now).filter(|_| matches!(field, PlanField::Method)) {
         context.inform(format!("{words}; u undoes it"));

@@ -35,7 +35,11 @@ pub fn view(screen: &RankScreen, context: &Context, canvas: &mut Canvas, area: R
     let [state, body] = in_rows(area, [Length(u16::from(context.ranking.work.is_some())), Fill(1)]);
     progress(context, canvas, state);
     let ranking = &context.ranking;
-    let body = beside(canvas, body, ranking.saved.clone());
+    let old = ranking.is_of_other_data(&context.session).then(|| {
+        "The datasets were changed since this ranking was made: r ranks them as they are."
+            .to_owned()
+    });
+    let body = beside(canvas, body, old.or_else(|| ranking.saved.clone()));
     let visible = screen.exact(ranking, &context.watch);
     if let Some(comparison) = visible.filter(|_| screen.shows_exact(ranking, &context.watch)) {
         let body = beside(canvas, body, ranking.released.as_ref().map(other_result));
