@@ -54,7 +54,10 @@ impl Split {
     pub(super) fn losses(&self, model: &Model, measure: ErrorMeasure) -> Result<Vec<f64>> {
         let features = &self.held_out.features;
         let classes = self.held_out.classes.as_ref();
-        let Some(classes) = classes.filter(|_| measure == ErrorMeasure::Logarithmic) else {
+        // Classes have no squares: where numbers are compared by these, they are by this loss.
+        let by_logarithms =
+            [ErrorMeasure::Logarithmic, ErrorMeasure::MeanSquare].contains(&measure);
+        let Some(classes) = classes.filter(|_| by_logarithms) else {
             let sizes = self.errors(model)?;
             return Ok(match measure {
                 ErrorMeasure::MeanAbsolute | ErrorMeasure::WrongAnswers => sizes,
