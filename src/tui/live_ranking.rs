@@ -49,7 +49,9 @@ pub struct RankingWork {
 /// The datasets of a session as a ranking reads them.
 pub fn ranked(session: &Session) -> Vec<DatasetDefinition> {
     let mut datasets = session.datasets.clone();
-    datasets.iter_mut().for_each(|dataset| dataset.guessed.clear());
+    for dataset in &mut datasets {
+        dataset.guessed.clear();
+    }
     datasets
 }
 
