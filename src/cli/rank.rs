@@ -283,7 +283,11 @@ fn row(rank: usize, line: &CandidateLine, table: &Comparison, task2vec: bool) ->
         alongside.error.map_or_else(|| "–".to_owned(), |error| error.error_text(in_label_units));
     let behind = match (line.place, &line.behind) {
         (CandidatePlace::Behind | CandidatePlace::Tied(_), Some(behind)) => {
-            Mean { mean: behind.mean, deviation: behind.half_width }.text_by(order, in_label_units)
+            let behind = Mean { mean: behind.mean, deviation: behind.half_width };
+            match order {
+                CandidateOrder::Error => behind.difference_text(in_label_units),
+                CandidateOrder::Energy | CandidateOrder::Distance => behind.text(),
+            }
         }
         _ => String::new(),
     };

@@ -32,12 +32,7 @@ fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(RunProgress)) -> R
     let ended = attempt(job, noise, tell, &mut stage);
     if let (Err(error), Some(place)) = (&ended, &job.sites) {
         // What failed among the sites, such as a message that did not come, can be tried again.
-        let is_over = match stage {
-            JointStage::Alone => true,
-            JointStage::Meeting => error.kind() != ErrorKind::Failed,
-            JointStage::Agreed => false,
-        };
-        if is_over {
+        if matches!(stage, JointStage::Meeting) && error.kind() != ErrorKind::Failed {
             sites::say_stopped(job, place);
         }
     }
@@ -46,6 +41,8 @@ fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(RunProgress)) -> R
 
 /// How far a site of a joint run came.
 enum JointStage {
+    /// A refusal may depend on a single record, so that others may not hear of it: to them, the site
+    /// is one that has not started.
     Alone,
     Meeting,
     Agreed,

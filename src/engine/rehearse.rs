@@ -20,7 +20,7 @@ use crate::data::filter::Filter;
 use crate::data::selection::{resolved, used_columns};
 use crate::data::{DatasetDefinition, Source, Table, Task};
 use crate::error::{Error, Result};
-use crate::evaluation::{Pay, Scoring};
+use crate::evaluation::{Evaluation, Pay, Scoring};
 use crate::methods::{self, PublicPredictor, STEPS_VERSION};
 use crate::numeric::parallel;
 use crate::plot::number::duration;
@@ -497,7 +497,7 @@ fn name_of(plan: &PlanDefinition, loaded: &[&Loaded]) -> Result<String> {
     let mut facts = ron::to_string(&facts)
         .map_err(|error| Error::failed(format!("cannot name the rehearsal: {error}")))?;
     // Only if there is one, so that the results of earlier programs keep their name.
-    let paid = plan.paid_score().map(|asked| (asked, plan.target.epsilon));
+    let paid = plan.own_score().map(|asked| (asked, plan.target.epsilon));
     if plan.private_records.is_some() || paid.is_some() {
         facts = format!("{facts}{:?}", (plan.private_records, paid));
     }
@@ -525,10 +525,19 @@ pub fn known(plan: &PlanDefinition, loaded: &[&Loaded], workspace: &Workspace) -
     if plan.start.is_some() {
         return None;
     }
-    let name = name_of(plan, loaded).ok()?;
-    let advice: Advice = serde_json::from_str(&notebook::summary(workspace, &name)?).ok()?;
-    // Somebody may have edited the file.
-    advice.is_sound().then_some(advice)
+    let read = |plan: &PlanDefinition| {
+        let name = name_of(plan, loaded).ok()?;
+        let advice: Advice = serde_json::from_str(&notebook::summary(workspace, &name)?).ok()?;
+        // Somebody may have edited the file.
+        advice.is_sound().then_some(advice)
+    };
+    // A plan loses its free score with a method that cannot have one. What was rehearsed before
+    // holds, but for what was said of the score.
+    let with_score = || {
+        let evaluation = Some(Evaluation::default());
+        Some(read(&PlanDefinition { evaluation, ..plan.clone() })?.without_scores())
+    };
+    read(plan).or_else(|| plan.evaluation.is_none().then(with_score).flatten())
 }
 
 /// Whether all tables have numbers there, or all have text: the playing rows must be selected in
@@ -1019,6 +1028,12 @@ mod tests {
         };
         // 200 records are held out.
         assert_eq!(of_plan(&absolute, &job).score.unwrap().records, 160);
+        // With another method the free score may be gone, and nothing is said of it then.
+        let evaluation = job.run.plan.evaluation.take();
+        let without = advice(&job).unwrap();
+        assert_eq!(of_plan(&without, &job).score, None);
+        assert_eq!(of_plan(&without, &job).ratio, of_plan(&absolute, &job).ratio);
+        job.run.plan.evaluation = evaluation;
         let loss = crate::evaluation::Loss::Squared;
         job.run.plan.evaluation = Some(crate::evaluation::Evaluation { loss, ..<_>::default() });
         assert_eq!(advice(&job), None, "another error is another rehearsal");

@@ -24,14 +24,13 @@ pub struct LiveRehearsal {
 }
 
 impl LiveRehearsal {
-    /// Whether its results apply to a plan; method, settings, ε and a score that is free may differ.
+    /// Whether its results apply to a plan; method, settings and ε may differ.
     pub fn fits(&self, plan: &PlanDefinition) -> bool {
         self.plan.as_ref().is_some_and(|own| {
             (&own.private, &own.public, own.target.delta, &own.preparation)
                 == (&plan.private, &plan.public, plan.target.delta, &plan.preparation)
                 && (own.holdout, own.seed) == (plan.holdout, plan.seed)
-                && (own.private_records, own.paid_score(), own.loss())
-                    == (plan.private_records, plan.paid_score(), plan.loss())
+                && (own.private_records, own.evaluation) == (plan.private_records, plan.evaluation)
                 && own.public_records == plan.public_records
         })
     }

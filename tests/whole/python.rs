@@ -84,31 +84,12 @@ fn arrays_frames_and_estimators_are_served() {
 
 #[test]
 fn flower_carries_nothing_but_the_messages_of_sites() {
-    if has("") {
-        passes(&[
-            "discover",
-            "-s",
-            "tests",
-            "-p",
-            "test_flower.py",
-            "-k",
-            "Files",
-            "-k",
-            "Relaying",
-        ]);
-    }
-    if has("import flwr, ray, mypy") {
-        passes(&[
-            "discover",
-            "-s",
-            "tests",
-            "-p",
-            "test_flower.py",
-            "-k",
-            "Typed",
-            "-k",
-            "Running",
-        ]);
+    for (needed, [one, other]) in
+        [("", ["Files", "Relaying"]), ("import flwr, ray, mypy", ["Typed", "Running"])]
+    {
+        if has(needed) {
+            passes(&["discover", "-s", "tests", "-p", "test_flower.py", "-k", one, "-k", other]);
+        }
     }
 }
 

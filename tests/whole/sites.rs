@@ -283,18 +283,26 @@ fn sites_that_do_not_fit_are_refused_before_anything_is_spent() {
         assert!(text.contains("setting steps: 12 at A, B; 13 at C"), "{text}");
         assert!(text.contains("share held out: 0.2 at A, B; 0.3 at C"), "{text}");
     }
-    // Ten records are too few, and the others are told at once.
-    sites.write("C", &session("C", 10, COLUMNS, &target_only()));
+    // The budget does not suffice, and the others are told at once.
+    let text = session("C", 450, COLUMNS, &target_only());
+    sites.write("C", &text.replace("epsilon: 90.0", "epsilon: 0.5"));
     sites.empty_exchange();
     let outputs = sites.run(&["--timeout", "2m"]);
-    assert!(said(&outputs[2]).contains("at least 20 are needed"), "{}", said(&outputs[2]));
     for output in &outputs[..2] {
         let text = said(output);
         assert!(text.contains("site 'C' stopped before the start"), "{text}");
     }
-    // The reason is private, and does not travel.
-    let stop = std::fs::read(sites.exchange().join("stop-C")).unwrap();
-    assert!(!String::from_utf8_lossy(&stop).contains("20"), "{stop:?}");
+    assert!(sites.exchange().join("stop-C").exists());
+    // What a site refuses in its own data can depend on a single record, and nothing of it travels.
+    sites.write("C", &session("C", 10, COLUMNS, &target_only()));
+    sites.empty_exchange();
+    let outputs = sites.run(&["--timeout", "2s"]);
+    assert!(said(&outputs[2]).contains("at least 20 are needed"), "{}", said(&outputs[2]));
+    for output in &outputs[..2] {
+        assert!(said(output).contains("C did not say"), "{}", said(output));
+    }
+    let left = std::fs::read_dir(sites.exchange()).unwrap();
+    assert!(left.flatten().all(|it| !it.file_name().to_string_lossy().ends_with("-C")));
     // A key that is not the trusted one.
     sites.write("C", &session("C", 450, COLUMNS, &target_only()));
     sites.empty_exchange();

@@ -34,6 +34,11 @@ impl Mean {
         format!("{mean:.digits$} ± {deviation:.digits$}", digits = digits as usize)
     }
 
+    /// The text of a difference of errors: that of shares is in points.
+    pub fn difference_text(&self, in_label_units: bool) -> String {
+        self.error_text(in_label_units).replace(" %", " points")
+    }
+
     /// The text for the score of this order.
     pub fn text_by(&self, order: CandidateOrder, in_label_units: bool) -> String {
         match order {

@@ -17,9 +17,7 @@ fn nothing(order: CandidateOrder) -> &'static str {
 pub fn of_line(line: &CandidateLine, order: CandidateOrder) -> String {
     match line.place {
         // A set that is of no use is not called the best, or as good as the best.
-        _ if line.as_noise && line.place != CandidatePlace::Broken => {
-            format!("{}: no better than {}", useless(order), nothing(order))
-        }
+        _ if line.as_noise && line.place != CandidatePlace::Broken => of_no_use(order),
         CandidatePlace::Broken => {
             let trouble = line.trouble.as_deref().unwrap_or("it failed in a repeat");
             // The differences of the columns are a table of their own.
@@ -32,6 +30,14 @@ pub fn of_line(line: &CandidateLine, order: CandidateOrder) -> String {
         }
         CandidatePlace::Tied(None) => "as good as the best".to_owned(),
         CandidatePlace::Behind => "behind the best".to_owned(),
+    }
+}
+
+/// The verdict on a set that is no better than nothing.
+fn of_no_use(order: CandidateOrder) -> String {
+    match order {
+        CandidateOrder::Energy | CandidateOrder::Distance => useless(order).to_owned(),
+        CandidateOrder::Error => format!("{}: no better than {}", useless(order), nothing(order)),
     }
 }
 
@@ -96,12 +102,10 @@ pub fn of_all(lines: &[CandidateLine], order: CandidateOrder) -> String {
         }
         let noise = named(&|line| line.place != CandidatePlace::Broken && line.as_noise);
         if !noise.is_empty() {
-            let (names, are, useless) = (listed(&noise), are(noise.len()), useless(order));
+            let (names, are) = (listed(&noise), are(noise.len()));
             parts.push(match order {
-                CandidateOrder::Error => {
-                    format!("{names} {are} of {useless}: no better than {nothing}")
-                }
-                _ => format!("{names} {are} {useless}"),
+                CandidateOrder::Error => format!("{names} {are} of {}", of_no_use(order)),
+                _ => format!("{names} {are} {}", of_no_use(order)),
             });
         }
     }
@@ -214,7 +218,7 @@ mod tests {
             of_line(&lines[1], CandidateOrder::Energy),
             "as good as the best; 12 more repeats would decide"
         );
-        assert_eq!(of_line(&lines[3], CandidateOrder::Energy), "like noise: no better than noise");
+        assert_eq!(of_line(&lines[3], CandidateOrder::Energy), "like noise");
         assert!(of_line(&lines[4], CandidateOrder::Energy).contains("3 features"));
         assert!(
             of_line(&line("x", CandidatePlace::Tied(Some(1)), false), CandidateOrder::Energy)

@@ -539,6 +539,14 @@ impl Advice {
             && self.weights.iter().all(|weight| weight.is_finite() && *weight > 0.0)
     }
 
+    /// Without what it says of released scores.
+    pub fn without_scores(mut self) -> Self {
+        let standings = self.lines.iter_mut().flat_map(|line| line.standings.iter_mut().flatten());
+        let varied = self.settings.iter_mut().map(|it| &mut it.standing);
+        standings.chain(varied).for_each(|standing| standing.score = None);
+        self
+    }
+
     /// The lines from the least error at the plan's ε to the largest. Means over different cases are
     /// not compared: who has played in fewer cases than others comes after them.
     pub fn sorted(&self) -> impl Iterator<Item = &PlayerLine> {

@@ -148,7 +148,7 @@ impl Context {
         let plan = &mut self.session.plans[self.plan.index];
         if plan.player() == *player {
             let so_far = if is_over { "" } else { " so far" };
-            return self.inform(format!("the plan has the advised method{so_far} already"));
+            return self.inform(format!("the plan has the method that is advised{so_far}"));
         }
         let before = plan.clone();
         plan.take_player(player);

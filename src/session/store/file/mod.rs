@@ -135,11 +135,6 @@ impl PlanDefinition {
         self.evaluation.filter(|_| self.test.is_none())
     }
 
-    /// The score for which a part of the plan's budget is spent.
-    pub fn paid_score(&self) -> Option<Evaluation> {
-        self.own_score().filter(|asked| asked.pay != Pay::Covered)
-    }
-
     /// The error of numbers by which the plan is judged: that of its score.
     pub fn loss(&self) -> Loss {
         self.evaluation.unwrap_or_default().loss

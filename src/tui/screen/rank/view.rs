@@ -529,8 +529,7 @@ fn details(Shown { screen, context, comparison }: Shown, canvas: &mut Canvas, ar
         let Paired { mean, half_width, .. } = behind;
         let text = if comparison.order == CandidateOrder::Error {
             let behind = Mean { mean, deviation: half_width };
-            let text = behind.error_text(comparison.in_label_units);
-            format!("{} (95 %)", text.replace(" %", " points"))
+            format!("{} (95 %)", behind.difference_text(comparison.in_label_units))
         } else {
             format!("{mean:.3} ± {half_width:.3} (95 %)")
         };
