@@ -1016,7 +1016,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let mut job = RehearsalJob { methods: Vec::new(), ..job(directory.path(), 1.0, "") };
         job.epsilons = vec![1.0];
-        job.run.plan.evaluation = Some(crate::evaluation::Evaluation::default());
+        job.run.plan.evaluation = Some(Evaluation::default());
         let advice = |job: &RehearsalJob| {
             let loaded: Vec<&Loaded> = job.run.datasets.iter().map(Arc::as_ref).collect();
             known(&job.run.plan, &loaded, &job.run.workspace)
@@ -1035,7 +1035,7 @@ mod tests {
         assert_eq!(of_plan(&without, &job).ratio, of_plan(&absolute, &job).ratio);
         job.run.plan.evaluation = evaluation;
         let loss = crate::evaluation::Loss::Squared;
-        job.run.plan.evaluation = Some(crate::evaluation::Evaluation { loss, ..<_>::default() });
+        job.run.plan.evaluation = Some(Evaluation { loss, ..<_>::default() });
         assert_eq!(advice(&job), None, "another error is another rehearsal");
         let squared = run(&job).advice;
         assert_eq!(squared.measure().words(), "root mean squared error");
