@@ -299,7 +299,7 @@ fn sites_that_do_not_fit_are_refused_before_anything_is_spent() {
     let outputs = sites.run(&["--timeout", "2s"]);
     assert!(said(&outputs[2]).contains("at least 20 are needed"), "{}", said(&outputs[2]));
     for output in &outputs[..2] {
-        assert!(said(output).contains("C did not say"), "{}", said(output));
+        assert!(said(output).contains("'C' did not say"), "{}", said(output));
     }
     let left = std::fs::read_dir(sites.exchange()).unwrap();
     assert!(left.flatten().all(|it| !it.file_name().to_string_lossy().ends_with("-C")));
