@@ -141,8 +141,8 @@ impl Clipping {
         let columns = self.rare.iter().map(|column| format!("'{column}'")).collect::<Vec<_>>();
         (!columns.is_empty()).then(|| {
             format!(
-                "all features of records with the rarer value of {} count for less, because \
-                 they are clipped; Data can leave the column out",
+                "records with the rarer value of {} are clipped and count for less; Data can leave \
+                 the column out",
                 columns.join(", ")
             )
         })

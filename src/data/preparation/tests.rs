@@ -123,7 +123,7 @@ fn a_column_whose_rare_value_is_clipped_is_named_and_an_even_one_is_not() {
     let found = preparation.clipping(&data, true).unwrap();
     assert_eq!(found.rare, ["rare"]);
     assert!(
-        found.note_on_rare_values().unwrap().contains("the rarer value of 'rare' count for less")
+        found.note_on_rare_values().unwrap().contains("with the rarer value of 'rare' are clipped")
     );
     let wide = PreparationSettings { features: FeatureScaling::Declared(500.0), ..raw() };
     let wide = Preparation::fit(&data, &definition("y"), &wide).unwrap();

@@ -326,7 +326,7 @@ fn beside_the_classes_of_a_label_stand_their_shares_and_beside_other_numbers_the
             app.screens.data.place = place;
             text_of(&buffer(app, 120, 40))
         });
-        texts.into_iter().find(|text| text.contains(" workingday · in 4 datasets")).unwrap()
+        texts.into_iter().find(|text| text.contains("┌ workingday ")).unwrap()
     };
     let text = shown(&mut app);
     assert!(text.contains(" median 1"), "{text}");

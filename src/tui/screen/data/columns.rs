@@ -77,7 +77,7 @@ pub(super) fn columns(shown: Shown, canvas: &mut Canvas, area: Rect) {
         let words = if context.watch.is_sealed() {
             "Private rows are sealed."
         } else {
-            "Private rows stay hidden. o shows them, and profiles of their columns (◆)."
+            "Private rows are hidden; o shows them (◆)."
         };
         lines.push(Line::styled(words, canvas.theme.muted));
     }

@@ -226,27 +226,22 @@ pub fn in_datasets(
         .filter(|(_, set)| wanted(&set.name))
         .filter_map(|set| OfSet::of(set, column, (context, canvas.theme)));
     let sets: Vec<OfSet> = sets.collect();
-    let what = match sets.iter().find_map(|set| set.facts?.spread.as_ref()) {
-        Some(Spread::Numbers(_)) => "on one axis",
-        Some(Spread::Texts(_)) => "shares of values",
-        None => "",
+    let spread = sets.iter().find_map(|set| set.facts?.spread.as_ref());
+    let title = match spread {
+        Some(Spread::Texts(_)) => format!("{column} · shares of values"),
+        _ => column.to_owned(),
     };
-    let count = match sets.len() {
-        1 => "in this dataset".to_owned(),
-        count => format!("in {count} datasets"),
-    };
-    let title = [column, &count, what].into_iter().filter(|it| !it.is_empty());
-    let inner = canvas.boxed(area, &title.collect::<Vec<_>>().join(" · "));
+    let inner = canvas.boxed(area, &title);
     let lines = if sets.iter().any(|set| set.vectors.is_some()) {
         let (lines, pictures) = images(&sets, canvas, inner);
         canvas.hits.pictures.extend(pictures);
         lines
-    } else if what == "on one axis" {
-        histograms(&sets, inner, canvas.theme.muted)
-    } else if what.is_empty() {
-        return canvas.empty(inner, &["No dataset shows values of this column."]);
     } else {
-        values(&sets, column, canvas, inner)
+        match spread {
+            Some(Spread::Numbers(_)) => histograms(&sets, inner, canvas.theme.muted),
+            Some(Spread::Texts(_)) => values(&sets, column, canvas, inner),
+            None => return canvas.empty(inner, &["No dataset shows values of this column."]),
+        }
     };
     canvas.lines(lines, inner);
 }

@@ -210,11 +210,7 @@ impl Screen for DataScreen {
             (_, 0) => {
                 "no public data yet: D divides this table by a column, a adds a file".to_owned()
             }
-            (_, 2..) if !ranked => {
-                format!(
-                    "{public} public datasets, no ranking yet: 2, then r ranks them; 3 plans a run"
-                )
-            }
+            (_, 2..) if !ranked => "2 ranks the public datasets; 3 plans a run".to_owned(),
             _ => "3 plans a run".to_owned(),
         })
     }

@@ -274,7 +274,7 @@ fn totals<'a>(Shown { context, account, digest, .. }: Shown, canvas: &Canvas) ->
     let fits = match digest.largest {
         Some(left) if left > 0.0 => {
             let left = round_down(left);
-            format!("Room for one more run of up to ε {left}.")
+            format!("Room for a run of up to ε {left}.")
         }
         Some(_) => "The budget has no room for another run.".to_owned(),
         None if account.budget.is_none() => "Without a budget no run is allowed.".to_owned(),
@@ -293,12 +293,10 @@ fn totals<'a>(Shown { context, account, digest, .. }: Shown, canvas: &Canvas) ->
                 Some(runs) => Some(format!("can be run {runs} times")),
             };
             let name = &preview.plan.name;
-            what.map(|what| format!(" The plan '{name}' {what}.")).unwrap_or_default()
+            what.map(|what| format!(" '{name}' {what}.")).unwrap_or_default()
         }
         _ => String::new(),
     };
-    let is_open = account.runs.iter().any(|run| run.state == RunState::Open);
-    let open = if is_open { " A run counts in full until it has ended." } else { "" };
     let claims = digest.total.as_ref().and_then(|total| total.claims.as_ref());
     let claims = claims.map(|claims| format!("With claims of other trainers: {}.", claims.words()));
     let remarks = digest.total.iter().flat_map(|total| account.remarks(total));
@@ -309,7 +307,7 @@ fn totals<'a>(Shown { context, account, digest, .. }: Shown, canvas: &Canvas) ->
     let mut lines = Vec::new();
     lines.extend((!total.is_empty()).then(|| Line::styled(total, theme.text)));
     lines.extend(doubts.chain(beside).map(|words| Line::styled(words, theme.warning)));
-    lines.push(Line::styled(format!("{fits}{what_if}{open}"), theme.muted));
+    lines.push(Line::styled(format!("{fits}{what_if}"), theme.muted));
     lines
 }
 

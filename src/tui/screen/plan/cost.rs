@@ -159,7 +159,7 @@ fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16)
     match &preview.score {
         Some(score) => facts.push(("score", score.brief.clone())),
         None if preview.plan.spends() => {
-            facts.push(("score", "none: how good the model is cannot be told".to_owned()));
+            facts.push(("score", "none: its quality cannot be told".to_owned()));
         }
         None => {}
     }
@@ -177,8 +177,7 @@ fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16)
     let plan = &preview.plan;
     let (advice, player, epsilon) = (context.advice(plan), plan.player(), plan.target.epsilon);
     let lost = advice.and_then(|it| it.warning(&player, epsilon));
-    let lost =
-        lost.map(|_| "public data alone did better in rehearsals, and cost nothing".to_owned());
+    let lost = lost.map(|_| "public data alone did better in rehearsals, for free".to_owned());
     let limits = advice.and_then(|it| Some(it.limits(it.of_plan(&player, epsilon)?.0)));
     let limits = limits.unwrap_or_default();
     let warnings = lost.iter().chain(&limits).chain(&preview.warnings);
@@ -197,7 +196,7 @@ fn expected_result(context: &Context, preview: &Preview) -> String {
     let advice = context.advice(plan);
     let found = advice.and_then(|it| it.of_plan(&plan.player(), plan.target.epsilon));
     match advice.zip(found) {
-        None => "unknown before a rehearsal".to_owned(),
+        None => "not rehearsed".to_owned(),
         Some(_) if !plan.spends() => {
             "what the rehearsal compares others with; r shows it".to_owned()
         }
@@ -294,7 +293,7 @@ fn time_estimate(context: &Context, preview: &Preview) -> String {
     let timed = context.plan.timed.as_ref().filter(|(plan, _)| *plan == preview.plan);
     let Some((_, timed)) = timed else { return "being timed on public records".to_owned() };
     if let Some(time) = timed {
-        return format!("{}, timed on public records", time.words(context.watch.is_sealed()));
+        return time.words(context.watch.is_sealed());
     }
     let mut runs = context.runs.iter().rev();
     let same = runs.find(|run| run.is_ours() && run.method == preview.plan.method);

@@ -209,11 +209,8 @@ fn nothing(context: &Context, canvas: &mut Canvas, area: Rect) {
         return canvas.empty(inner, &[when]);
     }
     let theme = canvas.theme;
-    let question = format!(
-        "Which public dataset can stand in for {}? By GSD, how differently a model learns from it, and \
-         by the error of its own model. Less is better.",
-        private.unwrap_or("the private one")
-    );
+    let question =
+        format!("Which public dataset can stand in for {}?", private.unwrap_or("the private one"));
     let mut lines = vec![Line::styled(question, theme.text), Line::raw("")];
     lines.extend(sizes(context, canvas, inner));
     if let Some((_, Some(time))) = &context.ranking.timed {
@@ -223,12 +220,8 @@ fn nothing(context: &Context, canvas: &mut Canvas, area: Rect) {
     let epsilon = context.session.ranking.epsilon;
     let epsilon = epsilon.map_or("some ε".to_owned(), |epsilon| format!("ε {epsilon}"));
     let keys = [
-        format!(
-            "r  exact, for your eyes only ({}): no ε, but the ledger notes it",
-            canvas.glyphs.curator
-        ),
+        format!("r  exact ({}): no ε, noted in the ledger", canvas.glyphs.curator),
         format!("p  released, for {epsilon}"),
-        "e  settings; i says which they are".to_owned(),
     ];
     lines.push(Line::raw(""));
     lines.extend(keys.map(|text| Line::styled(text, theme.muted)));
