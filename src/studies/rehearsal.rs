@@ -143,14 +143,14 @@ impl RehearsalStudy {
     }
 
     /// The loss of one trial; `None` if a player cannot work on the data.
-    pub fn measure(&self, place: GridTask<'_>) -> Result<Option<f64>> {
+    pub fn measure(&self, place: GridTask<'_>) -> Result<Option<Played>> {
         let StudyTask { subject, real, entry } = self.tasks[place.row];
         let subject = &self.subjects[subject];
         let data = if real { &subject.real } else { &subject.rehearsed };
         let player = &subject.players[entry.player];
         let repetition = self.repetition(entry, place.repetition);
         let play = || data.play(entry.case, player, repetition, entry.epsilon);
-        Ok(parallel::alone(play).ok().map(|played| played.loss))
+        Ok(parallel::alone(play).ok())
     }
 
     /// A text that identifies a trial.
@@ -171,10 +171,10 @@ impl RehearsalStudy {
     }
 
     /// The results of a subject: of its rehearsals or of the real run.
-    fn results(&self, harvest: &Harvest<f64>, subject: usize, real: bool) -> Results {
+    fn results(&self, harvest: &Harvest<Played>, subject: usize, real: bool) -> Results {
         let mut results = self.none(subject, real);
         for (entry, loss) in self.losses(harvest, subject, real) {
-            results.add(entry, Played::of_loss(loss));
+            results.add(entry, loss);
         }
         results
     }
@@ -186,10 +186,10 @@ impl RehearsalStudy {
 
     fn losses(
         &self,
-        harvest: &Harvest<f64>,
+        harvest: &Harvest<Played>,
         subject: usize,
         real: bool,
-    ) -> Vec<(TrialResult, f64)> {
+    ) -> Vec<(TrialResult, Played)> {
         let mut losses = Vec::new();
         for (row, task) in self.tasks.iter().enumerate() {
             if (task.subject, task.real) == (subject, real) {
@@ -203,7 +203,7 @@ impl RehearsalStudy {
     }
 
     /// The advice of a rehearsal as it is by default, in which methods that fall behind are tried less.
-    fn quick_advice(&self, harvest: &Harvest<f64>, subject: usize, k: usize) -> Advice {
+    fn quick_advice(&self, harvest: &Harvest<Played>, subject: usize, k: usize) -> Advice {
         let of = &self.subjects[subject];
         if of.rehearsed.has_few_records() {
             return of.advice(&self.results(harvest, subject, false), k);
@@ -223,7 +223,7 @@ impl RehearsalStudy {
             for entry in entries.into_iter().filter(|it| near.contains(&it.player)) {
                 let loss = losses.iter().find(|(known, _)| *known == entry);
                 if let Some((_, loss)) = loss {
-                    quick.add(entry, Played::of_loss(*loss));
+                    quick.add(entry, *loss);
                 }
             }
         }
@@ -231,7 +231,7 @@ impl RehearsalStudy {
     }
 
     /// Regrets, errors relative to public data alone, and the advised player for each dataset.
-    pub fn tables(&self, harvest: &Harvest<f64>) -> Vec<StudyTable> {
+    pub fn tables(&self, harvest: &Harvest<Played>) -> Vec<StudyTable> {
         let columns: Vec<String> = self.epsilons.iter().map(|e| format!("ε={e}")).collect();
         let (mut regrets, mut ratios, mut same) = (Vec::new(), Vec::new(), Vec::new());
         let (mut advised_within, mut all_within) = (Vec::new(), Vec::new());
@@ -320,7 +320,7 @@ impl RehearsalStudy {
     }
 
     /// The method that was advised, and in brackets the one that was best.
-    pub fn choices(&self, harvest: &Harvest<f64>) -> Vec<String> {
+    pub fn choices(&self, harvest: &Harvest<Played>) -> Vec<String> {
         let mut lines = Vec::new();
         for (at, subject) in self.subjects.iter().enumerate() {
             let rehearsed = self.results(harvest, at, false);

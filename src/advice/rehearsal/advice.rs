@@ -292,10 +292,18 @@ impl Results {
 
     /// ln(loss / loss of public data alone) of every repetition.
     pub fn repeated(&self, case: usize, player: usize, k: usize) -> Vec<f64> {
+        self.ratios((case, player, k), |played| played.loss)
+    }
+
+    fn ratios(
+        &self,
+        (case, player, k): (usize, usize, usize),
+        loss: fn(&Played) -> f64,
+    ) -> Vec<f64> {
         let of = |player| self.losses.get(&(case, player, k));
         let Some((base, found)) = of(0).zip(of(player)) else { return Vec::new() };
         let ratios = found.iter().filter_map(|(repetition, played)| {
-            let ratio = played.loss / base.get(repetition)?.loss;
+            let ratio = loss(played) / loss(base.get(repetition)?);
             Some(if ratio.is_finite() { ratio.clamp(1.0 / WORST, WORST) } else { WORST }.ln())
         });
         ratios.collect()
@@ -303,8 +311,12 @@ impl Results {
 
     /// The mean over repetitions.
     fn logarithm(&self, case: usize, player: usize, k: usize) -> Option<f64> {
-        let ratios = self.repeated(case, player, k);
-        (!ratios.is_empty()).then(|| ratios.iter().sum::<f64>() / ratios.len() as f64)
+        mean_of(&self.repeated(case, player, k))
+    }
+
+    /// [`Self::logarithm`] of the loss by which methods are chosen.
+    fn finer(&self, case: usize, player: usize, k: usize) -> Option<f64> {
+        mean_of(&self.ratios((case, player, k), |it| it.finer.unwrap_or(it.loss)))
     }
 
     /// The standard deviation of repetitions within a case, as a factor.
@@ -328,13 +340,13 @@ impl Results {
         Some(ForeseenScore { half_width, ..*all.first()? })
     }
 
-    /// [`Self::logarithm`] for choosing a method: other ε also count, by how close they are.
+    /// [`Self::finer`] for choosing a method: other ε also count, by how close they are.
     fn smoothed(&self, case: usize, player: usize, k: usize) -> Option<f64> {
-        self.logarithm(case, player, k)?;
+        self.finer(case, player, k)?;
         let epsilons = &self.known.epsilons;
         let found = epsilons.iter().enumerate().filter_map(|(other, epsilon)| {
             let octaves = (epsilon / epsilons[k]).log2().abs();
-            Some((self.logarithm(case, player, other)?, SAY.powf(octaves)))
+            Some((self.finer(case, player, other)?, SAY.powf(octaves)))
         });
         Some(mean(&found.collect::<Vec<_>>()))
     }
@@ -412,7 +424,13 @@ impl Results {
                 let spends = self.players[player].spends();
                 // Whatever neighbouring ε suggest, a method with a clear loss at the given ε is not
                 // chosen.
-                let loses = spends && standing.ratio > 1.0 + NOTICEABLE;
+                let finer = self
+                    .cases()
+                    .filter_map(|case| Some((self.finer(case, player, k)?, self.weight(case))));
+                let finer = mean(&finer.collect::<Vec<_>>()).exp();
+                let both =
+                    if std::env::var("HF_A").is_ok() { finer } else { finer.max(standing.ratio) };
+                let loses = spends && both > 1.0 + NOTICEABLE;
                 let insurance = if spends { 0.0 } else { INSURANCE };
                 (standing.cases == most && !loses)
                     .then(|| (player, self.score(player, k) + insurance))
@@ -489,6 +507,10 @@ impl PlayerStanding {
         let (ratio, cases) = (mean(logs).exp(), logs.len());
         Some(Self { ratio, least, most, best_in, cases, spread: None, score: None })
     }
+}
+
+fn mean_of(ratios: &[f64]) -> Option<f64> {
+    (!ratios.is_empty()).then(|| ratios.iter().sum::<f64>() / ratios.len() as f64)
 }
 
 fn mean(weighted: &[Weighted]) -> f64 {

@@ -134,6 +134,10 @@ struct Set {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Played {
     pub loss: f64,
+    /// The logarithmic loss of classes, by which methods are chosen: it says more of few records than
+    /// wrong answers do. `None` where it is `loss` that chooses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finer: Option<f64>,
     /// What the run's released score would say of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<ForeseenScore>,
@@ -141,7 +145,7 @@ pub struct Played {
 
 impl Played {
     pub fn of_loss(loss: f64) -> Self {
-        Self { loss, score: None }
+        Self { loss, finer: None, score: None }
     }
 }
 
@@ -412,7 +416,10 @@ impl RehearsalData {
                 tried.model
             }
         };
-        Ok(Played { loss: split.loss(&model, self.measure())?, score })
+        let finer = (self.measure() == ErrorMeasure::WrongAnswers)
+            .then(|| split.loss(&model, ErrorMeasure::Logarithmic))
+            .transpose()?;
+        Ok(Played { loss: split.loss(&model, self.measure())?, finer, score })
     }
 
     /// The errors of public data alone on the held-out records of a repetition.

@@ -133,7 +133,7 @@ mod tests {
         one.note(key(0), Played::of_loss(0.25)).unwrap();
         one.note(key(1), Played::of_loss(f64::INFINITY)).unwrap();
         let score = Some(ForeseenScore { records: 50, half_width: 0.2 });
-        other.note(key(2), Played { loss: 3.0, score }).unwrap();
+        other.note(key(2), Played { loss: 3.0, finer: None, score }).unwrap();
         let folder = directory.path().join(".halflight/rehearsals/abc");
         for file in std::fs::read_dir(&folder).unwrap() {
             let mut file =
@@ -143,7 +143,7 @@ mod tests {
         let again = Notebook::open(&workspace, "abc").unwrap();
         assert_eq!(again.find(&key(0)), Some(Played::of_loss(0.25)));
         assert_eq!(again.find(&key(1)), Some(Played::of_loss(f64::MAX)));
-        assert_eq!(again.find(&key(2)), Some(Played { loss: 3.0, score }));
+        assert_eq!(again.find(&key(2)), Some(Played { loss: 3.0, finer: None, score }));
         assert_eq!(again.find(&key(3)), None);
         assert!(Notebook::open(&workspace, "abd").unwrap().find(&key(0)).is_none());
     }
