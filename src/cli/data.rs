@@ -22,8 +22,9 @@ use crate::error::{Error, Result};
 use crate::plot::bars::{bars, of_texts, values_below};
 use crate::privacy::CuratorOnly;
 use crate::privacy::accountant::round_up;
+use crate::session::family::{self, FamilyFile};
 use crate::session::found_file::FoundFile;
-use crate::session::{Loaded, Session, Workspace, dataset, family, file};
+use crate::session::{Loaded, Session, Workspace, dataset, file};
 
 /// The most columns of one file that are listed one by one.
 const MOST_COLUMNS: usize = 500;
@@ -201,7 +202,7 @@ struct Clipped {
 impl Inspect {
     fn tables(&self) -> Result<DataReport> {
         let mut report = DataReport::default();
-        let mut first: Option<Table> = None;
+        let (mut first, mut files): (Option<Table>, Vec<FamilyFile>) = (None, Vec::new());
         let overflow = Workspace::of(Path::new("."))?.overflow();
         let real = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
         let named: Vec<PathBuf> = self.public.iter().map(real).collect();
@@ -221,14 +222,10 @@ impl Inspect {
                 // Also of files that are said to be public: the ledger may know better.
                 look::note_file(path, &Workspace::of_session(path)?, Source::File, VALUES_NOTE)?;
             }
-            let inspection = inspect::table(&table, role, show_values)?;
-            let name = family::name_of(&path.display().to_string());
-            let mut definition = inspection.definition(&name, source);
-            definition.role = role.unwrap_or(definition.role);
-            family::guess_of_file(&mut definition, &table.origin, table.rows());
+            files.push(FamilyFile::of(source, &table));
             report.tables.push(Inspected {
-                inspection,
-                definition,
+                inspection: inspect::table(&table, role, show_values)?,
+                definition: DatasetDefinition::default(),
                 role,
                 protected: table.rows(),
                 suggested: true,
@@ -238,6 +235,12 @@ impl Inspect {
                 Some(first) => report.compatibility.push(Compatibility::between(first, &table)),
                 None => first = Some(table),
             }
+        }
+        // As the interface opens these files.
+        let first_is_private = report.tables.first().is_some_and(|first| first.role.is_none());
+        let definitions = family::definitions(&files, first_is_private);
+        for (table, definition) in report.tables.iter_mut().zip(definitions) {
+            table.definition = definition;
         }
         Ok(report)
     }
