@@ -222,9 +222,10 @@ impl Inspect {
                 // Also of files that are said to be public: the ledger may know better.
                 look::note_file(path, &Workspace::of_session(path)?, Source::File, VALUES_NOTE)?;
             }
-            files.push(FamilyFile::of(source, &table));
+            let inspection = inspect::table(&table, role, show_values)?;
+            files.push(FamilyFile::inspected(source, table.names.clone(), inspection.clone()));
             report.tables.push(Inspected {
-                inspection: inspect::table(&table, role, show_values)?,
+                inspection,
                 definition: DatasetDefinition::default(),
                 role,
                 protected: table.rows(),
@@ -236,11 +237,25 @@ impl Inspect {
                 None => first = Some(table),
             }
         }
-        // As the interface opens these files.
-        let first_is_private = report.tables.first().is_some_and(|first| first.role.is_none());
-        let definitions = family::definitions(&files, first_is_private);
-        for (table, definition) in report.tables.iter_mut().zip(definitions) {
-            table.definition = definition;
+        // As the interface opens these files. Those without a declared role may be private: each is
+        // described with the public ones alone, and in these none of its cells is quoted.
+        let unknown = report.tables.iter().filter(|table| table.role.is_none()).count();
+        let mut definitions = Vec::new();
+        for at in (0..unknown).rev() {
+            files.swap(at, unknown - 1);
+            let mut described = family::definitions(&files[unknown - 1..], true);
+            files.swap(at, unknown - 1);
+            described.truncate(if at == 0 { described.len() } else { 1 });
+            definitions.push((at, described));
+        }
+        if unknown == 0 {
+            definitions.push((0, family::definitions(&files, false)));
+        }
+        for (at, described) in definitions {
+            for (further, definition) in described.into_iter().enumerate() {
+                let place = if further == 0 { at } else { unknown.max(1) - 1 + further };
+                report.tables[place].definition = definition;
+            }
         }
         Ok(report)
     }

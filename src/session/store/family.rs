@@ -84,6 +84,11 @@ impl FamilyFile {
         Self { source, columns: table.names.clone(), inspection: Inspection::of(table, false) }
     }
 
+    /// A file that was inspected already, perhaps as private.
+    pub fn inspected(source: Source, columns: Vec<String>, inspection: Inspection) -> Self {
+        Self { source, columns, inspection }
+    }
+
     /// The file that names the dataset: of images and labels that of the images.
     fn file(&self) -> &str {
         match &self.source {

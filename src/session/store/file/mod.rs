@@ -486,6 +486,12 @@ mod tests {
         plan.take_method("public_shape");
         assert_eq!(plan.public_predictor, asked);
         assert!(plan.take_player(&plan.player()) && plan.public_predictor == asked);
+        // Whom the plan protects is not the player's to change.
+        let blanked = Value::Text("zero_out".to_owned());
+        plan.settings.insert(NEIGHBOURS.to_owned(), blanked.clone());
+        assert!(plan.take_player(&Player::method("public_shape")));
+        assert_eq!(plan.settings.get(NEIGHBOURS), Some(&blanked));
+        plan.take_method("public_shape");
         let several = PublicPredictor::parse("trees + column(risk)").unwrap();
         assert_eq!(several.to_string(), "trees + column(\"risk\")");
         plan.public_predictor = several.clone();
