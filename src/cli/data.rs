@@ -22,8 +22,9 @@ use crate::error::{Error, Result};
 use crate::plot::bars::{bars, of_texts, values_below};
 use crate::privacy::CuratorOnly;
 use crate::privacy::accountant::round_up;
+use crate::session::family::{self, FamilyFile};
 use crate::session::found_file::FoundFile;
-use crate::session::{Loaded, Session, Workspace, dataset, family, file};
+use crate::session::{Loaded, Session, Workspace, dataset, file};
 
 /// The most columns of one file that are listed one by one.
 const MOST_COLUMNS: usize = 500;
@@ -201,7 +202,7 @@ struct Clipped {
 impl Inspect {
     fn tables(&self) -> Result<DataReport> {
         let mut report = DataReport::default();
-        let mut first: Option<Table> = None;
+        let (mut first, mut files): (Option<Table>, Vec<FamilyFile>) = (None, Vec::new());
         let overflow = Workspace::of(Path::new("."))?.overflow();
         let real = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
         let named: Vec<PathBuf> = self.public.iter().map(real).collect();
@@ -222,13 +223,10 @@ impl Inspect {
                 look::note_file(path, &Workspace::of_session(path)?, Source::File, VALUES_NOTE)?;
             }
             let inspection = inspect::table(&table, role, show_values)?;
-            let name = family::name_of(&path.display().to_string());
-            let mut definition = inspection.definition(&name, source);
-            definition.role = role.unwrap_or(definition.role);
-            family::guess_of_file(&mut definition, &table.origin, table.rows());
+            files.push(FamilyFile::inspected(source, table.names.clone(), inspection.clone()));
             report.tables.push(Inspected {
                 inspection,
-                definition,
+                definition: DatasetDefinition::default(),
                 role,
                 protected: table.rows(),
                 suggested: true,
@@ -237,6 +235,26 @@ impl Inspect {
             match &first {
                 Some(first) => report.compatibility.push(Compatibility::between(first, &table)),
                 None => first = Some(table),
+            }
+        }
+        // As the interface opens these files. Those without a declared role may be private: each is
+        // described with the public ones alone, and in these none of its cells is quoted.
+        let unknown = report.tables.iter().filter(|table| table.role.is_none()).count();
+        let mut definitions = Vec::new();
+        for at in (0..unknown).rev() {
+            files.swap(at, unknown - 1);
+            let mut described = family::definitions(&files[unknown - 1..], true);
+            files.swap(at, unknown - 1);
+            described.truncate(if at == 0 { described.len() } else { 1 });
+            definitions.push((at, described));
+        }
+        if unknown == 0 {
+            definitions.push((0, family::definitions(&files, false)));
+        }
+        for (at, described) in definitions {
+            for (further, definition) in described.into_iter().enumerate() {
+                let place = if further == 0 { at } else { unknown.max(1) - 1 + further };
+                report.tables[place].definition = definition;
             }
         }
         Ok(report)

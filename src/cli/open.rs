@@ -59,14 +59,19 @@ fn commands_like(word: &str) -> String {
 fn open_session(path: &Path) -> Result<()> {
     let session = Session::open(path)?;
     let workspace = Workspace::of_session(path)?;
-    tui::run(app(session, Some(path.to_path_buf()))?, workspace)
+    let mut app = app(session, Some(path.to_path_buf()))?;
+    if let Some(note) = workspace.note_if_elsewhere(workspace.base()) {
+        app.context.inform(note);
+    }
+    tui::run(app, workspace)
 }
 
 /// Opens a new session. The first file is private and the others public until the user changes
 /// this.
 fn open_files(files: &[PathBuf]) -> Result<()> {
     let workspace = Workspace::of(Path::new("."))?;
-    let mut notes = Vec::new();
+    let mut notes: Vec<String> =
+        workspace.note_if_elsewhere(workspace.base()).into_iter().collect();
     let found = files.iter().map(|path| {
         let found = FoundFile::of(path, &path.display().to_string())?;
         let overflow = workspace.overflow();
@@ -83,7 +88,7 @@ fn open_files(files: &[PathBuf]) -> Result<()> {
         known.push(file.source.clone());
         is_new
     });
-    let session = Session { datasets: family::definitions(&found), ..Session::default() };
+    let session = Session { datasets: family::definitions(&found, true), ..Session::default() };
     let mut app = app(session, None)?;
     app.context.unsaved = true;
     if !notes.is_empty() {

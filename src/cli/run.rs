@@ -334,15 +334,18 @@ struct Done {
     directories: Vec<PathBuf>,
 }
 
-/// Prints which of several runs is better.
+/// Prints which of several models to take.
 pub(super) fn print_answers(directories: &[PathBuf], watch: &Watch) -> Result<()> {
+    if directories.len() < 2 {
+        return Ok(());
+    }
     let runs: Vec<ArchivedRun> = directories.iter().map(|it| archive::read_run(it)).collect();
     let answers = comparison::answers(&runs.iter().collect::<Vec<_>>(), usual_name, watch);
-    let is_exact = answers.iter().any(|it| it.is_exact);
-    for Answer { text, is_exact } in answers {
-        print_line(&if is_exact { format!("◆ {text}") } else { text })?;
+    let any_exact = answers.iter().any(|it| it.is_exact);
+    for Answer { text, telling, is_exact } in answers {
+        print_line(&format!("{}{text} {telling}", if is_exact { "◆ " } else { "" }))?;
     }
-    if is_exact { print_line(NOT_FOR_CHOICE) } else { Ok(()) }
+    if any_exact { print_line(NOT_FOR_CHOICE) } else { Ok(()) }
 }
 
 pub fn say_where(workspace: &Workspace) {

@@ -150,10 +150,11 @@ impl Job {
         self.loaded().into_iter().filter(|loaded| loaded.record.is_none()).collect()
     }
 
-    /// Whether its plan was rehearsed.
+    /// Whether its plan was rehearsed often enough for a promise, or needs none.
     pub fn is_rehearsed(&self) -> bool {
         let (player, epsilon) = (self.plan.player(), self.plan.target.epsilon);
-        self.advice().is_some_and(|advice| advice.of_plan(&player, epsilon).is_some())
+        let is_promised = |advice: Advice| advice.promised(&player, epsilon).is_some();
+        !player.spends() || self.advice().is_some_and(is_promised)
     }
 
     /// What the last exact ranking says against the public data of its plan, for the curator.

@@ -135,8 +135,47 @@ const ONE_SET: &str = "There is one public dataset, so its parts play the privat
                        from it more than its parts do from each other, they help more than is said here; if less, \
                        they help less, or harm.";
 
-/// Rehearses until everything is done or stopped; `tell` is called after every trial.
+/// Rehearses until everything is done or stopped; `tell` is called after every trial. A plan that lost
+/// its free score goes on with the trials of the plan that had one, which hold but for what they say of
+/// the score.
 pub fn rehearse(
+    job: &RehearsalJob,
+    tell: &mut dyn FnMut(&RehearsalProgress),
+) -> Result<RehearsalProgress> {
+    let Some(plan) = scored_before(job) else { return rehearse_plan(job, tell) };
+    let RehearsalJob { epsilons, methods, repetitions, deep, part, exact, .. } = job;
+    let scored = RehearsalJob {
+        run: Job { plan, ..job.run.clone() },
+        epsilons: epsilons.clone(),
+        methods: methods.clone(),
+        repetitions: *repetitions,
+        deep: *deep,
+        part: *part,
+        exact: exact.clone(),
+    };
+    let without = |progress: RehearsalProgress| {
+        let advice = progress.advice.clone().without_scores();
+        RehearsalProgress { advice, ..progress }
+    };
+    rehearse_plan(&scored, &mut |progress| tell(&without(progress.clone()))).map(without)
+}
+
+/// The plan with a free score, if that one was rehearsed and this one was not.
+fn scored_before(job: &RehearsalJob) -> Option<PlanDefinition> {
+    let (plan, workspace) = (&job.run.plan, &job.run.workspace);
+    let loaded: Vec<&Loaded> = job.run.datasets.iter().map(Arc::as_ref).collect();
+    let scored = with_free_score(plan)?;
+    let has = |plan| notebook::summary(workspace, &name_of(plan, &loaded).ok()?);
+    (has(plan).is_none() && has(&scored).is_some()).then_some(scored)
+}
+
+/// A plan as it was before it lost its free score, with a method that cannot have one.
+fn with_free_score(plan: &PlanDefinition) -> Option<PlanDefinition> {
+    let evaluation = Some(Evaluation::default());
+    plan.evaluation.is_none().then(|| PlanDefinition { evaluation, ..plan.clone() })
+}
+
+fn rehearse_plan(
     job: &RehearsalJob,
     tell: &mut dyn FnMut(&RehearsalProgress),
 ) -> Result<RehearsalProgress> {
@@ -531,13 +570,8 @@ pub fn known(plan: &PlanDefinition, loaded: &[&Loaded], workspace: &Workspace) -
         // Somebody may have edited the file.
         advice.is_sound().then_some(advice)
     };
-    // A plan loses its free score with a method that cannot have one. What was rehearsed before
-    // holds, but for what was said of the score.
-    let with_score = || {
-        let evaluation = Some(Evaluation::default());
-        Some(read(&PlanDefinition { evaluation, ..plan.clone() })?.without_scores())
-    };
-    read(plan).or_else(|| plan.evaluation.is_none().then(with_score).flatten())
+    // What was rehearsed with a free score holds, but for what was said of the score.
+    read(plan).or_else(|| Some(read(&with_free_score(plan)?)?.without_scores()))
 }
 
 /// Whether all tables have numbers there, or all have text: the playing rows must be selected in
@@ -1033,6 +1067,11 @@ mod tests {
         let without = advice(&job).unwrap();
         assert_eq!(of_plan(&without, &job).score, None);
         assert_eq!(of_plan(&without, &job).ratio, of_plan(&absolute, &job).ratio);
+        // A further rehearsal of it plays no trial anew.
+        let mut told = 0;
+        let again = rehearse(&job, &mut |_| told += 1).unwrap();
+        assert_eq!((again.advice, again.done), (without, again.total));
+        assert!(told < again.total, "{told}");
         job.run.plan.evaluation = evaluation;
         let loss = crate::evaluation::Loss::Squared;
         job.run.plan.evaluation = Some(Evaluation { loss, ..<_>::default() });

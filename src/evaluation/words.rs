@@ -109,11 +109,6 @@ impl Scored {
         self.error_text(&self.error)
     }
 
-    /// The error of public data alone, without its range.
-    pub fn public_value(&self) -> Option<String> {
-        self.public_alone.as_ref().map(|public| self.value_text(public))
-    }
-
     fn value_text(&self, score: &Score) -> String {
         let text = self.error_text(score);
         text.split(" (").next().unwrap_or(&text).to_owned()
@@ -130,7 +125,7 @@ impl Scored {
     }
 
     /// Whether the range leaves nearly everything open.
-    fn says_nothing(&self) -> bool {
+    pub fn says_nothing(&self) -> bool {
         let most = self.largest_error.unwrap_or(1.0);
         self.error.high - self.error.low > 0.7 * most
     }
@@ -151,7 +146,7 @@ impl Scored {
 
     /// A warning, if the error is clearly larger than that of the best constant answer on public records.
     /// A smaller one says nothing: on private records the constant answer may be better, too.
-    fn beyond_constant(&self) -> Option<String> {
+    pub fn beyond_constant(&self) -> Option<String> {
         let constant = self.constant.filter(|constant| self.error.low > *constant)?;
         let error = self.value_text(&Score { value: constant, ..self.error });
         Some(format!(
@@ -198,37 +193,20 @@ impl Scored {
         rows
     }
 
-    /// How much less this error is than that of another model with a name, and whether that may be
-    /// chance. The errors must be of the same kind. If this one has the larger cap, it would be no larger
-    /// with the cap of the other one, so that the comparison favours the other one. If it has the smaller
-    /// cap, it is taken as large as it can be with the cap of the other one.
-    pub fn less_than(&self, (name, other): (&str, &Self)) -> Result<String, String> {
-        // Caps that read alike are alike.
-        let caps = self.largest_error.zip(other.largest_error);
-        let caps = caps.filter(|_| self.cap() != other.cap());
-        let at_least = caps.is_some_and(|(own, other)| own > other);
-        let raised = caps.filter(|(own, theirs)| own < theirs && self.loss == other.loss);
-        let raised = raised.and_then(|(_, larger)| self.with_limit(larger));
-        let raised = raised.filter(|raised| raised.value < other.error.value);
-        let (own_name, other_name) = (self.error_name(), other.error_name());
-        if own_name != other_name && raised.is_none() && !(at_least && self.loss == other.loss) {
-            return Err(format!("not comparable: {own_name} and {other_name}"));
-        }
-        let (own, theirs) = (raised.unwrap_or(self.error), other.error);
-        if is_open(own, theirs) {
-            return Err(format!("too imprecise to compare: {NOTHING}"));
-        }
-        let at = other.cap().unwrap_or_default();
-        let (capped, favour) = match other.largest_error {
-            None => (String::new(), String::new()),
-            Some(_) if at_least => (String::new(), format!(" (whose lower cap, {at}, favours it)")),
-            Some(_) if raised.is_some() => (format!(" (with the larger cap, {at})"), String::new()),
-            Some(_) => (format!(" (capped at {at})"), String::new()),
+    /// Whether this error is clearly less than that of another model: the ranges do not overlap.
+    /// `None` if they cannot be compared. With the larger cap, this error would be no larger with the
+    /// cap of the other one. With the smaller one, it is taken as large as it can be with the cap of
+    /// the other one.
+    pub fn is_clearly_less(&self, other: &Self) -> Option<bool> {
+        let own = match (self.largest_error, other.largest_error) {
+            _ if self.loss != other.loss => return None,
+            // Caps that read alike are alike.
+            _ if self.cap() == other.cap() => self.error,
+            (Some(own), Some(theirs)) if own > theirs => self.error,
+            (Some(_), Some(theirs)) => self.with_limit(theirs)?,
+            _ => return None,
         };
-        let less = less_error([own.value, theirs.value], self.loss.is_some());
-        let apart = own.high < theirs.low || theirs.high < own.low;
-        let sure = if apart { "do not overlap" } else { "overlap, so it may be chance" };
-        Ok(format!("{less}{capped} than {name}{favour}; their ranges {sure}"))
+        Some(own.high < other.error.low)
     }
 
     /// Whether private training was worth it, as far as the score shows.
@@ -246,7 +224,7 @@ impl Scored {
     }
 
     /// What rehearsals promised, if the score says that it did not come.
-    fn contradiction(&self) -> Option<String> {
+    pub fn contradiction(&self) -> Option<String> {
         let (promised, found) = (self.foretold?, self.gain()?);
         let what = if self.loss.is_some() { "less error" } else { "fewer wrong answers" };
         let words = |it: Score| {
@@ -274,12 +252,26 @@ impl Scored {
         (whole > 0.0 && !is_open(public, public)).then_some(found)
     }
 
+    fn less_words(&self, gap: Score) -> String {
+        format!("{} than {}", self.change(gap, false), self.beside())
+    }
+
+    /// What a model that is better is taken for: how much less error it has than public data alone,
+    /// or its error, if that is not known.
+    pub fn gain_words(&self) -> String {
+        let cap = self.cap().map_or_else(String::new, |cap| format!(" (cap {cap})"));
+        match self.difference.filter(|_| self.public_alone.is_some()) {
+            Some(gap) => self.less_words(gap) + &cap,
+            None => format!("{} {}", self.error_name(), self.short()),
+        }
+    }
+
     /// How the error stands beside that of public data alone.
     fn beside_public(&self) -> Option<String> {
         let (gap, other) = (self.difference?, self.beside());
         self.public_alone?;
         Some(if gap.high < 0.0 {
-            format!("better: {} than {other}", self.change(gap, false))
+            format!("better: {}", self.less_words(gap))
         } else if gap.low > 0.0 {
             format!("WORSE: {} than {other}; use {other}", self.change(gap, true))
         } else {
@@ -381,7 +373,7 @@ mod tests {
             "400 private records that training did not see",
             "wrong answers, this model                        22.5 % (17.1 to 28.4)",
             "public data alone                                31.0 % (25.0 to 38.0)",
-            "The model is better: 27.4 % (9.7 to 45.2) fewer wrong answers than public data alone.",
+            "The model is better: 27 % (10 to 45) fewer wrong answers than public data alone.",
             "wrong among 'yes' (noisy count: 31)              too few to tell",
             "balanced accuracy                                too few of a class to tell",
             "0.812 (0.740 to 0.871)",
@@ -395,7 +387,7 @@ mod tests {
         let worse = Scored { difference: Some(score(0.1, 0.02, 0.2)), ..classes() };
         let verdict = worse.verdict().unwrap();
         assert!(
-            verdict.contains("WORSE: 32.3 % (6.5 to 64.5) more wrong answers")
+            verdict.contains("WORSE: 32 % (6 to 65) more wrong answers")
                 && verdict.contains("use public data alone"),
             "{verdict}"
         );
@@ -412,7 +404,7 @@ mod tests {
         let of = |constant| Scored { constant: Some(constant), ..classes() };
         for no_larger in [0.45, 0.2] {
             let said = of(no_larger).verdict().unwrap();
-            assert!(said.starts_with("better: 27.4 %"), "{said}");
+            assert!(said.starts_with("better: 27 %"), "{said}");
             assert!(!said.contains("always giving"), "nothing is known on private records: {said}");
             assert_eq!(of(no_larger).alarm(), None);
         }
@@ -424,7 +416,7 @@ mod tests {
             ),
             "{worse}"
         );
-        assert!(worse.contains("; better: 27.4 %"), "{worse}");
+        assert!(worse.contains("; better: 27 %"), "{worse}");
         // Nobody is to read an error on public records beside one on private records.
         assert!(!of(0.2).lines().join("\n").contains("always giving"));
     }
@@ -463,14 +455,6 @@ mod tests {
     #[test]
     fn where_the_ratio_may_be_anything_no_number_is_told() {
         let of = |value, low, high| Scored { error: score(value, low, high), ..classes() };
-        for (own, other) in [
-            (of(0.0, 0.0, 0.6), of(0.3, 0.0, 0.9)),
-            (of(0.0, 0.0, 0.9), of(0.1, 0.02, 0.4)),
-            (of(0.0, 0.0, 0.0), of(0.0, 0.0, 0.0)),
-        ] {
-            let told = own.less_than(("b", &other)).unwrap_err();
-            assert_eq!(told, format!("too imprecise to compare: {NOTHING}"));
-        }
         // The difference is certain, and its part of an error that may be nearly nothing is not.
         let public = Some(score(3.0, 0.0, 54.0));
         let difference = Some(score(45.0, 1.4, 89.0));
@@ -484,8 +468,6 @@ mod tests {
             said,
             "WORSE: 45 (1 to 89) more error than public data alone; use public data alone"
         );
-        let some = of(0.01, 0.0, 0.04).less_than(("b", &of(0.3, 0.2, 0.4))).unwrap();
-        assert!(some.starts_with("97 % fewer"), "{some}");
         assert!(of(0.4, 0.1, 0.9).verdict().unwrap().contains(NOTHING));
     }
 
@@ -493,44 +475,29 @@ mod tests {
     fn two_scores_are_compared_where_they_measure_the_same() {
         let good = classes();
         let bad = Scored { error: score(0.45, 0.39, 0.52), ..classes() };
-        let told = "50 % fewer wrong answers than b; their ranges do not overlap";
-        assert_eq!(good.less_than(("b", &bad)), Ok(told.to_owned()));
+        assert_eq!(good.is_clearly_less(&bad), Some(true));
+        assert_eq!(bad.is_clearly_less(&good), Some(false));
         let near = Scored { error: score(0.25, 0.19, 0.31), ..classes() };
-        let told = "10 % fewer wrong answers than b; their ranges overlap, so it may be chance";
-        assert_eq!(good.less_than(("b", &near)), Ok(told.to_owned()));
+        assert_eq!(good.is_clearly_less(&near), Some(false), "the ranges overlap");
         let number = |cap| Scored { loss: Some(Loss::Absolute), largest_error: cap, ..classes() };
-        let error = number(Some(61.2)).less_than(("b", &number(Some(77.3)))).unwrap_err();
-        assert!(
-            error.contains("capped at 61.2 and mean absolute error, capped at 77.3"),
-            "{error}"
-        );
-        let told = "50 % less error (capped at 77.3) than b; their ranges do not overlap";
-        let [capped, worse] = [(0.2, 0.1, 0.3), (0.4, 0.35, 0.5)].map(|(value, low, high)| {
-            Scored { error: score(value, low, high), ..number(Some(77.3)) }
-        });
-        assert_eq!(capped.less_than(("b", &worse)), Ok(told.to_owned()));
-        assert!(number(None).less_than(("b", &good)).is_err());
+        assert_eq!(number(Some(77.3)).is_clearly_less(&bad), None, "classes");
+        assert_eq!(number(None).is_clearly_less(&number(Some(77.3))), None);
+        assert_eq!(number(Some(61.2)).is_clearly_less(&number(Some(77.3))), None);
         // With the smaller cap, the records above it may lose as much as the larger one.
         let above = Some(score(0.01, 0.0, 0.02));
         let small = Scored { error: score(20.0, 15.0, 25.0), above, ..number(Some(61.2)) };
-        let large = Scored { error: score(25.0, 22.0, 30.0), ..number(Some(71.2)) };
-        let told = "20 % less error (with the larger cap, 71.2) than b; their ranges overlap, so it may be chance";
-        assert_eq!(small.less_than(("b", &large)), Ok(told.to_owned()));
-        let near = Scored { error: score(20.05, 16.0, 24.0), ..number(Some(71.2)) };
-        assert!(small.less_than(("b", &near)).is_err());
+        let of = |low, cap| Scored { error: score(27.0, low, 30.0), ..number(Some(cap)) };
+        assert_eq!(small.is_clearly_less(&of(25.3, 71.2)), Some(true));
+        assert_eq!(small.is_clearly_less(&of(25.1, 71.2)), Some(false));
         let raised = small.with_limit(71.2).unwrap();
         assert!((raised.value - 20.1).abs() < 1e-9 && (raised.high - 25.2).abs() < 1e-9);
-        let squared = Scored { loss: Some(Loss::Squared), ..small };
+        let squared = Scored { loss: Some(Loss::Squared), ..small.clone() };
+        assert_eq!(squared.is_clearly_less(&small), None);
         let raised = squared.with_limit(71.2).unwrap();
         let wanted = (25.0_f64.powi(2) + 0.02 * (71.2_f64.powi(2) - 61.2_f64.powi(2))).sqrt();
         assert!((raised.high - wanted).abs() < 1e-9 && raised.low == 15.0);
         // The larger cap is a handicap, so that less error with it is less error.
-        let lower = Scored { error: worse.error, ..number(Some(61.2)) };
-        let told = capped.less_than(("b", &lower)).unwrap();
-        assert!(
-            told.contains(" than b (whose lower cap, 61.2, favours it); their ranges "),
-            "{told}"
-        );
+        assert_eq!(small.is_clearly_less(&of(25.1, 51.2)), Some(true));
     }
 
     #[test]

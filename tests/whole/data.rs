@@ -406,6 +406,27 @@ fn inspect_explains_files_shows_values_only_when_asked_and_writes_nothing() {
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 2);
 }
 
+/// A file without a declared role may be private: none of its cells is quoted.
+#[test]
+fn inspect_describes_public_files_as_the_interface_opens_them() {
+    let with = |odd: &str| {
+        let rows = (0..40).map(|row| match row {
+            16 => format!("{odd},{}.5\n", row % 7),
+            _ => format!("{}.25,{}.5\n", row % 9, row % 7),
+        });
+        format!("temp,y\n{}", rows.collect::<String>())
+    };
+    let (plain, odd) = (with("3.5"), with("n.a."));
+    let directory = directory(&[("ours.csv", &plain), ("more.csv", &odd), ("p.csv", &odd)]);
+    let inspect = |arguments: &[&str]| {
+        stdout(&halflight(directory.path(), &[&["data", "inspect"], arguments].concat()))
+    };
+    let text = inspect(&["ours.csv", "--public", "p.csv"]);
+    assert!(text.contains("not a number and read as missing: 'n.a.'"), "{text}");
+    assert!(text.contains("\"n.a.\""), "{text}");
+    assert!(!inspect(&["ours.csv", "more.csv"]).contains("\"n.a.\""));
+}
+
 #[test]
 fn inspect_does_not_show_a_first_record_as_names() {
     let directory = tempfile::tempdir().unwrap();

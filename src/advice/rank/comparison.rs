@@ -25,8 +25,8 @@ pub struct Comparison {
     /// Noise.
     pub ceiling: MeanScores,
     pub order: CandidateOrder,
-    /// The table in the second order: by GSD where this one is by error, and by error where this
-    /// one is by GSD and all candidates have an error.
+    /// The table in the second order, with the verdicts of this one: by GSD where this one is by error,
+    /// and by error where this one is by GSD and all candidates have an error.
     pub other: Option<Box<Comparison>>,
     /// The error of the best answer that is the same for all private records.
     pub constant: Option<Mean>,
@@ -78,8 +78,17 @@ impl Comparison {
         };
         let mut other = Self::in_order(setup, repeats, alongside, second);
         if let Some(differ) = verdict::by_gsd(&first, &other) {
-            first.remarks.insert(0, differ.clone());
-            other.remarks.insert(0, differ);
+            first.remarks.insert(0, differ);
+        }
+        // One verdict on a dataset, in whichever order it is shown.
+        (other.verdict, other.remarks) = (first.verdict.clone(), first.remarks.clone());
+        for line in &mut other.lines {
+            let judged = first.lines.iter().find(|judged| judged.name == line.name);
+            if let Some(judged) = judged {
+                (line.place, line.as_floor, line.as_noise) =
+                    (judged.place, judged.as_floor, judged.as_noise);
+                line.verdict.clone_from(&judged.verdict);
+            }
         }
         first.other = (other.order == second).then(|| Box::new(other));
         first
@@ -197,10 +206,9 @@ impl Comparison {
         verdict::against(&self.lines, self.order, used)
     }
 
-    /// Whether this dataset is no better than noise, or its model no better than a constant answer.
+    /// Whether the verdict on this dataset is that it is of no use.
     pub fn is_useless(&self, name: &str) -> bool {
-        let tables = [Some(self), self.other.as_deref()].into_iter().flatten();
-        tables.flat_map(|table| &table.lines).any(|line| line.name == name && line.as_noise)
+        self.lines.iter().any(|line| line.name == name && line.as_noise)
     }
 
     /// The unit of an error, in words.

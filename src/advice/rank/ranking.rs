@@ -257,6 +257,15 @@ mod tests {
                     |line: &super::super::CandidateLine| line.summary.as_ref().unwrap().energy.mean;
                 assert!(energy(&table.lines[0]) > table.ceiling.energy.mean);
                 assert!(table.verdict.starts_with("use itself"), "{}", table.verdict);
+                // The second order has the same verdicts.
+                if let Some(other) = &table.other {
+                    assert_eq!(other.verdict, table.verdict);
+                    for line in &other.lines {
+                        let judged = table.lines.iter().find(|it| it.name == line.name).unwrap();
+                        let of = |it: &super::super::CandidateLine| (it.place, it.as_noise);
+                        assert_eq!((&line.verdict, of(line)), (&judged.verdict, of(judged)));
+                    }
+                }
                 let discrepancy = |line: &super::super::CandidateLine| {
                     line.alongside.as_ref().unwrap().unlabelled.unwrap()
                 };

@@ -79,7 +79,7 @@ pub fn of_all(lines: &[CandidateLine], order: CandidateOrder) -> String {
             // A method can correct a model that is wrong.
             CandidateOrder::Error => format!(
                 "no dataset is of use alone: not even the model of {}, which errs least, is better \
-                 than {nothing}; a private run can still correct it",
+                 than {nothing}; a private run may correct it",
                 best.name
             ),
             _ => format!("every dataset is like noise, even {}: use none", best.name),

@@ -660,10 +660,16 @@ impl Advice {
         Some((standing, rehearsed))
     }
 
+    /// The results of a plan that spends, if enough rehearsals had one to promise anything.
+    pub fn promised(&self, plan: &Player, epsilon: f64) -> Option<(PlayerStanding, f64)> {
+        let found = self.of_plan(plan, epsilon).filter(|_| plan.spends())?;
+        // Public data alone are not compared with themselves.
+        (!is_too_early(found.0, self.cases.len())).then_some(found)
+    }
+
     /// The expected result of a plan, in a sentence.
     pub fn expectation(&self, plan: &Player, epsilon: f64) -> Option<String> {
-        // Public data alone are not compared with themselves.
-        let (standing, rehearsed) = self.of_plan(plan, epsilon).filter(|_| plan.spends())?;
+        let (standing, rehearsed) = self.promised(plan, epsilon)?;
         let s = if standing.cases == 1 { "" } else { "s" };
         let said = format!(
             "In {} rehearsal{s} on public data at ε {}, {} had {} than public data alone, which \
@@ -679,7 +685,7 @@ impl Advice {
     /// How much less error than public data alone a released score should find of a plan, with its
     /// range. `None` if the rehearsals were judged by another error than scores are.
     pub fn foretold(&self, plan: &Player, epsilon: f64) -> Option<Score> {
-        let (standing, _) = self.of_plan(plan, epsilon).filter(|_| plan.spends())?;
+        let (standing, _) = self.promised(plan, epsilon)?;
         let (least, most) = standing.range();
         let gain = Score { value: 1.0 - standing.ratio, low: 1.0 - most, high: 1.0 - least };
         self.measure().is_of_scores().then_some(gain)
@@ -729,6 +735,7 @@ impl Advice {
                 self.better(standing)
             )
         }];
+        said.extend(self.beside_least(player));
         if player.spends() && standing.ratio > 1.0 - NOTICEABLE {
             said.push(
                 "Public data alone, which cost nothing, did as well: use them if you would \
@@ -801,8 +808,31 @@ impl Advice {
         said
     }
 
-    /// What is known while trials are still to come: who is first in the table, by how much, and what
-    /// the advice would be if nothing followed.
+    /// Why a method is advised although another one has a lower mean in the table.
+    fn beside_least(&self, advised: &Player) -> Option<String> {
+        let other = self.sorted().find(|line| line.player != Player::NoPrivacy)?;
+        let found = other.standings[self.at].filter(|_| other.player != *advised)?;
+        let own = self.lines.iter().find(|line| line.player == *advised)?.standings[self.at]?;
+        // Why public data alone are not advised has a sentence of its own.
+        if !other.player.spends() || own.cases < found.cases {
+            return None;
+        }
+        let cautious = |it: PlayerStanding| it.ratio.ln() + CAUTION * it.most.ln();
+        let why = if cautious(own) <= cautious(found) {
+            format!("its worst rehearsal was worse ({:.2} against {:.2})", found.most, own.most)
+        } else {
+            "it did worse at nearby ε".to_owned()
+        };
+        Some(format!(
+            "{} has the lower mean ({:.3} against {:.3} × public data alone), but {why}.",
+            capital(&other.player.in_a_sentence()),
+            found.ratio,
+            own.ratio
+        ))
+    }
+
+    /// What is known while trials are still to come: who is first in the table, the range of a run as
+    /// soon as two rehearsals have a result, and what the advice would be if nothing followed.
     pub fn so_far(&self) -> Vec<String> {
         let mut ahead = self.sorted().filter(|line| line.player != Player::NoPrivacy);
         let first = ahead.find_map(|line| Some((&line.player, line.standings[self.at]?)));
@@ -811,23 +841,29 @@ impl Advice {
         let (epsilon, s) = (compact(self.epsilons[self.at]), if all == 1 { "" } else { "s" });
         let in_cases = format!("in {} of {all} rehearsal{s}", standing.cases);
         let mut said = vec![if player.spends() {
+            let promise = if is_too_early(standing, all) {
+                "too few to promise anything".to_owned()
+            } else {
+                format!(
+                    "a run should have {} {}",
+                    self.range_words(standing),
+                    self.measure().words()
+                )
+            };
             format!(
-                "So far {} has the least error at ε {epsilon}: {} than public data alone, {in_cases}.",
-                player.in_a_sentence(),
-                self.better(standing)
+                "So far {} has the least error at ε {epsilon}, {in_cases}: {promise}.",
+                player.in_a_sentence()
             )
         } else {
             format!(
                 "So far no method has less error at ε {epsilon} than public data alone, {in_cases}."
             )
         }];
-        let advised = self.to_take().filter(|advised| *advised != player).map(|advised| {
-            format!(
-                "The advice so far is {}: the worst rehearsal and other ε count, too.",
-                advised.in_a_sentence()
-            )
-        });
-        said.extend(advised);
+        let advised = self.to_take().filter(|advised| *advised != player);
+        said.extend(
+            advised.map(|advised| format!("The advice so far is {}.", advised.in_a_sentence())),
+        );
+        said.extend(advised.and_then(|advised| self.beside_least(advised)));
         said.push("Further trials may change this.".to_owned());
         said
     }
@@ -985,6 +1021,11 @@ pub fn odds(epsilon: f64) -> String {
         let power = 10.0_f64.powf(factor.log10().floor());
         format!("{:.0e}", (factor / power).ceil() * power)
     }
+}
+
+/// Whether a result is from so few of all rehearsals that nothing is promised.
+fn is_too_early(standing: PlayerStanding, all: usize) -> bool {
+    all > 1 && standing.cases < 2
 }
 
 /// A sentence on the difference between repetitions.

@@ -384,7 +384,8 @@ impl WorkerThread {
             Request::Report { runs, path } => {
                 let runs = runs.iter().map(|run| self.workspace.run_directory(run));
                 let report = session::Report::read(&runs.collect::<Vec<_>>(), Watch::sealed())?;
-                self.export(&path, &report.html()?, Replace::Own(OwnKind::Report))?;
+                let path = named::unused(&self.workspace.base().join(path));
+                self.export(&path, &report.html()?, Replace::Nothing)?;
             }
         }
         Ok(())
@@ -527,6 +528,8 @@ impl WorkerThread {
             Ok(loaded) => {
                 let loaded = Arc::new(loaded);
                 self.loaded.insert(name.to_owned(), Arc::clone(&loaded));
+                // Here, so that no screen waits for it.
+                let _ = loaded.leaking();
                 // A private dataset gets a ledger entry only when it is first spent from: looking
                 // costs nothing.
                 let account = loaded

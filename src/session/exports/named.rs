@@ -11,8 +11,6 @@ use crate::store::{Session, Workspace, run_directory};
 /// A kind of file that tells from its contents that this program wrote it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OwnKind {
-    /// A report on runs.
-    Report,
     /// A page about audits.
     Audit,
     /// A picture of a screen.
@@ -28,7 +26,6 @@ const MOST_READ: u64 = 1 << 24;
 impl OwnKind {
     fn is_of(self, path: &Path) -> bool {
         let sign = match self {
-            Self::Report => "<meta name=\"generator\" content=\"halflight ",
             Self::Audit => "<title>halflight audit</title>",
             Self::Picture => "<title>halflight: ",
             Self::AccountCertificate => "\"outside_every_guarantee\": ",
@@ -77,6 +74,18 @@ pub fn check(path: &Path, replace: Replace, data: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
+/// The path itself, or the first of `report-2.html`, `report-3.html`, … that is not there yet.
+pub fn unused(path: &Path) -> PathBuf {
+    let part = |part: Option<&std::ffi::OsStr>| part.unwrap_or_default().display().to_string();
+    let (stem, ending) = (part(path.file_stem()), part(path.extension()));
+    let numbered = |number: usize| {
+        let dot = if ending.is_empty() { "" } else { "." };
+        path.with_file_name(format!("{stem}-{number}{dot}{ending}"))
+    };
+    let mut all = std::iter::once(path.to_path_buf()).chain((2..).map(numbered));
+    all.find(|path| !path.exists()).unwrap_or_else(|| path.to_path_buf())
+}
+
 /// The path without links; the file itself need not exist.
 fn real(path: &Path) -> PathBuf {
     let of_folder = || {
@@ -120,7 +129,6 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = |name: &str| directory.path().join(name);
         let write = |name: &str, text: &str| std::fs::write(path(name), text).unwrap();
-        write("report.html", "<head><meta name=\"generator\" content=\"halflight 1\"></head>");
         write("audit.html", "<head><title>halflight audit</title></head>");
         write("screen.svg", "<svg><title>halflight: Plan</title></svg>");
         write("account.json", "{\n  \"outside_every_guarantee\": []\n}");
@@ -128,7 +136,6 @@ mod tests {
         write("theirs", "<svg><title>of another program</title></svg>");
         write("data.csv", "a,b\n1,2\n");
         let kinds = [
-            (OwnKind::Report, "report.html"),
             (OwnKind::Audit, "audit.html"),
             (OwnKind::Picture, "screen.svg"),
             (OwnKind::AccountCertificate, "account.json"),
@@ -153,6 +160,19 @@ mod tests {
             let refused = check(&path(file), Replace::Forced(true), &data).unwrap_err();
             assert!(refused.to_string().contains("data are read"), "{refused}");
         }
+    }
+
+    #[test]
+    fn a_further_file_gets_a_number() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        assert_eq!(unused(&path("report.html")), path("report.html"));
+        for next in ["report-2.html", "report-3.html"] {
+            std::fs::write(unused(&path("report.html")), "").unwrap();
+            assert_eq!(unused(&path("report.html")), path(next));
+        }
+        std::fs::write(path("report"), "").unwrap();
+        assert_eq!(unused(&path("report")), path("report-2"));
     }
 
     #[test]

@@ -1,47 +1,66 @@
-//! Which of several runs is better, in a sentence.
+//! Which of several models to take, and what may be told of it.
 
-use crate::data::Task;
+use crate::data::{DatasetDefinition, Task};
 use crate::evaluation::Scored;
 use crate::evaluation::words::less_error;
+use crate::plot::number::compact_up;
 use crate::privacy::Watch;
+use crate::privacy::accountant::delta_words;
+use crate::rehearsal::advice::capital;
 use crate::store::ArchivedRun;
-use crate::store::archive::last;
+use crate::store::archive::{SAME_EPSILON, epsilon, last};
 use crate::verdict::error_cell;
 
 /// The caution beside exact numbers of several runs.
 pub const NOT_FOR_CHOICE: &str = "◆ is not for choosing or telling.";
 
-/// Of so many runs or fewer, the best one is compared with each of the others.
-const MOST: usize = 6;
+/// From so many scores on, the least of them is expected to be too low.
+const MANY: usize = 5;
 
-/// How the best run compares with others.
+/// The model to take for one private dataset.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
+    /// Which model, and why.
     pub text: String,
+    /// What may be told, and to whom.
+    pub telling: String,
     /// Whether exact numbers decided.
     pub is_exact: bool,
 }
 
-/// The runs that are compared.
-#[derive(Clone, Copy)]
-pub enum Among<'a> {
-    /// The runs that the user chose, each with the best one.
-    Chosen,
-    /// The two best of those with the private dataset and the kind of error of this run, or of the
-    /// first one.
-    Like(Option<&'a ArchivedRun>),
+/// What runs have in common whose errors can be compared.
+#[derive(PartialEq, Clone, Copy)]
+struct Question<'a> {
+    /// The private dataset, and the one that scores, if it is another one.
+    private: &'a str,
+    test: Option<&'a str>,
+    label: Option<&'a str>,
+    filter: Option<&'a str>,
+    measure: &'a str,
+    is_scored: bool,
 }
 
-/// A run and the error by which it is compared.
-struct Entry<'a> {
-    run: &'a ArchivedRun,
-    error: f64,
-    kind: String,
-}
+impl<'a> Question<'a> {
+    fn of(run: &'a ArchivedRun) -> Self {
+        let private = run.plan.as_ref().map_or("", |plan| plan.private.as_str());
+        let score = run.score.as_ref();
+        let test = score.and_then(|it| it.elsewhere.as_ref()).map(|it| it.dataset.as_str());
+        let data = |name| run.data.iter().find(|it: &&DatasetDefinition| it.name == name);
+        let data = data(test.unwrap_or(private));
+        Self {
+            private,
+            test,
+            label: data.and_then(|it| it.label.as_deref()),
+            filter: data.and_then(|it| it.filter.as_deref()),
+            measure: score.map_or_else(|| run.error_series()[1].words(), Scored::kind),
+            is_scored: score.is_some(),
+        }
+    }
 
-impl Entry<'_> {
-    fn private(&self) -> Option<&str> {
-        self.run.plan.as_ref().map(|plan| plan.private.as_str())
+    /// Whether the errors are on the same records.
+    fn is_on_data_of(&self, other: &Self) -> bool {
+        let Question { private, test, .. } = *self;
+        (private, test) == (other.private, other.test)
     }
 }
 
@@ -52,127 +71,395 @@ pub fn plan_of(run: &ArchivedRun) -> &str {
 
 /// The plan of a run, or its time beside a run of a plan with the same name.
 pub fn usual_name(run: &ArchivedRun, are_namesakes: bool) -> String {
-    if are_namesakes { format!("the run of {}", run.time) } else { format!("'{}'", plan_of(run)) }
+    if are_namesakes { format!("run {}", run.time) } else { format!("'{}'", plan_of(run)) }
 }
 
-/// Compares the best of these runs with the others. Released scores decide; where there are not two
-/// of them, exact errors do if they may be seen. `name` gets whether two plans have the same name.
-pub fn answer(
-    runs: &[&ArchivedRun],
-    among: Among,
-    name: impl Fn(&ArchivedRun, bool) -> String,
-    watch: &Watch,
-) -> Option<Answer> {
-    let released =
-        |run: &ArchivedRun| run.score.as_ref().map(|it| (it.error.value, it.kind().to_owned()));
-    let exact = |run: &ArchivedRun| {
-        let series = run.error_series()[1];
-        let error = last(run, series, watch).filter(|_| run.is_settled())?;
-        Some((error, series.words().to_owned()))
-    };
-    let mut entries = entries(runs, among, released);
-    let is_exact = entries.len() < 2;
-    if is_exact {
-        entries = self::entries(runs, among, exact);
-    }
-    if let Among::Like(_) = among {
-        entries.truncate(2);
-    }
-    let (best, others) = entries.split_first().filter(|(_, others)| !others.is_empty())?;
-    // The best one may still be of no use.
-    let alarm = best.run.score.as_ref().filter(|_| !is_exact).and_then(Scored::alarm);
-    let alarm = alarm.map(|alarm| format!("{}: {alarm}", name(best.run, false)));
-    let compared = others.iter().map(|other| sentence(best, other, &name));
-    let mut sentences: Vec<String> = alarm.into_iter().chain(compared).collect();
-    let scores: Vec<&Scored> = entries.iter().filter_map(|it| it.run.score.as_ref()).collect();
-    sentences.extend(public_alone(&scores).filter(|_| !is_exact));
-    Some(Answer { text: sentences.join(" "), is_exact })
-}
-
-/// Compares the runs of each private dataset, a text for each.
+/// The model to take for each private dataset, that of the first run first. Released scores decide;
+/// where there are none, exact errors are compared if they may be seen. No number is compared across
+/// datasets, labels or kinds of error. `name` gets whether another plan has the same name.
 pub fn answers(
     runs: &[&ArchivedRun],
     name: impl Fn(&ArchivedRun, bool) -> String,
     watch: &Watch,
 ) -> Vec<Answer> {
-    let private = |run: &ArchivedRun| run.plan.as_ref().map(|plan| plan.private.clone());
-    let mut datasets = Vec::new();
-    for run in runs {
-        if !datasets.contains(&private(run)) {
-            datasets.push(private(run));
+    let mut groups: Vec<(Question, Vec<&ArchivedRun>)> = Vec::new();
+    for run in runs.iter().filter(|run| run.score.is_some() || run.is_settled()) {
+        let question = Question::of(run);
+        match groups.iter_mut().find(|(other, _)| *other == question) {
+            Some((_, group)) => group.push(run),
+            None => groups.push((question, vec![run])),
         }
     }
-    let of_one = |dataset| {
-        let own: Vec<&ArchivedRun> =
-            runs.iter().copied().filter(|run| private(run) == dataset).collect();
-        let among = if own.len() > MOST { Among::Like(None) } else { Among::Chosen };
-        answer(&own, among, &name, watch)
+    let questions: Vec<Question> = groups.iter().map(|(question, _)| *question).collect();
+    // Exact errors decide nothing beside a score on the same data.
+    groups.retain(|(own, _)| {
+        own.is_scored || !questions.iter().any(|it| it.is_scored && it.is_on_data_of(own))
+    });
+    let several = groups.len() > 1;
+    let of_one = |(question, group): &(Question, Vec<&ArchivedRun>)| {
+        let named = |run: &ArchivedRun| {
+            let namesakes = group.iter().filter(|other| plan_of(other) == plan_of(run)).count();
+            name(run, namesakes > 1)
+        };
+        let mut answer =
+            if question.is_scored { scored(group, named) } else { exact(group, named, watch) };
+        if several {
+            let Question { private, test, measure, .. } = *question;
+            let alike = groups.iter().filter(|(other, _)| other.is_on_data_of(question)).count();
+            let by = if alike > 1 { format!(" by {measure}") } else { String::new() };
+            answer.text = format!("On '{}'{by}: {}", test.unwrap_or(private), answer.text);
+        }
+        answer
     };
-    datasets.into_iter().filter_map(of_one).collect()
+    groups.iter().map(of_one).collect()
 }
 
-/// The runs with a number, the best first.
-fn entries<'a>(
-    runs: &[&'a ArchivedRun],
-    among: Among,
-    number: impl Fn(&ArchivedRun) -> Option<(f64, String)>,
-) -> Vec<Entry<'a>> {
-    let entry = |run: &'a ArchivedRun| {
-        let (error, kind) = number(run)?;
-        Some(Entry { run, error, kind })
+/// Whether the model of a run is that of public data alone.
+fn is_public(run: &ArchivedRun) -> bool {
+    let spends = run.plan.as_ref().is_none_or(|plan| plan.player().spends());
+    !spends || run.choice.as_ref().is_some_and(|choice| !choice.is_of_plan)
+}
+
+fn spent(run: &ArchivedRun) -> f64 {
+    epsilon(run).unwrap_or(f64::INFINITY)
+}
+
+/// A run and its released score.
+type Entry<'a> = (&'a ArchivedRun, &'a Scored);
+
+/// The answer from the released scores of runs that can be compared.
+fn scored(runs: &[&ArchivedRun], name: impl Fn(&ArchivedRun) -> String) -> Answer {
+    let all = || runs.iter().filter_map(|run| Some((*run, run.score.as_ref()?)));
+    let mut private: Vec<Entry> = all().filter(|(run, _)| !is_public(run)).collect();
+    private.retain(|(_, score)| !score.says_nothing());
+    private.sort_by(|(_, one), (_, other)| one.error.value.total_cmp(&other.error.value));
+    let public = |(run, score): Entry<'_>| match (is_public(run), score.builds_on_a_model) {
+        (true, _) => Some(score.clone()),
+        (false, true) => None,
+        (false, false) => score.public_alone.map(|_| score.clone().of_public_data()),
     };
-    let mut entries: Vec<Entry> = runs.iter().copied().filter_map(entry).collect();
-    if let Among::Like(run) = among {
-        let model = run.and_then(|run| entries.iter().find(|it| it.run.id == run.id));
-        let model = model.or(entries.first());
-        let like = model.map(|it| (it.kind.clone(), it.private().map(str::to_owned)));
-        entries.retain(|it| {
-            like.as_ref().is_some_and(|(kind, private)| {
-                (kind, private.as_deref()) == (&it.kind, it.private())
-            })
+    let publics: Vec<Scored> =
+        all().filter_map(public).filter(|score| !score.says_nothing()).collect();
+    let alone = |why: &str| {
+        let own = all().find(|(run, _)| is_public(run));
+        let own = own.map_or_else(String::new, |(run, _)| format!(", {}", name(run)));
+        Answer {
+            text: format!("Take public data alone{own}: {why}."),
+            telling: "Anybody may get its model; this advice costs the ε of the scores.".to_owned(),
+            is_exact: false,
+        }
+    };
+    let Some(&least) = private.first() else {
+        return alone(if all().any(|(run, _)| !is_public(run)) {
+            "the scores are too imprecise to show that a run is better"
+        } else {
+            "no other run has a score"
         });
+    };
+    let useful: Vec<Entry> =
+        private.iter().copied().filter(|it| is_useful(it.1, &publics)).collect();
+    let Some(&best) = useful.first() else { return none_is_useful(&private, &name, alone) };
+    // Another method may have a better public model than the one with which this run is compared.
+    if publics.iter().any(|it| it.is_clearly_less(best.1) == Some(true)) {
+        return alone("that of another method is clearly better than every run");
     }
-    entries.sort_by(|one, other| one.error.total_cmp(&other.error));
-    entries
-}
-
-fn sentence(best: &Entry, other: &Entry, name: impl Fn(&ArchivedRun, bool) -> String) -> String {
-    let are_namesakes = plan_of(best.run) == plan_of(other.run);
-    let [own, others] = [best, other].map(|it| name(it.run, are_namesakes));
-    let less = if best.private() != other.private() {
-        Err("not comparable: they are of different private data".to_owned())
-    } else if best.kind != other.kind {
-        Err(format!("not comparable: {} and {}", best.kind, other.kind))
-    } else if let (Some(score), Some(of_other)) = (&best.run.score, &other.run.score) {
-        score.less_than((&others, of_other))
-    } else {
-        let task = best.run.task();
-        let less = less_error([best.error, other.error], task != Some(Task::Classification));
-        let [one, two] = [best.error, other.error].map(|error| error_cell(task, error));
-        Ok(format!("{less} than {others} ({one} against {two}, exact)"))
-    };
-    let text = match less {
-        Ok(less) => format!("{own} has {less}."),
-        Err(why) => format!("{own} and {others} are {why}."),
-    };
-    text.strip_prefix("the run").map_or(text.clone(), |rest| format!("The run{rest}"))
-}
-
-/// Why the error of public data alone is another number in each run, if it is.
-fn public_alone(scores: &[&Scored]) -> Option<String> {
-    let mut numbers: Vec<String> = Vec::new();
-    for number in scores.iter().filter_map(|score| score.public_value()) {
-        if !numbers.contains(&number) {
-            numbers.push(number);
+    // Of those that cannot be told apart, the one with the least ε; of equal ε, the least error.
+    let is_worse = |other: &Entry| best.1.is_clearly_less(other.1);
+    let alike = || useful.iter().filter(|it| it.0.id == best.0.id || is_worse(it) == Some(false));
+    let lowest = alike().map(|(run, _)| spent(run)).fold(f64::INFINITY, f64::min);
+    let is_cheap = |run: &ArchivedRun| spent(run) <= lowest * (1.0 + SAME_EPSILON);
+    let taken = *alike().find(|(run, _)| is_cheap(run)).unwrap_or(&best);
+    let (run, score) = taken;
+    let epsilon = epsilon(run).map_or_else(String::new, |it| format!(" (ε {})", compact_up(it)));
+    let mut said = vec![format!("Take {}{epsilon}: {}.", name(run), score.gain_words())];
+    let others: Vec<&Entry> = alike().filter(|(other, _)| other.id != run.id).collect();
+    let rest: Vec<&Entry> = private.iter().filter(|(other, _)| other.id != run.id).collect();
+    match (others.as_slice(), rest.as_slice()) {
+        ([], [other]) if is_worse(other) == Some(true) => {
+            let errors = [score.error.value, other.1.error.value];
+            let less = less_error(errors, score.loss.is_some());
+            said.push(format!(
+                "It has {less} than {}; their ranges do not overlap.",
+                name(other.0)
+            ));
+        }
+        ([], [_, ..]) if rest.iter().all(|other| is_worse(other) == Some(true)) => {
+            said.push("Every other run is clearly worse.".to_owned());
+        }
+        ([], _) => {}
+        ([(other, _)], _) => {
+            let has = if is_cheap(other) { "no less error" } else { "more ε" };
+            said.push(capital(&format!("{} cannot be told apart, and has {has}.", name(other))));
+        }
+        (several, _) => {
+            let has = if several.iter().all(|it| is_cheap(it.0)) { "error" } else { "ε" };
+            let count = several.len();
+            said.push(format!("{count} others cannot be told apart; it has the least {has}."));
         }
     }
-    let caps = scores.windows(2).any(|pair| pair[0].largest_error != pair[1].largest_error);
-    let own = if caps { "noise and cap" } else { "noise" };
-    (numbers.len() > 1).then(|| {
-        let numbers = numbers.join(" and ");
-        format!(
-            "Public data alone have errors of {numbers}: each run releases that with its own {own}, and \
-             methods of another kind have another public model."
-        )
-    })
+    let unknown = rest.iter().find(|other| is_worse(other).is_none());
+    said.extend(unknown.map(|other| {
+        capital(&format!("{} cannot be compared: it has another cap.", name(other.0)))
+    }));
+    said.extend(score.contradiction().map(|it| format!("{}.", capital(&it))));
+    if least.0.id == run.id && private.len() >= MANY {
+        said.push(format!("The least of {} scores is likely to be too low.", private.len()));
+    }
+    Answer { text: said.join(" "), telling: telling(run, rest.len()), is_exact: false }
+}
+
+/// Whether a model is clearly better than public data alone. A score that was not compared with them
+/// is compared with those of the other runs.
+fn is_useful(score: &Scored, publics: &[Scored]) -> bool {
+    let helps = match score.difference {
+        Some(gap) => gap.high < 0.0,
+        None => publics.iter().all(|public| score.is_clearly_less(public) == Some(true)),
+    };
+    helps && score.beyond_constant().is_none()
+}
+
+/// The answer where no run, the one with the least error first, is clearly better than public data
+/// alone.
+fn none_is_useful(
+    private: &[Entry],
+    name: &dyn Fn(&ArchivedRun) -> String,
+    alone: impl Fn(&str) -> Answer,
+) -> Answer {
+    let (run, score) = private[0];
+    let other = |text: String| Answer { text, telling: telling(run, 0), is_exact: false };
+    if let Some(why) = score.beyond_constant() {
+        return other(format!("Take no model: {} is {why}.", name(run)));
+    }
+    let is_worse = |(_, it): &Entry| it.difference.is_some_and(|gap| gap.low > 0.0);
+    let why = match (private, private.iter().all(is_worse)) {
+        ([_], true) => format!("{} is {}", name(run), score.verdict().unwrap_or_default()),
+        ([_], false) => format!("{} is not clearly better", name(run)),
+        (_, true) => "every run is clearly worse".to_owned(),
+        (_, false) => "no run is clearly better".to_owned(),
+    };
+    if score.builds_on_a_model {
+        return other(format!("Take {}: {why}.", score.beside()));
+    }
+    let answer = alone(&format!("{why}, and they cost no ε"));
+    let broken = score.contradiction().filter(|it| !why.contains(it));
+    let broken = broken.map_or_else(String::new, |it| format!(" {}.", capital(&it)));
+    Answer { text: answer.text + &broken, ..answer }
+}
+
+/// What may be told of a run, and of others that were scored with it.
+fn telling(run: &ArchivedRun, others: usize) -> String {
+    let Some(guarantee) = run.guarantee else {
+        return "Tell nobody: nothing is guaranteed.".to_owned();
+    };
+    let what = if run.score.is_some() { "model and score" } else { "model" };
+    let (epsilon, delta) = (compact_up(guarantee.epsilon), delta_words(guarantee.delta));
+    let add = if others > 0 { "; other scores add theirs" } else { "" };
+    format!("Anybody may get its {what} (ε {epsilon}, δ {delta}){add}.")
+}
+
+/// The answer without a score: exact errors of the two best, if they may be seen.
+fn exact(runs: &[&ArchivedRun], name: impl Fn(&ArchivedRun) -> String, watch: &Watch) -> Answer {
+    let error = |run: &&ArchivedRun| last(run, run.error_series()[1], watch);
+    let mut seen: Vec<(&ArchivedRun, f64)> =
+        runs.iter().filter_map(|run| Some((*run, error(run)?))).collect();
+    seen.sort_by(|one, other| one.1.total_cmp(&other.1));
+    let mut text = "No score was released, so nothing says which model to take.".to_owned();
+    let is_exact = seen.len() > 1;
+    if let [(best, own), (second, other), ..] = seen.as_slice() {
+        let task = best.task();
+        let less = less_error([*own, *other], task != Some(Task::Classification));
+        let [own, other] = [*own, *other].map(|error| error_cell(task, error));
+        let [one, two] = [best, second].map(|run| name(run));
+        let found = format!("{one} has {less} than {two} ({own} against {other}, exact).");
+        text = format!("{text} {}", capital(&found));
+    }
+    let telling = "Tell nobody how good they are.".to_owned();
+    Answer { text, telling, is_exact }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::evaluation::{Loss, Score};
+    use crate::privacy::Target;
+    use crate::privacy::ledger::RunId;
+    use crate::privacy::openings::OpenWatch;
+    use crate::store::demo;
+
+    fn around(value: f64, half: f64) -> Score {
+        Score { value, low: value - half, high: value + half }
+    }
+
+    /// A score of numbers whose difference to public data alone is known to ± 5.
+    fn score(error: f64, public: f64) -> Scored {
+        Scored {
+            records: 400,
+            loss: Some(Loss::Absolute),
+            largest_error: Some(140.0),
+            error: around(error, 2.0),
+            public_alone: Some(around(public, 2.0)),
+            difference: Some(around(error - public, 5.0)),
+            ..Scored::default()
+        }
+    }
+
+    fn run(name: &str, epsilon: f64, score: Option<Scored>) -> ArchivedRun {
+        let id = RunId(format!("20260101-000000-{name}"));
+        let mut plan = demo::session("bikeshare").unwrap().plans[0].clone();
+        name.clone_into(&mut plan.name);
+        let guarantee = Some(Target { epsilon, delta: 1e-6 });
+        let outcome = "finished".to_owned();
+        let unread = ArchivedRun::unread(id, Path::new("runs"));
+        ArchivedRun { plan: Some(plan), guarantee, outcome, score, ..unread }
+    }
+
+    fn all(runs: &[ArchivedRun]) -> Vec<String> {
+        let runs: Vec<&ArchivedRun> = runs.iter().collect();
+        let found = answers(&runs, usual_name, &Watch::open()).into_iter();
+        found.map(|it| it.text + " | " + &it.telling).collect()
+    }
+
+    fn only(runs: &[ArchivedRun]) -> String {
+        let mut found = all(runs);
+        assert_eq!(found.len(), 1, "{found:?}");
+        found.remove(0)
+    }
+
+    const GAIN: &str = "50 % (38 to 62) less error than public data alone (cap 140)";
+
+    #[test]
+    fn without_a_score_no_model_is_named() {
+        let text = "No score was released, so nothing says which model to take. | Tell nobody how \
+                    good they are.";
+        assert_eq!(only(&[run("a", 1.0, None), run("b", 1.0, None)]), text);
+        assert_eq!(all(&[]), [""; 0]);
+    }
+
+    #[test]
+    fn one_score_is_taken_or_public_data_alone() {
+        let told = "Anybody may get its model and score (ε 1, δ 1e-6).";
+        let good = run("a", 1.0, Some(score(20.0, 40.0)));
+        assert_eq!(only(std::slice::from_ref(&good)), format!("Take 'a' (ε 1): {GAIN}. | {told}"));
+        let free = "Anybody may get its model; this advice costs the ε of the scores.";
+        let open = "Take public data alone: 'a' is not clearly better, and they cost no ε.";
+        assert_eq!(only(&[run("a", 1.0, Some(score(38.0, 40.0)))]), format!("{open} | {free}"));
+        let bad = only(&[run("a", 1.0, Some(score(60.0, 40.0)))]);
+        assert!(
+            bad.starts_with("Take public data alone: 'a' is WORSE: 50 % (38 to 62) more"),
+            "{bad}"
+        );
+        let wide = Scored { error: around(70.0, 60.0), ..score(70.0, 40.0) };
+        let wide = only(&[run("a", 1.0, Some(wide))]);
+        assert!(wide.contains("the scores are too imprecise to show"), "{wide}");
+        let constant = Scored { constant: Some(10.0), ..score(20.0, 40.0) };
+        let constant = only(&[run("a", 1.0, Some(constant))]);
+        assert!(constant.starts_with("Take no model: 'a' is WORSE here than always"), "{constant}");
+        let mut void = good;
+        void.guarantee = None;
+        assert!(only(&[void]).ends_with("Tell nobody: nothing is guaranteed."));
+        let alone = Scored { difference: None, public_alone: None, ..score(20.0, 40.0) };
+        let alone = only(&[run("a", 1.0, Some(alone))]);
+        assert!(
+            alone.starts_with("Take 'a' (ε 1): mean absolute error, capped at 140 20"),
+            "{alone}"
+        );
+        let built = Scored { builds_on_a_model: true, ..score(38.0, 40.0) };
+        let built = only(&[run("a", 1.0, Some(built))]);
+        assert!(built.starts_with("Take the model it builds on: 'a' is not clearly"), "{built}");
+        let foretold = Scored { foretold: Some(around(0.1, 0.05)), ..score(20.0, 40.0) };
+        let broken = only(&[run("a", 1.0, Some(foretold))]);
+        assert!(broken.contains(". The rehearsal of this plan promised 10 %"), "{broken}");
+    }
+
+    #[test]
+    fn of_two_the_better_or_the_cheaper_one_is_taken() {
+        let of = |name, epsilon, error| run(name, epsilon, Some(score(error, 40.0)));
+        let more = "Anybody may get its model and score (ε 1, δ 1e-6); other scores add theirs.";
+        let (a, cheap) = (of("a", 1.0, 20.0), of("b", 0.5, 30.0));
+        let less = "It has 33 % less error than 'b'; their ranges do not overlap.";
+        assert_eq!(only(&[cheap, a.clone()]), format!("Take 'a' (ε 1): {GAIN}. {less} | {more}"));
+        // Ranges that touch cannot be told apart: the one with less ε, in either order.
+        for runs in [[of("b", 4.0, 16.0), a.clone()], [a.clone(), of("b", 4.0, 16.0)]] {
+            let said =
+                format!("Take 'a' (ε 1): {GAIN}. 'b' cannot be told apart, and has more ε. | ");
+            assert_eq!(only(&runs), said + more);
+        }
+        let equal = only(&[a.clone(), of("b", 1.0, 21.0), of("c", 1.0, 22.0)]);
+        assert!(
+            equal.contains(". 2 others cannot be told apart; it has the least error."),
+            "{equal}"
+        );
+        let several = only(&[a.clone(), of("b", 1.0, 30.0), of("c", 1.0, 60.0)]);
+        assert!(several.contains(". Every other run is clearly worse."), "{several}");
+        let none = only(&[of("b", 1.0, 38.0), of("c", 1.0, 39.0)]);
+        assert!(none.contains("no run is clearly better, and they cost no ε"), "{none}");
+        let worse = only(&[of("b", 1.0, 58.0), of("c", 1.0, 59.0)]);
+        assert!(worse.contains("every run is clearly worse, and"), "{worse}");
+        let many: Vec<ArchivedRun> = (0..5).map(|at| of("p", 1.0, 20.0 + f64::from(at))).collect();
+        assert!(only(&many).contains("The least of 5 scores is likely to be too low."));
+    }
+
+    #[test]
+    fn a_run_of_public_data_alone_counts_as_that() {
+        let mut public = run("p", 0.2, Some(score(40.0, 40.0).alone()));
+        public.plan.as_mut().unwrap().method = "public_only".to_owned();
+        let text = only(std::slice::from_ref(&public));
+        assert!(
+            text.starts_with("Take public data alone, 'p': no other run has a score."),
+            "{text}"
+        );
+        // A score that was not compared with public data alone is compared with theirs.
+        let uncompared = |error| Some(score(error, 40.0).alone());
+        let taken = only(&[public.clone(), run("a", 1.0, uncompared(20.0))]);
+        assert!(taken.starts_with("Take 'a' (ε 1): mean absolute error"), "{taken}");
+        let kept = only(&[public.clone(), run("a", 1.0, uncompared(37.0))]);
+        assert!(kept.starts_with("Take public data alone, 'p': 'a' is not clearly"), "{kept}");
+        // Better than its own public model, and clearly worse than another one.
+        let text = only(&[public, run("a", 1.0, Some(score(60.0, 90.0)))]);
+        assert!(text.starts_with("Take public data alone, 'p': that of another method"), "{text}");
+    }
+
+    #[test]
+    fn other_caps_are_compared_only_where_they_decide() {
+        let capped = |cap, above| {
+            let above = Some(around(above, 0.001));
+            Scored { largest_error: Some(cap), above, ..score(20.0, 40.0) }
+        };
+        let other = |error, cap| Scored { largest_error: Some(cap), ..score(error, 60.0) };
+        let pair = |one, two| only(&[run("a", 1.0, Some(one)), run("b", 1.0, Some(two))]);
+        assert!(pair(capped(100.0, 0.0), other(30.0, 140.0)).contains("less error than 'b'"));
+        let raised = pair(capped(100.0, 0.5), other(30.0, 140.0));
+        assert!(raised.contains("'b' cannot be told apart, and has no less error"), "{raised}");
+        let unknown = Scored { above: None, ..capped(100.0, 0.0) };
+        let unknown = pair(unknown, other(30.0, 140.0));
+        assert!(unknown.contains("'b' cannot be compared: it has another cap."), "{unknown}");
+        assert!(pair(capped(140.0, 0.0), other(30.0, 100.0)).contains("less error than 'b'"));
+    }
+
+    #[test]
+    fn each_dataset_and_each_kind_of_error_has_an_answer_of_its_own() {
+        let a = run("a", 1.0, Some(score(20.0, 40.0)));
+        let mut other = run("b", 1.0, Some(score(2.0, 40.0)));
+        other.plan.as_mut().unwrap().private = "autumn".to_owned();
+        let squared = Scored { loss: Some(Loss::Squared), ..score(3.0, 40.0) };
+        let squared = run("c", 1.0, Some(squared));
+        let found = all(&[other, a.clone(), squared, run("d", 1.0, None)]);
+        let private = a.plan.as_ref().unwrap().private.clone();
+        let heads = [
+            "On 'autumn': Take 'b'".to_owned(),
+            format!("On '{private}' by mean absolute error: Take 'a'"),
+            format!("On '{private}' by root mean squared error: Take 'c'"),
+        ];
+        assert_eq!(found.len(), heads.len(), "{found:?}");
+        for (text, head) in found.iter().zip(heads) {
+            assert!(text.starts_with(&head), "{text}");
+        }
+        // Another label or filter under the same name is another question.
+        let mut relabelled = a.clone();
+        let private = DatasetDefinition { name: private, ..DatasetDefinition::default() };
+        relabelled.data = vec![DatasetDefinition { label: Some("y".to_owned()), ..private }];
+        assert_eq!(all(&[a, relabelled]).len(), 2);
+    }
 }

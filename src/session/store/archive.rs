@@ -112,7 +112,7 @@ pub fn epsilon(run: &ArchivedRun) -> Option<f64> {
 }
 
 /// ε that are this close to each other are one: calibration differs in the last digits.
-const SAME_EPSILON: f64 = 1e-2;
+pub(crate) const SAME_EPSILON: f64 = 1e-2;
 
 /// The ε of several runs, if it is one and the same; an axis of its last digits would say nothing.
 pub fn one_epsilon(all: impl Iterator<Item = f64> + Clone) -> Option<f64> {

@@ -13,6 +13,7 @@ use super::secret::FoundSecret;
 use super::workspace::Workspace;
 use crate::data::filter::Filter;
 use crate::data::fingerprint::InOrder;
+use crate::data::leaking;
 use crate::data::overlap::Sketch;
 use crate::data::persons;
 use crate::data::profile::TableProfile;
@@ -66,6 +67,8 @@ pub struct Loaded {
     gap: OnceLock<Option<Error>>,
     /// A profile of the columns of a public dataset, once somebody asked for it.
     profile: OnceLock<Option<TableProfile>>,
+    /// Columns of a public dataset that give its label away, once somebody asked for them.
+    leaking: OnceLock<Vec<String>>,
 }
 
 /// The order of private rows in their file, after its filter.
@@ -165,6 +168,13 @@ impl Loaded {
         self.profile.get_or_init(|| TableProfile::of(table)).as_ref()
     }
 
+    /// Warnings about columns of a public dataset that nearly tell its label; looked for once.
+    pub fn leaking(&self) -> &[String] {
+        let (Ok(table), Some(label)) = (self.public(), &self.definition.label) else { return &[] };
+        let found = || leaking::of_label(table, &self.definition, label).unwrap_or_default();
+        self.leaking.get_or_init(found)
+    }
+
     /// The account of a private dataset in the ledger, opened if there is none.
     pub fn register(&self, ledger: &mut Ledger) -> Result<AccountId> {
         self.parts.iter().try_for_each(|part| ledger.register(part).map(|_| ()))?;
@@ -206,6 +216,7 @@ impl Loaded {
             sketch: self.sketch.clone(),
             gap: OnceLock::new(),
             profile: OnceLock::new(),
+            leaking: OnceLock::new(),
         })
     }
 
@@ -383,6 +394,7 @@ pub fn load_watched(
         sketch: sketch.map_or_else(OnceLock::new, OnceLock::from),
         gap: OnceLock::new(),
         profile: OnceLock::new(),
+        leaking: OnceLock::new(),
     })
 }
 

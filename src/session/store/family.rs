@@ -84,6 +84,11 @@ impl FamilyFile {
         Self { source, columns: table.names.clone(), inspection: Inspection::of(table, false) }
     }
 
+    /// A file that was inspected already, perhaps as private.
+    pub fn inspected(source: Source, columns: Vec<String>, inspection: Inspection) -> Self {
+        Self { source, columns, inspection }
+    }
+
     /// The file that names the dataset: of images and labels that of the images.
     fn file(&self) -> &str {
         match &self.source {
@@ -95,10 +100,11 @@ impl FamilyFile {
     /// Whether no column is text where at least half of the other files have numbers. One text among
     /// numbers makes a public column text; of the private file, which comes first, most cells decide,
     /// so that no single record does.
-    fn fits(&self, files: &[Self]) -> bool {
+    fn fits(&self, files: &[Self], first_is_private: bool) -> bool {
         let is_relative = |it: &&Self| it.columns == self.columns && !std::ptr::eq(*it, self);
         let others: Vec<&Self> = files.iter().filter(is_relative).collect();
-        let is_private = files.first().is_some_and(|first| std::ptr::eq(first, self));
+        let is_private =
+            first_is_private && files.first().is_some_and(|first| std::ptr::eq(first, self));
         !self.columns.iter().any(|column| {
             let has_numbers = if is_private {
                 self.inspection.has_numbers(column)
@@ -111,16 +117,19 @@ impl FamilyFile {
     }
 }
 
-/// Definitions to start from: the first file private, the others public. Files with the same
-/// columns are described in the same way, from the contents of the public ones. A file that does
-/// not fit the others changes nothing for them.
-pub fn definitions(files: &[FamilyFile]) -> Vec<DatasetDefinition> {
+/// Definitions to start from: the first file private, unless all are public, and the others public.
+/// Files with the same columns are described in the same way, from the contents of the public ones. A
+/// file that does not fit the others changes nothing for them.
+pub fn definitions(files: &[FamilyFile], first_is_private: bool) -> Vec<DatasetDefinition> {
     let mut definitions: Vec<DatasetDefinition> = Vec::new();
+    let private = usize::from(first_is_private);
     for (index, found) in files.iter().enumerate() {
-        let family = |other: &&FamilyFile| other.columns == found.columns && other.fits(files);
+        let family = |other: &&FamilyFile| {
+            other.columns == found.columns && other.fits(files, first_is_private)
+        };
         let public: Vec<&Inspection> =
-            files.iter().skip(1).filter(family).map(|other| &other.inspection).collect();
-        let private = files.first().filter(family).map(|first| &first.inspection);
+            files.iter().skip(private).filter(family).map(|other| &other.inspection).collect();
+        let private = files.iter().take(private).find(family).map(|first| &first.inspection);
         let seen = match (public.is_empty(), private) {
             (false, _) => public,
             (true, Some(private)) => vec![private],
@@ -130,10 +139,17 @@ pub fn definitions(files: &[FamilyFile]) -> Vec<DatasetDefinition> {
         while definitions.iter().any(|other| other.name == name) {
             name.push('\'');
         }
-        let role = if index == 0 { Role::Private } else { Role::Public };
+        let role = if index == 0 && first_is_private { Role::Private } else { Role::Public };
         let source = found.source.clone();
-        let mut definition = Inspection::definition_of_all(&seen, private, &name, source);
+        let mut definition = Inspection::definition_of_all(&seen, private, &name, source.clone());
         definition.role = role;
+        if role == Role::Public {
+            // Of its own gaps alone, and not of those in other files.
+            let alone = Inspection::definition_of_all(&[&found.inspection], None, &name, source);
+            definition.guessed.remove(&Guessed::Missing);
+            let own = alone.guessed.into_iter().filter(|(what, _)| *what == Guessed::Missing);
+            definition.guessed.extend(own);
+        }
         if let Some((first, like)) = files.first().zip(definitions.first())
             && first.columns != found.columns
         {
@@ -411,7 +427,7 @@ mod tests {
             found("theirs.csv", "place,age,disease\nc,7,no\nc,8,yes\nc,9.5,no\n"),
             found("other.csv", "x,y\n1.5,2.5\n2.5,1\n3.5,1.5\n"),
         ];
-        let found = definitions(&files);
+        let found = definitions(&files, true);
         let names: Vec<&str> = found.iter().map(|it| it.name.as_str()).collect();
         assert_eq!(names, ["ours", "ours'", "theirs", "other"]);
         assert_eq!(found[0].role, Role::Private);
@@ -430,7 +446,7 @@ mod tests {
     fn one_odd_cell_of_a_public_file_takes_no_column_from_all() {
         let good = "height,dose,y\n1.5,low,2.5\n2.7,high,1\n3.5,4,1.5\n";
         let bad = "height,dose,y\n1.5,low,2.5\nn,high,1\n3.5,4,1.5\n";
-        let left_out = |files: &[FamilyFile]| definitions(files)[0].columns.clone();
+        let left_out = |files: &[FamilyFile]| definitions(files, true)[0].columns.clone();
         let files = [found("ours.csv", good), found("theirs.csv", bad), found("third.csv", good)];
         // The dose has numbers as text everywhere, the height only in one place.
         let dose = Columns::Except(vec!["dose".to_owned()]);
@@ -445,7 +461,7 @@ mod tests {
         let good = "a,b,c,quality\n1.5,2.5,0.5,3\n2.5,1.5,1.5,4\n3.5,3.5,2.5,5\n";
         let odd = "a,b,c,quality\nx,y,0.5,3\nz,x,1.5,4\ny,z,2.5,5\n";
         let ours = || found("ours.csv", good);
-        let alone = definitions(&[ours(), found("p.csv", good)]);
+        let alone = definitions(&[ours(), found("p.csv", good)], true);
         for files in [
             vec![ours(), found("p.csv", good), found("odd.csv", odd)],
             vec![ours(), found("odd.csv", odd), found("p.csv", good)],
@@ -454,12 +470,18 @@ mod tests {
             vec![ours(), found("p.csv", &good.replace("5\n", "many\n"))],
             vec![ours(), found("p.csv", good), found("q.csv", &good.replace("5\n", "many\n"))],
         ] {
-            let found = definitions(&files);
+            let found = definitions(&files, true);
             assert!(same_settings(&alone[0], &found[0]), "{:?}", found[0]);
             assert!(found.iter().all(|it| same_settings(&alone[0], it)));
         }
+        // Gaps are told of the file that has them.
+        let gaps = good.replace("1.5,1.5,4", ",,4");
+        let found_too = definitions(&[ours(), found("p.csv", good), found("q.csv", &gaps)], true);
+        assert!(!found_too[1].guessed.contains_key(&Guessed::Missing), "{:?}", found_too[1]);
+        assert!(found_too[2].guessed[&Guessed::Missing].contains("'b', 'c'"), "{found_too:?}");
+        assert!(same_settings(&found_too[1], &found_too[2]));
         // A private file that is unlike the public ones is described like them.
-        let private = definitions(&[found("ours.csv", odd), found("p.csv", good)]);
+        let private = definitions(&[found("ours.csv", odd), found("p.csv", good)], true);
         assert!(same_settings(&alone[0], &private[0]));
     }
 
@@ -477,7 +499,7 @@ mod tests {
             vec![found("ours.csv", &plain), found("p.csv", &with("n.a."))],
             vec![found("ours.csv", &with("n.a.")), found("p.csv", &with("n.a."))],
         ] {
-            let found = definitions(&files);
+            let found = definitions(&files, true);
             assert_eq!(found[1].source.missing(), ["n.a."]);
             assert_eq!((&found[1].columns, found[1].missing), (&Columns::All, Missing::PublicMean));
             let said =
@@ -489,11 +511,11 @@ mod tests {
             let read = csv::read_bytes("t.csv", with("n.a.").as_bytes()).unwrap();
             assert!(matches!(read.columns[0], Column::Text(_)), "as it is written");
         }
-        let private = definitions(&[found("ours.csv", &with("n.a."))]);
+        let private = definitions(&[found("ours.csv", &with("n.a."))], true);
         assert!(private[0].source.missing().is_empty());
         // Two texts, or a usual one, may be categories.
         let two = with("n.a.").replacen("8.25", "low", 1);
-        let two = definitions(&[found("ours.csv", &plain), found("p.csv", &two)]);
+        let two = definitions(&[found("ours.csv", &plain), found("p.csv", &two)], true);
         assert!(two[1].source.missing().is_empty());
         // What the session says is what is read.
         let place = tempfile::tempdir().unwrap();
@@ -512,7 +534,7 @@ mod tests {
     fn a_file_without_some_columns_takes_the_label_and_says_what_it_lacks() {
         let ours = "quality,colour,site,z\n1,a,s,2.5\n2,b,s,1\n3,c,s,3\n1,a,s,2\n";
         let less = "quality,colour,site\n1,a,s\n2,b,t\n3,c,t\n1,a,s\n";
-        let found = definitions(&[found("ours.csv", ours), found("less.csv", less)]);
+        let found = definitions(&[found("ours.csv", ours), found("less.csv", less)], true);
         assert_eq!(found[1].label.as_deref(), Some("quality"));
         assert_eq!((found[1].task, &found[1].columns), (found[0].task, &found[0].columns));
         let words = found[1].guessed.values().cloned().collect::<Vec<_>>().join("\n");

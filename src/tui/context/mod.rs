@@ -46,7 +46,7 @@ use crate::engine::worker::{JobId, Preview};
 use crate::engine::{Request, look};
 use crate::error::Error;
 use crate::privacy::ledger::{AccountId, Book, RunId};
-use crate::privacy::{CuratorOnly, Watch};
+use crate::privacy::{Adjacency, CuratorOnly, Watch};
 use crate::session::{ArchivedRun, Loaded, PlanDefinition, ProgramState, Session, WhenClosed};
 
 pub use plans::{TARGET, dropped};
@@ -146,6 +146,8 @@ pub struct ShownPlan {
     pub waiting: bool,
     /// Whether the launch is offered as soon as the ledger would grant it.
     pub launches: bool,
+    /// The promise of the plan before it took the advised method, until the new one is known.
+    pub promise: Option<Adjacency>,
 }
 
 /// Plans to be run one after another.

@@ -17,7 +17,6 @@ use crate::methods;
 use crate::notice::{ErrorTopic, one_line};
 use crate::privacy::Target;
 use crate::privacy::ledger::Budget;
-use crate::rehearsal::Player;
 use crate::rehearsal::advice::Advice;
 use crate::session::fit::PlanData;
 use crate::session::{ArchivedRun, PlanDefinition, Session, plan_name};
@@ -134,7 +133,8 @@ impl Context {
         });
     }
 
-    /// Makes the advised method of the rehearsal that of the shown plan.
+    /// Makes the advised method of the rehearsal that of the shown plan. Asks first if the plan would
+    /// lose what the user chose.
     pub fn take_advice(&mut self) {
         let advice = self.shown_plan().and_then(|plan| self.advice(plan)).cloned();
         let Some(advice) = advice else {
@@ -145,23 +145,53 @@ impl Context {
             let text = "so far the rehearsal advises public data alone: wait for its end";
             return self.inform(text);
         };
-        let plan = &mut self.session.plans[self.plan.index];
-        if plan.player() == *player {
+        let before = &self.session.plans[self.plan.index];
+        if before.player() == *player {
             let so_far = if is_over { "" } else { " so far" };
             return self.inform(format!("the plan has the method that is advised{so_far}"));
         }
-        let before = plan.clone();
-        plan.take_player(player);
-        let lost = dropped(&before, plan).map_or(String::new(), |words| format!("; {words}"));
-        let words = match player {
-            Player::PublicOnly => {
-                "took public data alone: at this ε a private run is not worth its ε"
+        let mut taken = before.clone();
+        taken.take_player(player);
+        if taken.player() == before.player() {
+            return self.inform("the plan has the advised method, with the promise that you chose");
+        }
+        match dropped(before, &taken) {
+            Some(lost) if before.evaluation.is_some() && taken.evaluation.is_none() => {
+                let name = player.in_a_sentence();
+                let text = format!("Take {name}? It cannot have what the plan has: {lost}.");
+                self.confirm(text, "take it", move |context| context.put_advice(taken, &lost));
             }
-            _ => "took the advised method",
+            lost => self.put_advice(taken, &lost.unwrap_or_default()),
+        }
+    }
+
+    fn put_advice(&mut self, taken: PlanDefinition, lost: &str) {
+        let words = if taken.player().spends() {
+            "took the advised method"
+        } else {
+            "took public data alone: at this ε a private run is not worth its ε"
         };
+        self.plan.promise = match &self.plan.preview {
+            Some(Ok(preview)) => Some(preview.calibrated.guarantee().adjacency),
+            _ => None,
+        };
+        self.session.plans[self.plan.index] = taken;
         self.changed();
+        let lost = if lost.is_empty() { String::new() } else { format!("; {lost}") };
         self.inform(format!("{words}; u undoes it{lost}"));
         self.ask_preview();
+    }
+
+    /// Warns if the method that was taken promises something else than the one before it.
+    pub fn check_promise(&mut self) {
+        let before = self.plan.promise.take();
+        let Some(Ok(preview)) = &self.plan.preview else { return };
+        let now = preview.calibrated.guarantee().adjacency;
+        if let Some(before) = before.filter(|it| *it != now && preview.plan.player().spends()) {
+            let change = glossary::change(now, preview.unit.is_some());
+            let was = before.words();
+            self.warn(format!("the advised method has another promise, for {was} before: it holds if {change}; u undoes it"));
+        }
     }
 
     /// The advice of rehearsals for a plan's data, from this session of work or an earlier one.
@@ -241,12 +271,20 @@ impl Context {
         }
     }
 
-    /// Warnings about columns that almost give the label away, if the shown plan uses the dataset.
-    pub fn leaking(&self, dataset: &str) -> &[String] {
-        match &self.plan.preview {
-            Some(Ok(preview)) if preview.plan.uses(dataset) => &preview.leaking,
-            _ => &[],
+    /// Warnings about columns that almost give the label away: in the public data of the shown plan, if
+    /// it uses the dataset and its cost is known, otherwise in each public dataset with this label.
+    pub fn leaking(&self, dataset: &str) -> Vec<String> {
+        if let Some(Ok(preview)) = &self.plan.preview
+            && preview.plan.uses(dataset)
+        {
+            return preview.leaking.clone();
         }
+        let label = self.session.dataset(dataset).ok().and_then(|it| it.label.as_ref());
+        let alike = self.session.datasets.iter().filter(|it| it.label.as_ref() == label);
+        let loaded = alike.filter_map(|it| self.loaded(&it.name));
+        let mut found: Vec<String> = loaded.flat_map(|it| it.leaking().to_vec()).collect();
+        found.dedup();
+        found
     }
 
     /// Asks whether to launch the shown plan, once its cost is known and the ledger would grant it;
@@ -280,7 +318,7 @@ impl Context {
             .filter(|_| lost.is_none() && plan.spends())
             .and_then(|it| Some(it.limits(it.of_plan(&player, plan.target.epsilon)?.0)));
         let lost = lost.into_iter().chain(limits.into_iter().flatten());
-        let leaking = self.leaking(&plan.private).iter().map(|it| format!("{it}."));
+        let leaking = self.leaking(&plan.private).into_iter().map(|it| format!("{it}."));
         let warnings = lost.chain(leaking).collect::<Vec<_>>().join(" ");
         let holds = match &self.plan.preview {
             Some(Ok(preview)) if !preview.calibrated.events().is_empty() => {
@@ -305,8 +343,14 @@ impl Context {
         } else {
             ""
         };
+        let promised = advice.and_then(|it| it.promised(&player, plan.target.epsilon));
+        let unknown = if player.spends() && promised.is_none() {
+            " What to expect is not known: Esc, then r rehearses it, for free."
+        } else {
+            ""
+        };
         let text = format!(
-            "Launch '{}'? {cost}{predicts}.{exact}{}",
+            "Launch '{}'? {cost}{predicts}.{unknown}{exact}{}",
             plan.name,
             if warnings.is_empty() { warnings } else { format!(" Warning: {warnings}") }
         );

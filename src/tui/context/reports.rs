@@ -124,6 +124,7 @@ impl Context {
                     self.mended(&ErrorTopic::Plan);
                 }
                 self.plan.preview = Some((*preview).map(Box::new));
+                self.check_promise();
                 if std::mem::take(&mut self.plan.launches) && self.popup.is_none() {
                     self.ask_to_launch();
                 }

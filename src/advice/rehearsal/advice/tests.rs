@@ -232,6 +232,40 @@ fn who_has_played_in_fewer_cases_comes_after_the_others() {
 }
 
 #[test]
+fn one_case_of_several_promises_nothing() {
+    let case = [[1.0; 2], [0.5; 2], [0.5; 2], [0.6; 2]];
+    let mut found = results(&[case, case]);
+    let plan = Player::method(PLAYERS[0]);
+    let whole = found.advice(0.5);
+    assert!(whole.expectation(&plan, 0.5).is_some());
+    assert!(whole.so_far()[0].contains("a run should have"), "{}", whole.so_far()[0]);
+    found.losses.retain(|(case, ..), _| *case == 0);
+    let early = found.advice(0.5);
+    assert_eq!((early.expectation(&plan, 0.5), early.promised(&plan, 0.5)), (None, None));
+    let said = &early.so_far()[0];
+    assert!(said.contains("in 1 of 2 rehearsals: too few") && !said.contains('%'), "{said}");
+}
+
+#[test]
+fn a_method_with_another_than_the_least_mean_is_advised_with_its_reason() {
+    let wild = |ratio: f64| [[1.0; 2], [0.5; 2], [ratio; 2], [0.8; 2]];
+    let advice = results(&[wild(0.5), wild(1.2)]).advice(0.5);
+    assert_eq!(advice.choice[0], Some(3));
+    let why = "'public model, corrected' has the lower mean (0.775 against 0.800 × public data alone), \
+               but its worst rehearsal was worse (1.20 against 0.80).";
+    for said in [advice.sentences(), advice.so_far()] {
+        assert!(said.iter().any(|it| it == why), "{said:?}");
+    }
+    let near = [[1.0; 2], [0.5; 2], [0.8, 1.5], [0.82, 0.5]];
+    let advice = results(&[near, near]).advice(0.5);
+    assert_eq!(advice.choice[0], Some(3));
+    let said = advice.sentences().join(" ");
+    assert!(said.contains("but it did worse at nearby ε."), "{said}");
+    let plain = results(&[wild(0.7), wild(0.75)]).advice(0.5).sentences().join(" ");
+    assert!(!plain.contains("lower mean"), "{plain}");
+}
+
+#[test]
 fn who_has_played_in_fewer_cases_is_not_chosen_before_the_others() {
     let case = [[1.0; 2], [0.5; 2], [0.9; 2], [0.95; 2]];
     let mut found = results(&[case, case]);

@@ -7,7 +7,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::figures::MOST_CURVES;
 use super::{Report, Reported, Together, once, rankings, rehearsal};
-use crate::data::{Columns, DatasetDefinition, Missing, Role, Source};
+use crate::data::{Columns, DatasetDefinition, Missing, Role, Source, Task};
 use crate::evaluation::{Score, Scored, measured, words};
 use crate::glossary;
 use crate::methods::{self, Series};
@@ -78,9 +78,7 @@ pub(super) fn html(report: &Report, figures: &[Figure], together: &[Together]) -
                 main {
                     // For one run readers first want its promise, for several the comparison.
                     @if let [only] = report.runs.as_slice() {
-                        @if let Some(alarm) = only.score().and_then(Scored::alarm) {
-                            p.uncovered { b { (alarm) } }
-                        }
+                        (verdicts(report))
                         (rankings::verdicts(report))
                         (section("How good the model is", &score(report)))
                         (tiles(report, only))
@@ -91,7 +89,7 @@ pub(super) fn html(report: &Report, figures: &[Figure], together: &[Together]) -
                         (verdicts(report))
                         (rankings::verdicts(report))
                         (section("How good the models are", &score(report)))
-                        (section("Runs", &html! { (runs_table(report)) (sums(together)) }))
+                        (section("Runs", &html! { (runs_table(report)) (sums(report, together)) }))
                         (seen)
                         (promise)
                     }
@@ -166,11 +164,7 @@ fn lead(report: &Report) -> String {
         return format!("On the private data {}.", quoted(names));
     };
     let Some(plan) = only.plan() else { return "Its plan cannot be read.".to_owned() };
-    let label = only.session.as_ref().and_then(|session| {
-        let definition = session.dataset(plan.public.first()?).ok()?;
-        definition.label.as_ref()
-    });
-    let what = label.map_or_else(String::new, |label| format!(" of {}", quoted([label])));
+    let what = of_label(only);
     let public = quoted(&plan.public);
     let chosen = only.certificate.as_ref().and_then(|it| it.chosen.as_ref());
     let plans = only.session.as_ref().map_or(&[][..], |session| &session.plans);
@@ -190,6 +184,15 @@ fn lead(report: &Report) -> String {
         quoted([&plan.private]),
         methods::name_of(&plan.method)
     )
+}
+
+/// ` of “label”`, if the run's session is known.
+fn of_label(reported: &Reported) -> String {
+    let label = reported.session.as_ref().and_then(|session| {
+        let definition = session.dataset(reported.plan()?.public.first()?).ok()?;
+        definition.label.as_ref()
+    });
+    label.map_or_else(String::new, |label| format!(" of {}", quoted([label])))
 }
 
 /// Names of people's choosing, in quotation marks.
@@ -278,26 +281,34 @@ fn steps(reported: &Reported) -> String {
     }
 }
 
-/// Which of several models is better, and how good each is, in words.
+/// Which model to take, what may be told, and how good each of several is, in words.
 fn verdicts(report: &Report) -> Markup {
-    let named = |run: &ArchivedRun, _| {
+    let letter = |run: &ArchivedRun| {
         let of_run = report.runs.iter().find(|it| it.run.id == run.id);
-        let letter = of_run.map_or("", |it| it.letter.as_str());
-        format!("Run {letter} ({})", comparison::plan_of(run))
+        of_run.map_or("", |it| it.letter.as_str())
+    };
+    let named = |run: &ArchivedRun, _| {
+        if report.has_several() {
+            format!("Run {} ({})", letter(run), comparison::plan_of(run))
+        } else {
+            "this model".to_owned()
+        }
     };
     let runs: Vec<&ArchivedRun> = report.runs.iter().map(|it| &it.run).collect();
     html! {
-        @for Answer { text, is_exact } in comparison::answers(&runs, named, &report.watch) {
-            @if is_exact { p.exact { (text) " ◆" } } @else { p { b { (text) } } }
+        @for Answer { text, telling, is_exact } in comparison::answers(&runs, named, &report.watch) {
+            @if is_exact {
+                p.exact { (text) " ◆ " (telling) }
+            } @else {
+                p { b { (text) } " " (telling) }
+            }
         }
-        @if report.is_curators() { p.exact { (comparison::NOT_FOR_CHOICE) } }
-        @for reported in &report.runs {
+        @if report.is_curators() && report.has_several() { p.exact { (comparison::NOT_FOR_CHOICE) } }
+        @for reported in report.runs.iter().filter(|_| report.has_several()) {
             @let name = reported.plan().map_or("", |plan| plan.name.as_str());
             @let who = format!("Run {} ({name})", reported.letter);
-            @if let Some(alarm) = reported.score().and_then(Scored::alarm) {
-                p.uncovered { b { (who) ": " (alarm) } }
-            } @else if let Some(verdict) = reported.score().and_then(Scored::verdict) {
-                p { b { (who) ": the model is " (verdict) "." } }
+            @if let Some(verdict) = reported.score().and_then(Scored::verdict) {
+                p { (who) ": " (verdict) "." }
             }
             @if let Some(errors) = reported.run.errors.as_ref().and_then(|it| it.reveal(&report.watch)) {
                 p.exact { (who) ": " (errors.verdict(Standing::Exact).text()) }
@@ -309,13 +320,14 @@ fn verdicts(report: &Report) -> Markup {
 /// The released scores.
 fn score(report: &Report) -> Markup {
     let scores = report.certified().filter_map(|(it, certificate)| {
-        Some((&it.letter, certificate.score.as_ref()?, &certificate.chosen))
+        Some((it, &it.letter, certificate.score.as_ref()?, &certificate.chosen))
     });
     let scores: Vec<_> = scores.collect();
     let mut alike: BTreeMap<String, Vec<Range>> = BTreeMap::new();
-    for (letter, scored, _) in scores.iter().filter(|_| report.has_several()) {
-        let who = format!("{letter}: ");
-        alike.entry(scored.error_name()).or_default().extend(ranges_of(&who, scored));
+    for (reported, letter, scored, _) in &scores {
+        let who = if report.has_several() { format!("{letter}: ") } else { String::new() };
+        let name = format!("{}{}", scored.error_name(), of_label(reported));
+        alike.entry(name).or_default().extend(ranges_of(&who, scored));
     }
     html! {
         // Errors of one kind are on one axis.
@@ -323,19 +335,13 @@ fn score(report: &Report) -> Markup {
             p { b { (name) } " (less is better)" }
             (ranges(rows))
         }
-        @for (letter, scored, chosen) in &scores {
-            // Of several runs the verdicts stand at the head of the page.
-            @let is_told = report.has_several() || scored.alarm().is_some();
-            @if let Some(verdict) = scored.verdict().filter(|_| !is_told) {
-                p { b { "The model is " (verdict) "." } }
-            }
+        @for (_, letter, scored, chosen) in &scores {
             p {
                 @if report.has_several() { "Run " (letter) ", on " } @else { "On " }
                 (scored.note()) "."
             }
             @if let Some(chosen) = chosen { p { (chosen.sentence) } }
             @let rows = scored.rows().into_iter().map(|(name, value)| vec![name, value]);
-            @if !report.has_several() { (ranges(&ranges_of("", scored))) }
             (table(&["", "95 % interval in brackets"], rows))
         }
     }
@@ -423,8 +429,16 @@ fn runs_table(report: &Report) -> Markup {
         let cells = report.runs.iter().map(|it| cell(it).unwrap_or_else(|| NONE.to_owned()));
         (title.to_owned(), cells.collect::<Vec<_>>())
     };
+    let are_numbers = report.runs.iter().all(|it| it.run.task() == Some(Task::Regression));
     let of_series = |series: Series, mark: &str| {
-        column(&format!("{}{mark}", series.words()), &|it| measured(it, series, report))
+        let of_error = if are_numbers { measured::SQUARED } else { measured::WRONG };
+        let name = match series {
+            Series::PublicError | Series::PrivateError => {
+                series.words().replacen("error", of_error, 1)
+            }
+            _ => series.words().to_owned(),
+        };
+        column(&format!("{name}{mark}"), &|it| measured(it, series, report))
     };
     let mut columns = vec![
         column("", &|it| Some(it.letter.clone())),
@@ -450,7 +464,10 @@ fn runs_table(report: &Report) -> Markup {
 }
 
 /// The sums of several runs.
-fn sums(together: &[Together]) -> Markup {
+fn sums(report: &Report, together: &[Together]) -> Markup {
+    let mut kinds = report.certified().filter_map(|(_, it)| Some(it.guarantee.as_ref()?.adjacency));
+    let first = kinds.next();
+    let differ = kinds.any(|other| Some(other) != first);
     html! {
         @for Together { runs, guarantee } in together {
             p.note {
@@ -460,9 +477,14 @@ fn sums(together: &[Together]) -> Markup {
                     "ε = " (round_up(guarantee.epsilon, 4))
                     ", δ = " (delta_words(guarantee.delta))
                 }
-                " (" (guarantee.adjacency.words()) "), also if later ones were chosen after \
-                 seeing earlier ones. Other runs on these data add to that; the ledger has the \
+                " (" (guarantee.adjacency.words()) "): all their noise is accounted together, \
+                 usually for less than the sum of their ε. It holds also if later ones were chosen \
+                 after seeing earlier ones. Other runs on these data add to that; the ledger has the \
                  whole sum."
+                @if differ {
+                    " Some promises are for records that are replaced. They hold for blanked ones at \
+                     the same ε, and so does the sum."
+                }
             }
         }
     }

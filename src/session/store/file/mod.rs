@@ -57,6 +57,9 @@ pub struct Session {
     pub ranking: RankingDefinition,
 }
 
+/// The setting of a method that says whom the promise protects.
+const NEIGHBOURS: &str = "neighbours";
+
 /// One run to be made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -159,7 +162,8 @@ impl PlanDefinition {
         self.player().spends() || self.evaluation.is_some()
     }
 
-    /// Takes over the method and the settings of a player; false if no plan can have them.
+    /// Takes over the method and the settings of a player; false if no plan can have them. Whom the plan
+    /// protects stays as the user chose it, where the method leaves the choice.
     pub fn take_player(&mut self, player: &Player) -> bool {
         let id = match player {
             Player::Method { id, .. } => id.as_str(),
@@ -169,8 +173,14 @@ impl PlanDefinition {
             Player::NoPrivacy => return false,
         };
         let (settings, predictor) = player.settings();
+        let kept = self.settings.remove_entry(NEIGHBOURS);
         self.take_method(id);
         self.settings = settings;
+        let spec = methods::method(id).ok().map(methods::Method::spec);
+        if spec.is_some_and(|spec| spec.field(NEIGHBOURS).is_some()) {
+            self.settings.remove(NEIGHBOURS);
+            self.settings.extend(kept);
+        }
         // What is given to a method with predictors of its own is no setting of the player.
         if !methods::method(id).is_ok_and(|method| method.spec().has_own_predictor) {
             self.public_predictor = predictor;
@@ -476,6 +486,12 @@ mod tests {
         plan.take_method("public_shape");
         assert_eq!(plan.public_predictor, asked);
         assert!(plan.take_player(&plan.player()) && plan.public_predictor == asked);
+        // Whom the plan protects is not the player's to change.
+        let blanked = Value::Text("zero_out".to_owned());
+        plan.settings.insert(NEIGHBOURS.to_owned(), blanked.clone());
+        assert!(plan.take_player(&Player::method("public_shape")));
+        assert_eq!(plan.settings.get(NEIGHBOURS), Some(&blanked));
+        plan.take_method("public_shape");
         let several = PublicPredictor::parse("trees + column(risk)").unwrap();
         assert_eq!(several.to_string(), "trees + column(\"risk\")");
         plan.public_predictor = several.clone();

@@ -16,7 +16,7 @@ use crate::privacy::Watch;
 use crate::privacy::ledger::RunId;
 use crate::run_column::{RunColumn, SortValue};
 use crate::session::archive::{DIED, curve, epsilon};
-use crate::session::comparison::{self, Among, Answer};
+use crate::session::comparison::{self, Answer};
 use crate::session::run_directory::Process;
 use crate::session::{ArchivedRun, plan_field};
 use crate::tab::{CHARTS, Pane};
@@ -145,9 +145,9 @@ impl Quantity {
 }
 
 impl CompareScreen {
-    /// Compares the best of the marked runs with the other ones, or the two best runs of all if fewer
-    /// than two are marked.
-    fn answer(&self, runs: &[ArchivedRun], watch: &Watch, glyphs: &Glyphs) -> Option<Answer> {
+    /// The model to take of the marked runs, or of all if fewer than two are marked: for the dataset of
+    /// the selected run first.
+    fn answers(&self, runs: &[ArchivedRun], watch: &Watch, glyphs: &Glyphs) -> Vec<Answer> {
         let name = |run: &ArchivedRun, are_namesakes| {
             let mark = self.slot(&run.id).map(|slot| glyphs.series(slot));
             match mark {
@@ -157,11 +157,16 @@ impl CompareScreen {
             }
         };
         let marked: Vec<&ArchivedRun> = self.pinned(runs).into_iter().map(|(_, run)| run).collect();
-        let (chosen, among) = match marked.len() {
-            0 | 1 => (runs.iter().collect(), Among::Like(self.run(runs))),
-            _ => (marked, Among::Chosen),
+        let chosen: Vec<&ArchivedRun> = match marked.len() {
+            0 | 1 => self.run(runs).into_iter().chain(self.others(runs)).collect(),
+            _ => marked,
         };
-        comparison::answer(&chosen, among, name, watch)
+        comparison::answers(&chosen, name, watch)
+    }
+
+    fn others<'a>(&self, runs: &'a [ArchivedRun]) -> impl Iterator<Item = &'a ArchivedRun> {
+        let selected = self.selected;
+        runs.iter().enumerate().filter(move |(at, _)| *at != selected).map(|(_, run)| run)
     }
 
     /// Becomes a board, in the order of the tasks' values.
@@ -317,10 +322,7 @@ impl Screen for CompareScreen {
 
     fn next_step(&self, context: &Context) -> Option<String> {
         let run = self.run(context.archived())?;
-        if run.outcome == DIED {
-            return Some("this run died: R resumes it, 6 settles it".to_owned());
-        }
-        Some("m marks runs to compare; w writes a report".to_owned())
+        (run.outcome == DIED).then(|| "this run died: R resumes it, 6 settles it".to_owned())
     }
 
     fn hindrance(&self, name: &str, context: &Context) -> Option<&'static str> {
@@ -471,37 +473,30 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_compares_the_two_best_by_their_scores_or_else_by_exact_errors() {
+    fn the_answer_is_for_the_marked_runs_or_all_and_begins_with_the_selected_dataset() {
         let (mut screen, mut runs, open) = (CompareScreen::default(), runs(), Watch::open());
         let glyphs = Glyphs::unicode();
         for (run, name) in runs.iter_mut().zip(["a", "b", "c"]) {
             run.plan.as_mut().unwrap().name = name.to_owned();
         }
-        runs[2].score = Some(told(58.0));
-        let answer = |screen: &CompareScreen, runs: &[ArchivedRun], watch: &Watch| {
-            screen.answer(runs, watch, &glyphs).map(|it| (it.text, it.is_exact))
+        runs[2].score = Some(told(36.0));
+        let answers = |screen: &CompareScreen, runs: &[ArchivedRun], watch: &Watch| {
+            let all = screen.answers(runs, watch, &glyphs).into_iter();
+            all.map(|it| it.text).collect::<Vec<_>>()
         };
-        let scored =
-            "'a' has 50 % less error (capped at 140) than 'c'; their ranges do not overlap.";
-        assert_eq!(answer(&screen, &runs, &Watch::sealed()), Some((scored.to_owned(), false)));
-        // The pinned ones decide, and carry their marks.
+        let text = answers(&screen, &runs, &Watch::sealed()).concat();
+        assert!(text.starts_with("Take 'c' (ε 1): ") && text.contains("'a' cannot"), "{text}");
+        // The marked ones carry their marks.
         screen.toggle_pin(&runs[2].id);
         screen.toggle_pin(&runs[0].id);
-        let (text, _) = answer(&screen, &runs, &open).unwrap();
-        assert!(text.starts_with("▲ 'a' has 50 % less error (capped at 140) than ● 'c'"), "{text}");
+        let text = answers(&screen, &runs, &open).concat();
+        assert!(text.starts_with("Take ● 'c' (ε 1): "), "{text}");
         screen.pins = Default::default();
-        // Without two scores exact errors do, which a sealed view does not show.
-        runs[2].score = None;
-        let (text, is_exact) = answer(&screen, &runs, &open).unwrap();
-        assert!(is_exact && text.ends_with("(753.0 against 756.8, exact)."), "{text}");
-        assert_eq!(answer(&screen, &runs, &Watch::sealed()), None);
-        // Runs on other private data are not compared unless they were pinned.
         runs[1].plan.as_mut().unwrap().private = "autumn".to_owned();
-        assert_eq!(answer(&screen, &runs, &open), None);
-        screen.toggle_pin(&runs[0].id);
-        screen.toggle_pin(&runs[1].id);
-        let (text, _) = answer(&screen, &runs, &open).unwrap();
-        assert!(text.ends_with("not comparable: they are of different private data."), "{text}");
+        screen.selected = 1;
+        let found = answers(&screen, &runs, &open);
+        assert!(found[0].starts_with("On 'autumn': No score was released"), "{found:?}");
+        assert!(found[1].starts_with("On 'winter': Take "), "{found:?}");
     }
 
     #[test]

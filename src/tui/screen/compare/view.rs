@@ -45,8 +45,8 @@ pub fn view(screen: &CompareScreen, context: &Context, canvas: &mut Canvas, area
     let order = screen.order(runs, context.filter(), &context.watch);
     let shown = Shown { screen, context, runs, order: &order };
     let answer = answer(shown, canvas);
-    let rows = wrapped_lines(&answer.to_string(), area.width).min((area.height / 7).max(2));
-    let [above, area] = in_rows(area, [Length(rows), Fill(1)]);
+    let rows = answer.iter().map(|line| wrapped_lines(&line.to_string(), area.width)).sum::<u16>();
+    let [above, area] = in_rows(area, [Length(rows.min((area.height / 7).max(2))), Fill(1)]);
     canvas.paragraph(answer, true, above);
     match canvas.alone {
         Some(ARCHIVE) => return archive(shown, canvas, area),
@@ -64,27 +64,28 @@ pub fn view(screen: &CompareScreen, context: &Context, canvas: &mut Canvas, area
     differences(shown, canvas, right);
 }
 
-/// Which run is better, or why this is not said; empty if there is nothing to compare. A caution
-/// stands beside the exact numbers of several runs.
-fn answer<'a>(Shown { screen, context, runs, .. }: Shown, canvas: &Canvas) -> Line<'a> {
+/// The model to take for each private dataset, and what may be told of it. A caution stands beside the
+/// exact numbers of several runs.
+fn answer<'a>(Shown { screen, context, runs, .. }: Shown, canvas: &Canvas) -> Vec<Line<'a>> {
     let (theme, glyphs, watch) = (canvas.theme, canvas.glyphs, &context.watch);
-    let mut line = match screen.answer(runs, watch, glyphs) {
-        Some(Answer { text, is_exact: true }) => {
-            Line::styled(format!(" {} {text}", glyphs.curator), theme.curator)
-        }
-        Some(Answer { text, .. }) => Line::styled(format!(" {text}"), bold(theme.text)),
-        None if screen.pinned(runs).len() > 1 => {
-            let text = " Which is better is said of runs with a released score.";
-            Line::styled(text, theme.muted)
-        }
-        None => Line::default(),
+    let line = |Answer { text, telling, is_exact }| {
+        let style = if is_exact { theme.curator } else { bold(theme.text) };
+        let told = Span::styled(format!(" {telling}"), theme.text);
+        Line::from(vec![Span::styled(text, style), told])
     };
+    let mut lines: Vec<Line> = screen.answers(runs, watch, glyphs).into_iter().map(line).collect();
     let is_exact = |run: &&ArchivedRun| last(run, run.error_series()[1], watch).is_some();
     if runs.iter().filter(is_exact).count() > 1 {
-        let caution = NOT_FOR_CHOICE.replace('◆', glyphs.curator);
-        line.push_span(Span::styled(format!(" {caution}"), theme.curator));
+        let caution = Span::styled(
+            format!(" {}", NOT_FOR_CHOICE.replace('◆', glyphs.curator)),
+            theme.curator,
+        );
+        match lines.last_mut() {
+            Some(line) => line.push_span(caution),
+            None => lines.push(Line::from(caution)),
+        }
     }
-    line
+    lines
 }
 
 fn archive(shown: Shown, canvas: &mut Canvas, area: Rect) {
@@ -373,10 +374,7 @@ fn selected<'a>(shown: Shown, canvas: &Canvas, room: u16) -> Vec<Line<'a>> {
     }
     if let Some(told) = &run.score {
         // The table has the score itself.
-        let facts_of_it = [told.verdict(), told.beyond_cap()].into_iter().flatten();
-        let brief = facts_of_it.collect::<Vec<_>>().join("; ");
-        let brief = if brief.is_empty() { told.sentence() } else { brief };
-        facts.push(("released score", brief));
+        facts.push(("released score", told.verdict().unwrap_or_else(|| told.sentence())));
     }
     facts.extend(source_words(&run.source_weights).map(|words| ("released", words)));
     if let Some(choice) = &run.choice {
@@ -391,9 +389,9 @@ fn selected<'a>(shown: Shown, canvas: &Canvas, room: u16) -> Vec<Line<'a>> {
         facts.push(("public", plan.public.join(" + ")));
         let settings: Vec<String> =
             plan.settings.iter().map(|(key, value)| format!("{key} {value}")).collect();
-        let settings =
-            if settings.is_empty() { "defaults".to_owned() } else { settings.join(", ") };
-        facts.push(("settings", settings));
+        if !settings.is_empty() {
+            facts.push(("settings", settings.join(", ")));
+        }
         if !plan.public_predictor.is_none() {
             facts.push(("public predictor", plan.public_predictor.to_string()));
         }

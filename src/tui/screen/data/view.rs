@@ -260,7 +260,7 @@ pub(super) fn remarks(shown: Shown, canvas: &Canvas) -> Vec<Line<'static>> {
             theme.muted,
         ));
     }
-    let leaking = context.leaking(&definition.name).iter();
+    let leaking = context.leaking(&definition.name).into_iter();
     lines.extend(leaking.map(|it| Line::styled(format!("{it}."), theme.warning)));
     let Some(loaded) = context.loaded(&definition.name) else { return lines };
     let errors = loaded.gap().into_iter().chain(context.misfits.get(&definition.name));

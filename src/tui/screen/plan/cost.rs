@@ -200,6 +200,9 @@ fn expected_result(context: &Context, preview: &Preview) -> String {
         Some(_) if !plan.spends() => {
             "what the rehearsal compares others with; r shows it".to_owned()
         }
+        Some((advice, _)) if advice.promised(&plan.player(), plan.target.epsilon).is_none() => {
+            "unknown after so few rehearsals".to_owned()
+        }
         Some((advice, (standing, _))) => {
             format!(
                 "{} than public data alone, rehearsed; a run: {}",

@@ -90,6 +90,8 @@ pub fn rehearsed_errors(advice: &Advice, canvas: &mut Canvas, area: Rect) {
     let mut chart = Chart::new(&title, theme, glyphs)
         .x_axis("ε", false)
         .reference(1.0, "public data alone")
+        // The legend has the numbers at the plan's ε.
+        .cursor(Some(advice.epsilons[advice.at]))
         .legend(true)
         .empty("no method has been tried so far");
     for (slot, (name, points)) in curves.iter().enumerate() {

@@ -117,7 +117,7 @@ impl RankColumn {
 }
 
 impl CandidateRow {
-    fn of(line: &CandidateLine, table: &Comparison) -> Self {
+    fn of(line: &CandidateLine, table: &Comparison, judged_by: CandidateOrder) -> Self {
         let alongside = line.alongside.clone().unwrap_or_default();
         Self {
             rank: 0,
@@ -130,7 +130,7 @@ impl CandidateRow {
             error: alongside.error,
             in_label_units: table.in_label_units,
             elsewhere: None,
-            verdict: verdict::in_short(line, table.order).to_owned(),
+            verdict: verdict::in_short(line, judged_by).to_owned(),
             in_full: line.verdict.clone(),
         }
     }
@@ -178,11 +178,12 @@ impl RankScreen {
         let released = ranking.released.as_ref().filter(|_| !self.shows_exact(ranking, watch));
         let mut rows: Vec<CandidateRow> = match released.map(|(found, _)| found) {
             None => {
-                let table = self.exact(ranking, watch).into_iter();
-                let rows = |it: &'_ Comparison| -> Vec<CandidateRow> {
-                    it.lines.iter().map(|line| CandidateRow::of(line, it)).collect()
+                let tables = self.exact(ranking, watch).zip(ranking.exact(watch));
+                let rows = |(shown, first): (&Comparison, &Comparison)| -> Vec<CandidateRow> {
+                    let row = |line| CandidateRow::of(line, shown, first.order);
+                    shown.lines.iter().map(row).collect()
                 };
-                table.flat_map(rows).collect()
+                tables.into_iter().flat_map(rows).collect()
             }
             Some(Disclosed::Table(lines) | Disclosed::Direction(lines)) => {
                 lines.get().iter().map(of_line).collect()
@@ -205,7 +206,8 @@ impl RankScreen {
         let lines = table.map_or(&[][..], |table| &table.lines);
         let both_orders = context.ranking.exact(&context.watch);
         let is_useful = |name: &str| both_orders.is_some_and(|table| !table.is_useless(name));
-        let best = lines.first().map(|best| &best.name);
+        let is_best = |line: &&CandidateLine| line.place == CandidatePlace::Best;
+        let best = lines.iter().find(is_best).map(|best| &best.name);
         let takes_equals = chosen.as_ref() == best && best.is_some_and(|best| is_useful(best));
         let equal = lines.iter().filter(|line| {
             let tied = matches!(line.place, CandidatePlace::Tied(_));
