@@ -127,13 +127,17 @@ impl Question {
             + usize::from(self.square > 0.0)
     }
 
+    /// The largest ω of a record.
+    pub fn most_weight(&self) -> f64 {
+        if self.answer == ScoreMeaning::TwoClasses { 0.25 } else { 1.0 }
+    }
+
     /// How far one record can move the release, in exact arithmetic and times the number of
     /// records.
     pub fn unit_sensitivity(&self, adjacency: Adjacency) -> f64 {
         let (kappa, lambda) = (self.moment.powi(2), self.square.powi(2));
         if self.sharp {
-            let longest = if self.answer == ScoreMeaning::TwoClasses { 0.25_f64 } else { 1.0 };
-            let moment = kappa * longest.powi(2);
+            let moment = kappa * self.most_weight().powi(2);
             let square = match adjacency {
                 Adjacency::ReplaceOne => 4.0 + 2.0 * moment + lambda,
                 Adjacency::ZeroOut => 1.0 + moment + lambda,

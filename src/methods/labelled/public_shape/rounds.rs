@@ -267,7 +267,8 @@ impl Rounds {
         let noise = self.sigma / self.query.moment / asked.sqrt();
         let public = self.ground.moment(self.flat().as_slice());
         let tiers = &self.ground.tiers;
-        let moment = curvature(&(&self.moments / asked), &public, tiers, noise);
+        let most = self.query.most_weight();
+        let moment = curvature(&(&self.moments / asked), &public, tiers, noise, most);
         let (unit, sampling) = match self.query.answer {
             ScoreMeaning::Number => (self.ground.rest, self.square),
             _ => (1.0, 1.0),

@@ -61,8 +61,15 @@ const STEEPEST: f64 = 0.2;
 /// The private second moment, as far as noise allows to distinguish it from the public one: for
 /// each pair of tiers, the difference is shrunk by the part that must be noise (σ on the diagonal,
 /// σ/√2 off it). It is not shrunk more: if the private moment is larger than assumed, steps
-/// overshoot.
-pub fn curvature(released: &Matrix, public: &Matrix, tiers: &[Tier], noise: f64) -> Matrix {
+/// overshoot. The result is the nearest matrix that a mean of ω·xxᵀ can be, for ω ≤ `most` and
+/// ‖x‖ ≤ 1: without negative eigenvalues, and with a trace up to `most`.
+pub fn curvature(
+    released: &Matrix,
+    public: &Matrix,
+    tiers: &[Tier],
+    noise: f64,
+    most: f64,
+) -> Matrix {
     let mut moment = public.clone();
     for one in tiers {
         for other in tiers {
@@ -82,7 +89,7 @@ pub fn curvature(released: &Matrix, public: &Matrix, tiers: &[Tier], noise: f64)
             block += kept * difference;
         }
     }
-    positive(&moment)
+    possible(&moment, most)
 }
 
 /// The curvature, raised where slopes fell from one round to the next by more than it predicts. For
@@ -109,12 +116,20 @@ pub fn raised(mut moment: Matrix, rounds: &[Round], factors: &[f64]) -> Matrix {
     moment
 }
 
-/// The matrix with its eigenvalues cut at almost 0.
-fn positive(matrix: &Matrix) -> Matrix {
+/// The matrix with its eigenvalues cut at almost 0, and all lowered by one number if their sum is
+/// above `most`.
+fn possible(matrix: &Matrix, most: f64) -> Matrix {
     let Some((values, axes)) = eigen(matrix) else { return matrix.clone() };
+    let lowered = |by: f64| values.iter().map(move |value| (value - by).max(0.0));
+    let (mut low, mut high) = (0.0, values.amax());
+    for _ in 0..60 {
+        let middle = f64::midpoint(low, high);
+        if lowered(middle).sum::<f64>() > most { low = middle } else { high = middle }
+    }
+    let by = if lowered(0.0).sum::<f64>() > most { high } else { 0.0 };
     let least = 1e-9 * values.amax();
     let mut scaled = axes.clone();
-    for (mut axis, value) in scaled.column_iter_mut().zip(&values) {
+    for (mut axis, value) in scaled.column_iter_mut().zip(lowered(by)) {
         axis *= value.max(least);
     }
     let product = scaled * axes.transpose();
@@ -294,8 +309,30 @@ mod tests {
         let golden = golden::correction();
         let of = |name: &str| golden.rows(&format!("regression.one_round.{name}"));
         let noise = golden.number("regression.one_round.sG");
-        let found = curvature(&of("G"), &of("C_pub"), &tiers(&[1, 1, 1, 2, 2, 4]), noise);
+        let found = curvature(&of("G"), &of("C_pub"), &tiers(&[1, 1, 1, 2, 2, 4]), noise, 1.0);
         golden::assert_close(&found, &of("C"), 1e-6);
+    }
+
+    #[test]
+    fn a_curvature_of_noise_alone_is_one_that_records_can_have() {
+        let public = Matrix::identity(5, 5) * 0.1;
+        for noise in [0.01, 0.3, 30.0] {
+            for seed in 0..20 {
+                let draws = normals(&mut generator(seed), 25);
+                let draws = noise * Matrix::from_column_slice(5, 5, draws.as_slice());
+                let released = &public + 0.5 * (&draws + draws.transpose());
+                let found = curvature(&released, &public, &tiers(&[1, 1, 3]), noise, 0.5);
+                assert!(found.trace() < 0.5 + 1e-6, "{}", found.trace());
+                let (values, _) = eigen(&found).unwrap();
+                assert!(values.min() > -1e-9, "{values}");
+            }
+        }
+        // What can be is left as it is.
+        assert!((possible(&public, 0.5) - &public).norm() < 1e-12);
+        // Of two eigenvalues with a sum that is too large by 0.4, each is lowered by 0.2.
+        let large = Matrix::from_diagonal(&Vector::from_vec(vec![0.6, 0.3]));
+        let wanted = Matrix::from_diagonal(&Vector::from_vec(vec![0.4, 0.1]));
+        assert!((possible(&large, 0.5) - wanted).norm() < 1e-9);
     }
 
     #[test]
