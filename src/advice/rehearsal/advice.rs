@@ -12,6 +12,8 @@
 //! - A method that loses almost nothing to public data alone is preferred to them ([`INSURANCE`]):
 //!   private data may differ more from public data than these do from each other, and then public
 //!   data alone do not help.
+//! - Methods for classes are chosen by their logarithmic loss ([`Played::finer`]). What is told of them
+//!   is wrong answers, and a method that clearly has more of these than public data alone is not chosen.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -221,7 +223,8 @@ pub struct Variant {
     pub player: Player,
     /// Result of the player relative to public data alone.
     pub standing: PlayerStanding,
-    /// Error of the player relative to the unchanged method, as the mean over cases.
+    /// Error of the player relative to the unchanged method, as the mean over cases; of classes it is
+    /// the logarithmic loss.
     pub ratio: f64,
 }
 
@@ -423,14 +426,12 @@ impl Results {
                 let standing = lines[player].standings[k]?;
                 let spends = self.players[player].spends();
                 // Whatever neighbouring ε suggest, a method with a clear loss at the given ε is not
-                // chosen.
+                // chosen, nor one that loses by the finer loss.
                 let finer = self
                     .cases()
                     .filter_map(|case| Some((self.finer(case, player, k)?, self.weight(case))));
                 let finer = mean(&finer.collect::<Vec<_>>()).exp();
-                let both =
-                    if std::env::var("HF_A").is_ok() { finer } else { finer.max(standing.ratio) };
-                let loses = spends && both > 1.0 + NOTICEABLE;
+                let loses = spends && finer.max(standing.ratio) > 1.0 + NOTICEABLE;
                 let insurance = if spends { 0.0 } else { INSURANCE };
                 (standing.cases == most && !loses)
                     .then(|| (player, self.score(player, k) + insurance))
@@ -461,17 +462,17 @@ impl Results {
     /// The results of variants of the chosen player, compared with it.
     fn varied(&self, chosen: usize, k: usize) -> Vec<Variant> {
         let variants = (self.variants..self.players.len()).filter_map(|player| {
-            let both = |case| {
-                let (own, other) =
-                    (self.logarithm(case, player, k)?, self.logarithm(case, chosen, k)?);
-                Some(((own, self.weight(case)), (other, self.weight(case))))
+            let beside = |case| {
+                let ratio = self.finer(case, player, k)? - self.finer(case, chosen, k)?;
+                let own = self.logarithm(case, player, k)?;
+                Some(((own, self.weight(case)), (ratio, self.weight(case))))
             };
-            let (own, as_it_is): (Vec<Weighted>, Vec<Weighted>) =
-                self.cases().filter_map(both).unzip();
-            let better = own.iter().zip(&as_it_is).filter(|(own, other)| own.0 < other.0).count();
+            let (own, ratios): (Vec<Weighted>, Vec<Weighted>) =
+                self.cases().filter_map(beside).unzip();
+            let better = ratios.iter().filter(|(ratio, _)| *ratio < 0.0).count();
             let (spread, score) = (self.spread(player, k), self.score_of(player, k));
             let standing = PlayerStanding { spread, score, ..PlayerStanding::of(&own, better)? };
-            let ratio = standing.ratio / PlayerStanding::of(&as_it_is, 0)?.ratio;
+            let ratio = mean(&ratios).exp();
             Some(Variant { player: self.players[player].clone(), standing, ratio })
         });
         variants.collect()
@@ -621,10 +622,11 @@ impl Advice {
         }
         let words = |it: &Variant| {
             let percent = 100.0 * (it.ratio - 1.0);
+            let what = self.chosen_by();
             let error = match percent {
-                x if x.abs() < 0.5 => "as much error".to_owned(),
-                x if x < 0.0 => format!("{:.0} % less error", -x),
-                x => format!("{x:.0} % more error"),
+                x if x.abs() < 0.5 => format!("as much {what}"),
+                x if x < 0.0 => format!("{:.0} % less {what}", -x),
+                x => format!("{x:.0} % more {what}"),
             };
             format!("{}: {error}", it.player.in_a_sentence())
         };
@@ -712,8 +714,9 @@ impl Advice {
         let cases = standing.cases;
         let best = match better {
             Some(better) => format!(
-                "{:.0} % less error than {}, better in {} of {cases} rehearsals, and",
+                "{:.0} % less {} than {}, better in {} of {cases} rehearsals, and",
                 100.0 * (1.0 - better.ratio),
+                self.chosen_by(),
                 player.in_a_sentence(),
                 standing.best_in,
             ),
@@ -818,7 +821,10 @@ impl Advice {
             return None;
         }
         let cautious = |it: PlayerStanding| it.ratio.ln() + CAUTION * it.most.ln();
-        let why = if cautious(own) <= cautious(found) {
+        let why = if self.measure() == ErrorMeasure::WrongAnswers {
+            "methods for classes are chosen by logarithmic loss, which needs fewer records"
+                .to_owned()
+        } else if cautious(own) <= cautious(found) {
             format!("its worst rehearsal was worse ({:.2} against {:.2})", found.most, own.most)
         } else {
             "it did worse at nearby ε".to_owned()
@@ -873,6 +879,14 @@ impl Advice {
         let gain = 100.0 * (1.0 - standing.ratio);
         let word = if gain >= 0.0 { self.less() } else { "more" };
         format!("{:.0} % {word} {}", gain.abs(), self.measure().words())
+    }
+
+    /// The error by which methods and settings are chosen.
+    fn chosen_by(&self) -> &'static str {
+        match self.measure() {
+            ErrorMeasure::WrongAnswers => ErrorMeasure::Logarithmic.words(),
+            _ => "error",
+        }
     }
 
     /// Errors are less, wrong answers are fewer.

@@ -6,7 +6,6 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use halflight_advice::rehearsal::Played;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::error::{Doing, Error, Result};
@@ -30,7 +29,7 @@ impl Kept {
             same.then(|| {
                 Some((
                     line["trial"].as_str()?.to_owned(),
-                    Played::deserialize(&line["played"]).ok(),
+                    serde_json::from_value(line["played"].clone()).ok()?,
                 ))
             })?
         });

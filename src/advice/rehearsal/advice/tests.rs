@@ -37,6 +37,34 @@ fn results(cases: &[[[f64; 2]; 4]]) -> Results {
 }
 
 #[test]
+fn classes_are_chosen_for_by_their_finer_loss_and_never_by_one_that_errs_more() {
+    // The first method errs a little less often, and the second has less of the finer loss.
+    let case = [[1.0; 2], [0.5; 2], [0.9; 2], [0.92; 2]];
+    let mut found = results(&[case, case]);
+    found.known.judged_by = Some(ErrorMeasure::WrongAnswers);
+    let choose = |found: &mut Results, finer: [f64; 4]| {
+        for ((_, player, _), played) in &mut found.losses {
+            for played in played.values_mut() {
+                played.finer = Some(finer[*player]);
+            }
+        }
+        let advice = found.advice(0.5);
+        let (player, standing) = advice.chosen(0).unwrap();
+        (player.clone(), standing.ratio, advice.sentences().join(" "))
+    };
+    let (first, second) = (Player::method(PLAYERS[0]), Player::method(PLAYERS[1]));
+    let (player, ratio, said) = choose(&mut found, [1.0, 0.5, 0.9, 0.7]);
+    assert_eq!(player, second);
+    assert!((ratio - 0.92).abs() < 1e-12 && said.contains("8 % fewer wrong answers"), "{said}");
+    assert!(said.contains("chosen by logarithmic loss"), "{said}");
+    assert_eq!(choose(&mut found, [1.0, 0.5, 0.7, 0.9]).0, first);
+    let mut worse = results(&[[[1.0; 2], [0.5; 2], [0.99; 2], [1.1; 2]]]);
+    worse.known.judged_by = Some(ErrorMeasure::WrongAnswers);
+    assert_eq!(choose(&mut worse, [1.0, 0.5, 0.9, 0.5]).0, first);
+    assert_eq!(choose(&mut worse, [1.0, 0.5, 1.1, 0.5]).0, Player::PublicOnly);
+}
+
+#[test]
 fn ratios_count_and_not_how_large_the_errors_of_a_case_are() {
     // In the large case the second method is 10 % better, in the small one only half as good.
     let found = results(&[
