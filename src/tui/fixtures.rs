@@ -779,6 +779,28 @@ pub fn pictured() -> App {
     app
 }
 
+/// A private and a public table, in which one column is twice the label.
+pub fn with_a_twin() -> App {
+    let folder = tempfile::tempdir().unwrap();
+    let workspace = Workspace::fresh(folder.path());
+    let mut app = opened();
+    app.context.session = Session::default();
+    for (name, role) in [("ours", Role::Private), ("theirs", Role::Public)] {
+        let rows: String = (0..60).map(|row| format!("{row},{}\n", 2 * row)).collect();
+        let file = format!("{name}.csv");
+        std::fs::write(folder.path().join(&file), format!("stay,twin\n{rows}")).unwrap();
+        let label = Some("stay".to_owned());
+        let definition =
+            DatasetDefinition { label, ..DatasetDefinition::new(name, role, Source::File(file)) };
+        let loaded = Arc::new(dataset::load(&definition, &workspace).unwrap());
+        app.context.session.datasets.push(definition);
+        app.context.compared.insert(name.to_owned(), None);
+        let status = DatasetStatus::Ready { loaded, account: None };
+        app.context.datasets.insert(name.to_owned(), status);
+    }
+    app
+}
+
 pub fn schema() -> Schema {
     let column = |name: &str, numeric| ColumnKind { name: name.to_owned(), numeric, width: 1 };
     Schema {

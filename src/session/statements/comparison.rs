@@ -253,8 +253,9 @@ fn telling(run: &ArchivedRun, others: usize) -> String {
     };
     let what = if run.score.is_some() { "model and score" } else { "model" };
     let (epsilon, delta) = (compact_up(guarantee.epsilon), delta_words(guarantee.delta));
-    let add = if others > 0 { "; other scores add theirs" } else { "" };
-    format!("Anybody may get its {what} (ε {epsilon}, δ {delta}){add}.")
+    // The choice depends on the scores of all.
+    let add = if others > 0 { "; choosing added the others' ε" } else { "" };
+    format!("Anybody may get its {what} (ε {epsilon}, δ {delta}{add}).")
 }
 
 /// The answer without a score: exact errors of the two best, if they may be seen.
@@ -376,7 +377,8 @@ mod tests {
     #[test]
     fn of_two_the_better_or_the_cheaper_one_is_taken() {
         let of = |name, epsilon, error| run(name, epsilon, Some(score(error, 40.0)));
-        let more = "Anybody may get its model and score (ε 1, δ 1e-6); other scores add theirs.";
+        let more =
+            "Anybody may get its model and score (ε 1, δ 1e-6; choosing added the others' ε).";
         let (a, cheap) = (of("a", 1.0, 20.0), of("b", 0.5, 30.0));
         let less = "It has 33 % less error than 'b'; their ranges do not overlap.";
         assert_eq!(only(&[cheap, a.clone()]), format!("Take 'a' (ε 1): {GAIN}. {less} | {more}"));

@@ -281,7 +281,12 @@ impl Context {
         }
         let label = self.session.dataset(dataset).ok().and_then(|it| it.label.as_ref());
         let alike = self.session.datasets.iter().filter(|it| it.label.as_ref() == label);
-        let loaded = alike.filter_map(|it| self.loaded(&it.name));
+        // Of rows that may be private, too, nothing is told.
+        let apart = |name: &str| {
+            self.names_with(Role::Private).is_empty()
+                || matches!(self.compared.get(name), Some(None))
+        };
+        let loaded = alike.filter(|it| apart(&it.name)).filter_map(|it| self.loaded(&it.name));
         let mut found: Vec<String> = loaded.flat_map(|it| it.leaking().to_vec()).collect();
         found.dedup();
         found

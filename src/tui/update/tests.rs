@@ -854,6 +854,20 @@ fn a_column_that_gives_the_label_away_is_said_on_data_and_before_the_launch() {
 }
 
 #[test]
+fn a_column_that_gives_the_label_away_is_said_before_there_is_a_plan_but_not_of_rows_that_may_be_private()
+ {
+    let mut app = fixtures::with_a_twin();
+    for dataset in ["ours", "theirs"] {
+        let told = app.context.leaking(dataset);
+        assert!(told.len() == 1 && told[0].contains("the column 'twin'"), "{told:?}");
+    }
+    app.context.compared.insert("theirs".to_owned(), Some("ours".to_owned()));
+    assert!(app.context.leaking("theirs").is_empty());
+    app.context.compared.remove("theirs");
+    assert!(app.context.leaking("ours").is_empty());
+}
+
+#[test]
 fn public_data_alone_are_said_to_spend_nothing_on_every_screen() {
     let mut app = fixtures::spending();
     let plan = &mut app.context.session.plans[0];
