@@ -48,7 +48,12 @@ pub(super) fn two_digits(half: f64) -> String {
 fn score_text(score: &Score, unit: &str) -> String {
     let digits = decimals(score).min(if unit.is_empty() { 6 } else { 1 });
     let Score { value, low, high } = score;
-    format!("{value:.digits$}{unit} ({low:.digits$} to {high:.digits$})").replace('-', "−")
+    let [text, least] = [value, low].map(|it| format!("{it:.digits$}"));
+    // Noise has taken it to the end of what is possible: the number alone would say too much.
+    if *value == 0.0 && text == least {
+        return format!("{text} to {high:.digits$}{unit}");
+    }
+    format!("{text}{unit} ({least} to {high:.digits$})").replace('-', "−")
 }
 
 fn percent(share: &Score) -> String {
@@ -121,6 +126,10 @@ impl Scored {
         let fine = decimals(&Score { value, low, high }).min(if unit.is_empty() { 6 } else { 1 });
         let coarse = fine.saturating_sub(1);
         let cap = self.cap().map_or_else(String::new, |cap| format!(", cap {cap}"));
+        if value == 0.0 && low == 0.0 {
+            let cap = self.cap().map_or_else(String::new, |cap| format!(" (cap {cap})"));
+            return format!("0–{high:.coarse$}{unit}{cap}");
+        }
         format!("{value:.fine$}{unit} ({low:.coarse$}–{high:.coarse$}{cap})")
     }
 
@@ -262,8 +271,13 @@ impl Scored {
         let cap = self.cap().map_or_else(String::new, |cap| format!(" (cap {cap})"));
         match self.difference.filter(|_| self.public_alone.is_some()) {
             Some(gap) => self.less_words(gap) + &cap,
-            None => format!("{} {}", self.error_name(), self.short()),
+            None => self.named_error(),
         }
+    }
+
+    /// `mean absolute error, capped at 77.3: 12.3 (10.1 to 14.5)`.
+    pub fn named_error(&self) -> String {
+        format!("{}: {}", self.error_name(), self.short())
     }
 
     /// How the error stands beside that of public data alone.

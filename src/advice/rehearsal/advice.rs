@@ -837,39 +837,28 @@ impl Advice {
         ))
     }
 
-    /// What is known while trials are still to come: who is first in the table, the range of a run as
-    /// soon as two rehearsals have a result, and what the advice would be if nothing followed.
+    /// What is known while trials are still to come: the advice if nothing followed, with the range of
+    /// a run as soon as two rehearsals have a result.
     pub fn so_far(&self) -> Vec<String> {
-        let mut ahead = self.sorted().filter(|line| line.player != Player::NoPrivacy);
-        let first = ahead.find_map(|line| Some((&line.player, line.standings[self.at]?)));
-        let Some((player, standing)) = first else { return self.sentences() };
+        let settings = self.better_settings().map(|it| (&it.player, it.standing));
+        let Some((player, standing)) = settings.or_else(|| self.chosen(self.at)) else {
+            return self.sentences();
+        };
         let all = self.cases.len();
         let (epsilon, s) = (compact(self.epsilons[self.at]), if all == 1 { "" } else { "s" });
-        let in_cases = format!("in {} of {all} rehearsal{s}", standing.cases);
-        let mut said = vec![if player.spends() {
-            let promise = if is_too_early(standing, all) {
-                "too few to promise anything".to_owned()
-            } else {
-                format!(
-                    "a run should have {} {}",
-                    self.range_words(standing),
-                    self.measure().words()
-                )
-            };
-            format!(
-                "So far {} has the least error at ε {epsilon}, {in_cases}: {promise}.",
-                player.in_a_sentence()
-            )
+        let why = if !player.spends() {
+            "no method has clearly less error".to_owned()
+        } else if is_too_early(standing, all) {
+            "too few to promise anything".to_owned()
         } else {
-            format!(
-                "So far no method has less error at ε {epsilon} than public data alone, {in_cases}."
-            )
-        }];
-        let advised = self.to_take().filter(|advised| *advised != player);
-        said.extend(
-            advised.map(|advised| format!("The advice so far is {}.", advised.in_a_sentence())),
-        );
-        said.extend(advised.and_then(|advised| self.beside_least(advised)));
+            format!("a run should have {} {}", self.range_words(standing), self.measure().words())
+        };
+        let mut said = vec![format!(
+            "So far the advice at ε {epsilon} is {}, from {} of {all} rehearsal{s}: {why}.",
+            player.in_a_sentence(),
+            standing.cases
+        )];
+        said.extend(self.beside_least(player).filter(|_| player.spends()));
         said.push("Further trials may change this.".to_owned());
         said
     }

@@ -15,7 +15,7 @@ use crate::verdict::error_cell;
 pub const NOT_FOR_CHOICE: &str = "◆ is not for choosing or telling.";
 
 /// From so many scores on, the least of them is expected to be too low.
-const MANY: usize = 5;
+const MANY: usize = 3;
 
 /// The model to take for one private dataset.
 #[derive(Debug, Clone, PartialEq)]
@@ -145,7 +145,8 @@ fn scored(runs: &[&ArchivedRun], name: impl Fn(&ArchivedRun) -> String) -> Answe
         let own = own.map_or_else(String::new, |(run, _)| format!(", {}", name(run)));
         Answer {
             text: format!("Take public data alone{own}: {why}."),
-            telling: "Anybody may get its model; this advice costs the ε of the scores.".to_owned(),
+            telling: "Anybody may get that model; telling why costs the ε of the scores."
+                .to_owned(),
             is_exact: false,
         }
     };
@@ -163,15 +164,29 @@ fn scored(runs: &[&ArchivedRun], name: impl Fn(&ArchivedRun) -> String) -> Answe
     if publics.iter().any(|it| it.is_clearly_less(best.1) == Some(true)) {
         return alone("that of another method is clearly better than every run");
     }
-    // Of those that cannot be told apart, the one with the least ε; of equal ε, the least error.
+    // Of those that cannot be told apart, the one with the least ε; of equal ε, the least error. One
+    // that is not clearly better than its own public data alone counts, too, if its error is no higher.
     let is_worse = |other: &Entry| best.1.is_clearly_less(other.1);
-    let alike = || useful.iter().filter(|it| it.0.id == best.0.id || is_worse(it) == Some(false));
+    let counts = |it: &&Entry| {
+        let is_low = it.1.error.value <= best.1.error.value && it.1.beyond_constant().is_none();
+        is_useful(it.1, &publics) || is_low
+    };
+    let alike = || {
+        let near = private.iter().filter(counts);
+        near.filter(|it| it.0.id == best.0.id || is_worse(it) == Some(false))
+    };
     let lowest = alike().map(|(run, _)| spent(run)).fold(f64::INFINITY, f64::min);
     let is_cheap = |run: &ArchivedRun| spent(run) <= lowest * (1.0 + SAME_EPSILON);
     let taken = *alike().find(|(run, _)| is_cheap(run)).unwrap_or(&best);
     let (run, score) = taken;
     let epsilon = epsilon(run).map_or_else(String::new, |it| format!(" (ε {})", compact_up(it)));
-    let mut said = vec![format!("Take {}{epsilon}: {}.", name(run), score.gain_words())];
+    let good = if is_useful(score, &publics) {
+        score.gain_words()
+    } else {
+        let clear = name(best.0);
+        format!("{}, and {clear} is clearly better than public data alone", score.named_error())
+    };
+    let mut said = vec![format!("Take {}{epsilon}: {good}.", name(run))];
     let others: Vec<&Entry> = alike().filter(|(other, _)| other.id != run.id).collect();
     let rest: Vec<&Entry> = private.iter().filter(|(other, _)| other.id != run.id).collect();
     match (others.as_slice(), rest.as_slice()) {
@@ -188,13 +203,18 @@ fn scored(runs: &[&ArchivedRun], name: impl Fn(&ArchivedRun) -> String) -> Answe
         }
         ([], _) => {}
         ([(other, _)], _) => {
-            let has = if is_cheap(other) { "no less error" } else { "more ε" };
+            let has = if is_cheap(other) { "no lower error" } else { "more ε" };
             said.push(capital(&format!("{} cannot be told apart, and has {has}.", name(other))));
         }
         (several, _) => {
-            let has = if several.iter().all(|it| is_cheap(it.0)) { "error" } else { "ε" };
+            let cheap = several.iter().filter(|it| is_cheap(it.0)).count();
+            let has = match cheap {
+                0 => "the least ε",
+                all if all == several.len() => "the least error",
+                _ => "the least ε, and of equal ε the least error",
+            };
             let count = several.len();
-            said.push(format!("{count} others cannot be told apart; it has the least {has}."));
+            said.push(format!("{count} others cannot be told apart; it has {has}."));
         }
     }
     let unknown = rest.iter().find(|other| is_worse(other).is_none());
@@ -240,7 +260,7 @@ fn none_is_useful(
     if score.builds_on_a_model {
         return other(format!("Take {}: {why}.", score.beside()));
     }
-    let answer = alone(&format!("{why}, and they cost no ε"));
+    let answer = alone(&format!("{why}, and public data cost no ε"));
     let broken = score.contradiction().filter(|it| !why.contains(it));
     let broken = broken.map_or_else(String::new, |it| format!(" {}.", capital(&it)));
     Answer { text: answer.text + &broken, ..answer }
@@ -343,8 +363,8 @@ mod tests {
         let told = "Anybody may get its model and score (ε 1, δ 1e-6).";
         let good = run("a", 1.0, Some(score(20.0, 40.0)));
         assert_eq!(only(std::slice::from_ref(&good)), format!("Take 'a' (ε 1): {GAIN}. | {told}"));
-        let free = "Anybody may get its model; this advice costs the ε of the scores.";
-        let open = "Take public data alone: 'a' is not clearly better, and they cost no ε.";
+        let free = "Anybody may get that model; telling why costs the ε of the scores.";
+        let open = "Take public data alone: 'a' is not clearly better, and public data cost no ε.";
         assert_eq!(only(&[run("a", 1.0, Some(score(38.0, 40.0)))]), format!("{open} | {free}"));
         let bad = only(&[run("a", 1.0, Some(score(60.0, 40.0)))]);
         assert!(
@@ -363,7 +383,7 @@ mod tests {
         let alone = Scored { difference: None, public_alone: None, ..score(20.0, 40.0) };
         let alone = only(&[run("a", 1.0, Some(alone))]);
         assert!(
-            alone.starts_with("Take 'a' (ε 1): mean absolute error, capped at 140 20"),
+            alone.starts_with("Take 'a' (ε 1): mean absolute error, capped at 140: 20"),
             "{alone}"
         );
         let built = Scored { builds_on_a_model: true, ..score(38.0, 40.0) };
@@ -396,9 +416,19 @@ mod tests {
         let several = only(&[a.clone(), of("b", 1.0, 30.0), of("c", 1.0, 60.0)]);
         assert!(several.contains(". Every other run is clearly worse."), "{several}");
         let none = only(&[of("b", 1.0, 38.0), of("c", 1.0, 39.0)]);
-        assert!(none.contains("no run is clearly better, and they cost no ε"), "{none}");
+        assert!(none.contains("no run is clearly better, and public data cost no ε"), "{none}");
         let worse = only(&[of("b", 1.0, 58.0), of("c", 1.0, 59.0)]);
         assert!(worse.contains("every run is clearly worse, and"), "{worse}");
+        // One that is not clearly better than its own public data alone, at less ε and with less error.
+        let mut unclear = run("b", 0.5, Some(score(18.0, 20.0)));
+        let taken = only(&[unclear.clone(), a.clone()]);
+        assert!(
+            taken.starts_with("Take 'b' (ε 0.5): mean absolute error, capped at 140: 18"),
+            "{taken}"
+        );
+        assert!(taken.contains("'a' is clearly better than public data alone"), "{taken}");
+        unclear.score = Some(score(24.0, 26.0));
+        assert!(only(&[unclear, a.clone()]).starts_with("Take 'a' (ε 1)"));
         let many: Vec<ArchivedRun> = (0..5).map(|at| of("p", 1.0, 20.0 + f64::from(at))).collect();
         assert!(only(&many).contains("The least of 5 scores is likely to be too low."));
     }
@@ -433,7 +463,7 @@ mod tests {
         let pair = |one, two| only(&[run("a", 1.0, Some(one)), run("b", 1.0, Some(two))]);
         assert!(pair(capped(100.0, 0.0), other(30.0, 140.0)).contains("less error than 'b'"));
         let raised = pair(capped(100.0, 0.5), other(30.0, 140.0));
-        assert!(raised.contains("'b' cannot be told apart, and has no less error"), "{raised}");
+        assert!(raised.contains("'b' cannot be told apart, and has no lower error"), "{raised}");
         let unknown = Scored { above: None, ..capped(100.0, 0.0) };
         let unknown = pair(unknown, other(30.0, 140.0));
         assert!(unknown.contains("'b' cannot be compared: it has another cap."), "{unknown}");

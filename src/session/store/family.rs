@@ -143,10 +143,10 @@ pub fn definitions(files: &[FamilyFile], first_is_private: bool) -> Vec<DatasetD
         let source = found.source.clone();
         let mut definition = Inspection::definition_of_all(&seen, private, &name, source.clone());
         definition.role = role;
+        // Gaps are told of the file that has them, and never of a private one.
+        definition.guessed.remove(&Guessed::Missing);
         if role == Role::Public {
-            // Of its own gaps alone, and not of those in other files.
             let alone = Inspection::definition_of_all(&[&found.inspection], None, &name, source);
-            definition.guessed.remove(&Guessed::Missing);
             let own = alone.guessed.into_iter().filter(|(what, _)| *what == Guessed::Missing);
             definition.guessed.extend(own);
         }

@@ -324,7 +324,13 @@ impl Context {
             .and_then(|it| Some(it.limits(it.of_plan(&player, plan.target.epsilon)?.0)));
         let lost = lost.into_iter().chain(limits.into_iter().flatten());
         let leaking = self.leaking(&plan.private).into_iter().map(|it| format!("{it}."));
-        let warnings = lost.chain(leaking).collect::<Vec<_>>().join(" ");
+        let is_scored = match &self.plan.preview {
+            Some(Ok(preview)) if preview.plan == *plan => preview.score.is_some(),
+            _ => true,
+        };
+        let unscored = (plan.spends() && !is_scored)
+            .then(|| "It releases no score: how good it is cannot be told.".to_owned());
+        let warnings = lost.chain(leaking).chain(unscored).collect::<Vec<_>>().join(" ");
         let holds = match &self.plan.preview {
             Some(Ok(preview)) if !preview.calibrated.events().is_empty() => {
                 let adjacency = preview.calibrated.guarantee().adjacency;

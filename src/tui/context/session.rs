@@ -204,7 +204,11 @@ impl Context {
             self.quit = true;
             return;
         }
-        let (lost, can_leave) = (self.unkept(), self.can_leave_running());
+        let rehearsal = self.rehearsal.work.is_some();
+        let rehearsal =
+            rehearsal.then(|| "a rehearsal under way, whose trials are kept".to_owned());
+        let lost: Vec<String> = self.unkept().into_iter().chain(rehearsal).collect();
+        let can_leave = self.can_leave_running();
         let runs = match self.working() {
             0 => {
                 let save = Some(Self::save_and_leave as fn(&mut Self));

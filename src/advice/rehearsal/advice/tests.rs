@@ -84,24 +84,26 @@ fn ratios_count_and_not_how_large_the_errors_of_a_case_are() {
 }
 
 #[test]
-fn who_is_ahead_so_far_is_the_first_of_the_table() {
+fn the_advice_so_far_is_one_player_with_its_own_range_and_a_reason_beside_a_lower_mean() {
     for losses in [
         [[1.0; 2], [0.5; 2], [0.99, 0.8], [1.2, 0.9]],
-        [[1.0; 2], [0.5; 2], [1.01, 0.8], [3.0, 0.9]],
+        [[1.0; 2], [0.5; 2], [1.1, 0.8], [3.0, 0.9]],
         [[1.0; 2], [0.5; 2], [0.9, 0.8], [0.89, 0.9]],
     ] {
         let advice = results(&[losses, losses]).advice(0.5);
-        let first = advice.sorted().find(|line| line.player != Player::NoPrivacy).unwrap();
+        let (advised, standing) = advice.chosen(0).unwrap();
         let said = advice.so_far().join(" ");
-        let ahead = if first.player.spends() {
-            format!("{} has the least error", first.player.in_a_sentence())
-        } else {
-            "no method has less error".to_owned()
-        };
-        assert!(said.contains(&ahead) && said.contains("in 2 of 2 rehearsals"), "{said}");
-        let (advised, _) = advice.chosen(0).unwrap();
-        let other = said.contains(&format!("advice so far is {}", advised.in_a_sentence()));
-        assert_eq!(other, *advised != first.player, "{said}");
+        let first = format!("is {}, from 2 of 2 rehearsals", advised.in_a_sentence());
+        assert!(said.contains(&first), "{said}");
+        let range = format!("a run should have {}", advice.range_words(standing));
+        assert_eq!(said.contains(&range), advised.spends(), "{said}");
+        let least = advice.sorted().find(|line| line.player != Player::NoPrivacy).unwrap();
+        let reason = said.contains("has the lower mean");
+        assert_eq!(
+            reason,
+            advised.spends() && least.player.spends() && least.player != *advised,
+            "{said}"
+        );
     }
 }
 
@@ -256,7 +258,7 @@ fn who_has_played_in_fewer_cases_comes_after_the_others() {
     let advice = found.advice(0.5);
     let titles: Vec<String> = advice.sorted().map(|line| line.player.id()).collect();
     assert_eq!(titles, ["no_privacy", "public_shape", "public_only", "target_only"]);
-    assert!(advice.so_far()[0].contains("'public model, corrected' has the least error"));
+    assert!(advice.so_far()[0].contains("is 'public model, corrected', from"));
 }
 
 #[test]
@@ -271,7 +273,7 @@ fn one_case_of_several_promises_nothing() {
     let early = found.advice(0.5);
     assert_eq!((early.expectation(&plan, 0.5), early.promised(&plan, 0.5)), (None, None));
     let said = &early.so_far()[0];
-    assert!(said.contains("in 1 of 2 rehearsals: too few") && !said.contains('%'), "{said}");
+    assert!(said.contains("from 1 of 2 rehearsals: too few") && !said.contains('%'), "{said}");
 }
 
 #[test]
