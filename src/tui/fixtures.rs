@@ -786,9 +786,11 @@ pub fn with_a_twin() -> App {
     let mut app = opened();
     app.context.session = Session::default();
     for (name, role) in [("ours", Role::Private), ("theirs", Role::Public)] {
-        let rows: String = (0..60).map(|row| format!("{row},{}\n", 2 * row)).collect();
+        let row = |row: usize| format!("{row},{}", 2 * row);
+        let lines: Vec<String> = (0..60).map(row).collect();
         let file = format!("{name}.csv");
-        std::fs::write(folder.path().join(&file), format!("stay,twin\n{rows}")).unwrap();
+        let text = format!("stay,twin\n{}\n", lines.join("\n"));
+        std::fs::write(folder.path().join(&file), text).unwrap();
         let label = Some("stay".to_owned());
         let definition =
             DatasetDefinition { label, ..DatasetDefinition::new(name, role, Source::File(file)) };

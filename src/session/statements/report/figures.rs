@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::{Report, Reported};
 use crate::data::Task;
-use crate::methods::Series as Measured;
+use crate::methods::{self, Series as Measured};
 use crate::plot::{AxisSide, ChartSeries, Figure, Mark, Panel, Point};
 use crate::privacy::Watch;
 use crate::store::archive::{self, last};
@@ -217,7 +217,7 @@ fn utility_figure(report: &Report, error: Measured) -> Option<Figure> {
         });
         let points: Vec<Point> = points.collect();
         let mark = if points.len() > 1 { Mark::Line } else { Mark::Points };
-        series(method, mark, points)
+        series(methods::name_of(method), mark, points)
     });
     let mut curves: Vec<ChartSeries> = curves.collect();
     let spent = found.iter().map(|(_, epsilon, _)| *epsilon);
@@ -231,7 +231,7 @@ fn utility_figure(report: &Report, error: Measured) -> Option<Figure> {
     let repeated = points().any(|point| point.spread.is_some());
     let is_exact = matches!(error, Measured::PrivateError | Measured::PrivateAbsoluteError);
     let standing = if is_exact { " ◆" } else { "" };
-    let label = format!("last {} on records held out", error.words());
+    let label = format!("last {}, held out", error.words());
     let vertical = AxisSide::linear(&label).in_percent(is_share(&report.runs, error));
     let axis = if is_wide { AxisSide::log } else { AxisSide::linear };
     let note = if repeated { "runs of equal ε: mean ± standard deviation" } else { "" };

@@ -40,7 +40,11 @@ pub fn expectations(context: &Context, canvas: &mut Canvas, area: Rect, scroll: 
             format!("What to expect · stopped at {done} of {total}: c continues, r: costs")
         }
     };
-    let mut said = if done < total { advice.so_far() } else { advice.sentences() };
+    let mut said = match done {
+        0 => vec!["Models of the public records are taught first, for all trials.".to_owned()],
+        done if done < total => advice.so_far(),
+        _ => advice.sentences(),
+    };
     let further = said.split_off(said.len().min(SHOWN)).len();
     said.extend((further > 0).then(|| format!("i: {further} more findings")));
     let (width, height) = (area.width.saturating_sub(2), area.height.saturating_sub(2));
