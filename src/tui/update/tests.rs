@@ -854,6 +854,32 @@ fn a_column_that_gives_the_label_away_is_said_on_data_and_before_the_launch() {
 }
 
 #[test]
+fn a_report_is_on_the_runs_that_the_answer_is_about_or_on_the_marked_ones() {
+    let mut app = fixtures::spending();
+    let mut runs: Vec<_> = (1..=3).map(|number| archived(number, 1.0, &[1.0])).collect();
+    "autumn".clone_into(&mut runs[1].plan.as_mut().unwrap().private);
+    app.context.archive = Some(runs.clone());
+    app.go_to(Tab::Compare);
+    let reported = |effects: Vec<Effect>| {
+        let of = |effect: &Effect| match effect {
+            Effect::Ask(request) => match &**request {
+                Request::Report { runs, .. } => Some(runs.clone()),
+                _ => None,
+            },
+            _ => None,
+        };
+        effects.iter().find_map(of).expect("a report")
+    };
+    let [first, second, third] = [0, 1, 2].map(|at| runs[at].id.clone());
+    app.screens.compare.selected = 0;
+    assert_eq!(reported(press(&mut app, "w\n")), [first.clone(), third]);
+    app.screens.compare.selected = 1;
+    assert_eq!(reported(press(&mut app, "w\n")), [second]);
+    app.screens.compare.toggle_pin(&first);
+    assert_eq!(reported(press(&mut app, "w\n")), [first]);
+}
+
+#[test]
 fn a_column_that_gives_the_label_away_is_said_before_there_is_a_plan_but_not_of_rows_that_may_be_private()
  {
     let mut app = fixtures::with_a_twin();

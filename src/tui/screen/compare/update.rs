@@ -7,6 +7,7 @@ use crate::context::{Context, OpenPopup};
 use crate::engine::Request;
 use crate::keys::{also, show};
 use crate::popup::question::Prompt;
+use crate::privacy::ledger::RunId;
 use crate::run_column::RunColumn;
 use crate::screen::{Keys, charts};
 use crate::session::ArchivedRun;
@@ -26,7 +27,7 @@ pub const KEYS: Keys<CompareScreen> = &[
     show(&["e"], "tag", "write a remark on the run", tag),
     show(&["d", "delete"], "delete", "delete the run's directory; its ledger entries stay", delete),
     also(&["t"], "take settings", "put the plan of this run on the Plan screen: in the place of the plan with its name, or as a further plan; u undoes it", take_settings),
-    show(&["w"], "report", "write a report to pass on: on the marked runs, or on the selected one", report),
+    show(&["w"], "report", "write a report to pass on: on the marked runs, or on all of the same private dataset", report),
     also(&["P"], "predict", "predict: write the answers of the run's model for the rows of a file", predict),
     also(&["R"], "resume", "resume a run whose program died", go_on),
     also(&["M"], "unmark all", "unmark every run", |screen, _| screen.pins = Default::default()),
@@ -105,15 +106,31 @@ fn delete(screen: &mut CompareScreen, context: &mut Context) {
     context.confirm(text, "delete", move |context| context.ask(Request::DeleteRun(id)));
 }
 
-/// Writes a page without exact numbers about the pinned runs, or the selected one.
+/// Writes a page without exact numbers about the pinned runs, or about those of the same private
+/// dataset.
 fn report(screen: &mut CompareScreen, context: &mut Context) {
-    let runs: Vec<_> =
-        screen.pinned(context.archived()).into_iter().map(|(_, run)| run.id.clone()).collect();
-    let (all, marks) = (context.archived().len(), screen.pins.iter().flatten().count());
-    let of = match (runs.len(), all) {
-        (1, 1) => "the only run".to_owned(),
-        (1, _) if marks == 0 => format!("the selected run of {all}; m marks several"),
-        (1, _) => format!("the marked run of {all}; without the mark, the selected one"),
+    let archived = context.archived();
+    let private = |run: &ArchivedRun| run.plan.as_ref().map(|plan| plan.private.clone());
+    let (all, marks) = (archived.len(), screen.pins.iter().flatten().count());
+    // What the answer above the table is about, unless some are marked.
+    let alike: Vec<&ArchivedRun> = match screen.run(archived).filter(|_| marks == 0) {
+        Some(selected) if !screen.is_board => {
+            let of_it = |run: &&ArchivedRun| run.is_settled() && private(run) == private(selected);
+            archived.iter().filter(of_it).collect()
+        }
+        _ => Vec::new(),
+    };
+    let pinned = || screen.pinned(archived).into_iter().map(|(_, run)| run).collect();
+    let chosen: Vec<&ArchivedRun> = if alike.len() > 1 { alike } else { pinned() };
+    let runs: Vec<RunId> = chosen.iter().map(|run| run.id.clone()).collect();
+    let of = match (runs.len(), marks) {
+        (1, _) if all == 1 => "the only run".to_owned(),
+        (1, 0) => format!("the selected run of {all}; Space marks others"),
+        (1, _) => format!("the marked run of {all}"),
+        (some, 0) => {
+            let private = chosen.first().and_then(|run| private(run)).unwrap_or_default();
+            format!("all {some} runs on '{private}'; Space marks some of them")
+        }
         (some, _) => format!("the {some} marked runs of {all}"),
     };
     let help = format!(
