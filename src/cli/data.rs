@@ -240,22 +240,19 @@ impl Inspect {
         // As the interface opens these files. Those without a declared role may be private: each is
         // described with the public ones alone, and in these none of its cells is quoted.
         let unknown = report.tables.iter().filter(|table| table.role.is_none()).count();
-        let mut definitions = Vec::new();
-        for at in (0..unknown).rev() {
-            files.swap(at, unknown - 1);
-            let mut described = family::definitions(&files[unknown - 1..], true);
-            files.swap(at, unknown - 1);
-            described.truncate(if at == 0 { described.len() } else { 1 });
-            definitions.push((at, described));
+        let (unknown, public) = files.split_at(unknown);
+        let mut described = Vec::new();
+        for file in unknown {
+            let files = [std::slice::from_ref(file), public].concat();
+            described.push(family::definitions(&files, true));
         }
-        if unknown == 0 {
-            definitions.push((0, family::definitions(&files, false)));
-        }
-        for (at, described) in definitions {
-            for (further, definition) in described.into_iter().enumerate() {
-                let place = if further == 0 { at } else { unknown.max(1) - 1 + further };
-                report.tables[place].definition = definition;
-            }
+        let of_public = match described.first() {
+            Some(with_one) => with_one[1..].to_vec(),
+            None => family::definitions(public, false),
+        };
+        let own = described.into_iter().map(|mut files| files.swap_remove(0));
+        for (table, definition) in report.tables.iter_mut().zip(own.chain(of_public)) {
+            table.definition = definition;
         }
         Ok(report)
     }

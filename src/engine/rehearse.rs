@@ -46,7 +46,7 @@ const EPSILON_GRID: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 4.0];
 pub const ALL_TRIALS: (usize, usize) = (0, 1);
 
 /// A request for rehearsals.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct RehearsalJob {
     /// The run that is rehearsed.
     pub run: Job,
@@ -143,16 +143,7 @@ pub fn rehearse(
     tell: &mut dyn FnMut(&RehearsalProgress),
 ) -> Result<RehearsalProgress> {
     let Some(plan) = scored_before(job) else { return rehearse_plan(job, tell) };
-    let RehearsalJob { epsilons, methods, repetitions, deep, part, exact, .. } = job;
-    let scored = RehearsalJob {
-        run: Job { plan, ..job.run.clone() },
-        epsilons: epsilons.clone(),
-        methods: methods.clone(),
-        repetitions: *repetitions,
-        deep: *deep,
-        part: *part,
-        exact: exact.clone(),
-    };
+    let scored = RehearsalJob { run: Job { plan, ..job.run.clone() }, ..job.clone() };
     let without = |progress: RehearsalProgress| {
         let advice = progress.advice.clone().without_scores();
         RehearsalProgress { advice, ..progress }

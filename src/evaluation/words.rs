@@ -127,7 +127,6 @@ impl Scored {
         let coarse = fine.saturating_sub(1);
         let cap = self.cap().map_or_else(String::new, |cap| format!(", cap {cap}"));
         if value == 0.0 && low == 0.0 {
-            let cap = self.cap().map_or_else(String::new, |cap| format!(" (cap {cap})"));
             return format!("0–{high:.coarse$}{unit}{cap}");
         }
         format!("{value:.fine$}{unit} ({low:.coarse$}–{high:.coarse$}{cap})")

@@ -73,6 +73,7 @@ pub fn guess_of_file(definition: &mut DatasetDefinition, origin: &str, rows: usi
 }
 
 /// A file with its columns and the findings about them.
+#[derive(Clone)]
 pub struct FamilyFile {
     pub source: Source,
     pub columns: Vec<String>,

@@ -184,13 +184,19 @@ impl Context {
 
     /// Warns if the method that was taken promises something else than the one before it.
     pub fn check_promise(&mut self) {
-        let before = self.plan.promise.take();
         let Some(Ok(preview)) = &self.plan.preview else { return };
+        // A preview of the plan before may come late.
+        if Some(&preview.plan) != self.shown_plan() {
+            return;
+        }
+        let before = self.plan.promise.take();
         let now = preview.calibrated.guarantee().adjacency;
         if let Some(before) = before.filter(|it| *it != now && preview.plan.player().spends()) {
-            let change = glossary::change(now, preview.unit.is_some());
-            let was = before.words();
-            self.warn(format!("the advised method has another promise, for {was} before: it holds if {change}; u undoes it"));
+            let [was, is] = [before, now].map(|it| glossary::change(it, preview.unit.is_some()));
+            self.warn(format!(
+                "the advised method has another promise: it holds if {is}, and before if {was}; u \
+                 undoes it"
+            ));
         }
     }
 

@@ -204,12 +204,12 @@ impl Context {
             self.quit = true;
             return;
         }
-        let rehearsal = self.rehearsal.work.is_some();
-        let rehearsal =
-            rehearsal.then(|| "a rehearsal under way, whose trials are kept".to_owned());
-        let lost: Vec<String> = self.unkept().into_iter().chain(rehearsal).collect();
-        let can_leave = self.can_leave_running();
+        let (lost, can_leave) = (self.unkept(), self.can_leave_running());
         let runs = match self.working() {
+            0 if self.rehearsal.work.is_some() && lost.is_empty() => {
+                let text = "A rehearsal is under way. Quit? The trials that it has made are kept.";
+                return self.confirm(text.to_owned(), "quit", Self::leave);
+            }
             0 => {
                 let save = Some(Self::save_and_leave as fn(&mut Self));
                 return self.ask_to_lose(&lost, ("Quit", "quit"), Self::leave, save);

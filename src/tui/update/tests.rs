@@ -24,14 +24,14 @@ use crate::fixtures::{self, archived};
 use crate::live_run::LiveRun;
 use crate::notice::Level;
 use crate::popup::dataset_form::DatasetForm;
-use crate::privacy::{Released, Watch};
+use crate::privacy::{Adjacency, Released, Watch};
 use crate::rank::RankingMechanism;
 use crate::rank::{Disclosed, RankStep};
 use crate::screen::data::DataScreen;
 use crate::screen::run::LOG;
-use crate::session::Session;
 use crate::session::archive::ArchivedChoice;
 use crate::session::steering::SteeringRequest;
+use crate::session::{PlanDefinition, Session};
 use crate::tab::Tab;
 use crate::view::view;
 use halflight_privacy_inside::openings::{OpenReleased, OpenWatch};
@@ -825,6 +825,10 @@ fn a_session_is_left_only_after_a_question_where_something_would_be_lost() {
     app.context.unsaved = true;
     assert!(update(&mut app, Message::Key(open), &Hits::default()).is_empty());
     assert!(asked(&press(&mut app, "y"), |it| matches!(it, Request::Browse(..))));
+    let mut app = fixtures::priced();
+    app.context.rehearsal.work = Some(Control::default());
+    let (text, _) = leave(&mut app, quit).expect("it asks");
+    assert!(text.contains("A rehearsal is under way") && text.contains("are kept"), "{text}");
     // What is not saved is also named where a run is under way.
     let mut app = fixtures::running();
     app.context.unsaved = true;
@@ -851,6 +855,31 @@ fn a_column_that_gives_the_label_away_is_said_on_data_and_before_the_launch() {
     app.go_to(Tab::Plan);
     app.context.ask_to_launch();
     assert!(shown(&app).contains("Warning: in"), "{}", shown(&app));
+}
+
+#[test]
+fn another_promise_of_the_advised_method_is_told_once_its_own_cost_is_known() {
+    let mut app = fixtures::priced();
+    let plan = app.context.session.plans[app.context.plan.index].clone();
+    let preview = fixtures::preview_of(plan.clone());
+    let now = preview.calibrated.guarantee().adjacency;
+    assert_eq!(now, Adjacency::ReplaceOne);
+    let other = Adjacency::ZeroOut;
+    let told = |app: &mut App, plan: &PlanDefinition| {
+        let preview = Preview { plan: plan.clone(), ..preview.clone() };
+        app.context.notice = None;
+        app.context.plan.preview = Some(Ok(Box::new(preview)));
+        app.context.check_promise();
+        app.context.notice.as_ref().map(|it| it.text.clone())
+    };
+    app.context.plan.promise = Some(now);
+    assert_eq!(told(&mut app, &plan), None, "the same promise");
+    app.context.plan.promise = Some(other);
+    let earlier = PlanDefinition { seed: plan.seed + 1, ..plan.clone() };
+    assert_eq!(told(&mut app, &earlier), None, "a late preview of another plan");
+    let text = told(&mut app, &plan).expect("a warning");
+    assert!(text.contains("is replaced") && text.contains("is blanked"), "{text}");
+    assert_eq!(told(&mut app, &plan), None, "told once");
 }
 
 #[test]

@@ -211,7 +211,7 @@ fn form(Shown { screen, context, plan }: Shown, canvas: &mut Canvas, area: Rect)
 fn about_method(plan: &PlanDefinition) -> String {
     match methods::method(&plan.method) {
         Ok(method) => {
-            format!("{}. Enter: all that fit.", capital(method.spec().line))
+            format!("{}. Enter: other methods.", capital(method.spec().line))
         }
         Err(error) => one_line(&error),
     }
