@@ -596,7 +596,7 @@ impl WorkerThread {
     fn datasets(&self, plan: &PlanDefinition) -> Result<Vec<Arc<Loaded>>> {
         let names = std::iter::once(&plan.private).chain(&plan.public).chain(&plan.test);
         let datasets = names.map(|name| self.dataset(name).cloned()).collect::<Result<Vec<_>>>();
-        datasets.map_err(|error| error.cure("see the Data screen for the reason"))
+        datasets.map_err(|error| error.cure("the Data screen (1) says why: correct the file and press U there, or leave the dataset out of the plan"))
     }
 
     fn dataset(&self, name: &str) -> Result<&Arc<Loaded>> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::budget::parse_beside;
-use super::{Change, Context};
+use super::{Change, Context, DatasetStatus};
 use crate::data::{DatasetDefinition, PreparationSettings, Role, Table, Task};
 use crate::engine::worker::{JobId, JobRequest};
 use crate::engine::{Control, Request};
@@ -44,7 +44,18 @@ impl Context {
     pub fn ensure_plan(&mut self) -> Result<bool> {
         let missing = self.session.plans.is_empty();
         if missing {
-            let plan = first_plan(&self.session)?;
+            let mut plan = first_plan(&self.session)?;
+            // A file that cannot be read keeps nobody from the others.
+            let is_broken =
+                |name: &String| matches!(self.datasets.get(name), Some(DatasetStatus::Failed(_)));
+            let (broken, sound): (Vec<_>, Vec<_>) =
+                plan.public.iter().cloned().partition(is_broken);
+            if !broken.is_empty() && !sound.is_empty() {
+                plan.public = sound;
+                plan.name = plan_name::free(&plan, &self.session.plans);
+                let names = broken.join("', '");
+                self.warn(format!("the plan leaves out '{names}', which cannot be read"));
+            }
             let evaluation = self.free_score(&plan);
             self.session.plans.push(PlanDefinition { evaluation, ..plan });
         }
@@ -497,6 +508,24 @@ pub fn first_plan(session: &Session) -> Result<PlanDefinition> {
 mod tests {
     use super::*;
     use crate::fixtures;
+
+    #[test]
+    fn the_first_plan_leaves_out_what_cannot_be_read_and_says_so() {
+        let mut context = fixtures::loaded().context;
+        context.session.plans.clear();
+        let failed = |error| DatasetStatus::Failed(Error::failed(error));
+        context.datasets.insert("spring".to_owned(), failed("a row has too many cells"));
+        assert!(context.ensure_plan().unwrap());
+        assert_eq!(context.session.plans[0].public, ["summer", "autumn"]);
+        assert!(context.notice.as_ref().unwrap().text.contains("leaves out 'spring'"));
+        // Where none can be read, the plan says what is wrong.
+        context.session.plans.clear();
+        for name in ["summer", "autumn"] {
+            context.datasets.insert(name.to_owned(), failed("gone"));
+        }
+        assert!(context.ensure_plan().unwrap());
+        assert_eq!(context.session.plans[0].public.len(), 3);
+    }
 
     #[test]
     fn the_first_plan_has_a_method_for_what_the_labels_are() {

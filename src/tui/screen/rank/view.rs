@@ -6,7 +6,7 @@ use super::{CANDIDATES, CandidateRow, RankColumn, RankScreen};
 use crate::canvas::{
     Canvas, Fill, Length, Line, Rect, Span, fitting, in_rows, longest, sort_mark, wrapped_lines,
 };
-use crate::context::Context;
+use crate::context::{Context, DatasetStatus};
 use crate::live_ranking::price;
 use crate::privacy::Guarantee;
 use crate::privacy::accountant::round_up;
@@ -242,7 +242,9 @@ fn sizes(context: &Context, canvas: &Canvas, area: Rect) -> Vec<Line<'static>> {
     let line = |name: &&str| {
         let mut spans = vec![Span::raw(format!("{:<room$} ", shortened(name, room as u16, "…")))];
         let Some(rows) = rows(name) else {
-            spans.push(Span::styled("not read yet", theme.muted));
+            let failed = matches!(context.datasets.get(*name), Some(DatasetStatus::Failed(_)));
+            let words = if failed { "cannot be read" } else { "not read yet" };
+            spans.push(Span::styled(words, theme.muted));
             return Line::from(spans);
         };
         let bar = Whiskers { mean: rows as f64, deviation: 0.0, full, marks: [None, None] };
