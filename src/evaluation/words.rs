@@ -81,7 +81,7 @@ impl Scored {
     }
 
     /// The limit of errors, in three digits.
-    fn cap(&self) -> Option<String> {
+    pub fn cap(&self) -> Option<String> {
         self.largest_error.map(three_digits)
     }
 
@@ -121,11 +121,20 @@ impl Scored {
 
     /// The error of the model in a few letters: `22.5 % (17–28)`, or `12.3 (11–14, cap 77.3)`.
     pub fn brief(&self) -> String {
+        let cap = self.cap().map_or_else(String::new, |cap| format!(", cap {cap}"));
+        self.in_brief(self.error, &cap)
+    }
+
+    /// The error of what the model is compared with in a few letters: `22.5 % (17–28)`.
+    pub fn brief_public(&self) -> Option<String> {
+        self.public_alone.map(|error| self.in_brief(error, ""))
+    }
+
+    fn in_brief(&self, error: Score, cap: &str) -> String {
         let (factor, unit) = if self.loss.is_some() { (1.0, "") } else { (100.0, " %") };
-        let Score { value, low, high } = self.error.map(|it| factor * it);
+        let Score { value, low, high } = error.map(|it| factor * it);
         let fine = decimals(&Score { value, low, high }).min(if unit.is_empty() { 6 } else { 1 });
         let coarse = fine.saturating_sub(1);
-        let cap = self.cap().map_or_else(String::new, |cap| format!(", cap {cap}"));
         if value == 0.0 && low == 0.0 {
             return format!("0–{high:.coarse$}{unit}{cap}");
         }

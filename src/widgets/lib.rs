@@ -6,7 +6,7 @@
 //! | [`chart`] | a chart of several curves |
 //! | [`series`], [`smoothing`], [`track`] | the points of curves: columns, averages, curves that grow |
 //! | [`viewport`] | axis, window and cursor of the charts of a screen |
-//! | [`gauge`], [`whiskers`], [`large`] | a budget on a line, bars in a line of text, large numbers |
+//! | [`gauge`], [`whiskers`], [`ranges`], [`large`] | a budget on a line, bars and ranges in a line of text, large numbers |
 //! | [`text_field`] | a line of text that can be edited |
 //! | [`theme`] | colours by role, symbols by meaning |
 //! | [`screenshot`] | a screen as an SVG picture |
@@ -18,6 +18,7 @@ pub mod chart;
 mod dots;
 pub mod gauge;
 pub mod large;
+pub mod ranges;
 pub mod screenshot;
 pub mod series;
 pub mod smoothing;

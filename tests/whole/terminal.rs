@@ -77,7 +77,7 @@ fn a_newcomer_plays_the_whole_story_with_the_keys_on_screen() {
     // Compare: the run is in the archive; sealed, its exact numbers are nowhere.
     screen.press("5");
     screen.wait_for("on private ◆");
-    screen.wait_for("Runs · 1/1");
+    screen.wait_for("1 run · errors");
     screen.press(" ");
     screen.wait_for("Mark a second run");
     screen.press("v");
@@ -104,7 +104,7 @@ fn a_newcomer_plays_the_whole_story_with_the_keys_on_screen() {
     screen.press("nothing like it");
     screen.wait_for("No run passes the filter");
     screen.press(ESC);
-    screen.wait_for("Runs · 1/1");
+    screen.wait_for("1 run · errors");
 
     // Save, and leave.
     screen.press("\x13");
@@ -147,7 +147,7 @@ fn a_saved_demo_keeps_its_runs_and_an_unsaved_one_leaves_nothing_behind() {
     let mut screen = Screen::start(directory.path(), &["session.ron"], 80, 24);
     screen.wait_until("all datasets to be ready", |text| text.matches("ready").count() == 4);
     screen.press("5");
-    screen.wait_for("Runs · 1/1");
+    screen.wait_for("1 run · errors");
     screen.press("6");
     screen.wait_for("of 61");
     // Somebody else changes the file meanwhile.
@@ -348,7 +348,7 @@ fn the_whole_story_with_the_mouse_alone() {
     screen.click("y: stop");
     screen.wait_for("stopped");
     screen.click("5 Compare");
-    screen.wait_for("Runs · 1/1");
+    screen.wait_for("1 run · errors");
     screen.click("Space mark  ");
     screen.wait_for("Mark a second run");
     screen.click("6 Ledger");
@@ -773,7 +773,7 @@ fn predictions_are_written_from_compare_and_a_file_that_does_not_fit_is_refused_
     let mut screen = Screen::start(here, &["session.ron"], 100, 30);
     screen.wait_until("both datasets to be ready", |text| text.matches("ready").count() == 2);
     screen.press("5");
-    screen.wait_for("Runs · 1/1");
+    screen.wait_for("1 run · errors");
     let mut predict = |file: &str, wanted: &str| {
         screen.press("P");
         screen.wait_for("Predict the rows of which file?");
@@ -826,7 +826,7 @@ fn a_sweep_is_collected_from_the_ledger_screen() {
     assert!(program::shell().args(["-c", commands[2]]).status().unwrap().success());
     collect(&mut screen, "all 3 runs of the sweep have ended");
     screen.press("5");
-    screen.wait_for("Runs · 3/3");
+    screen.wait_for("3 runs · errors");
     screen.press("q");
     assert_eq!(screen.wait_for_end(), 0);
 }

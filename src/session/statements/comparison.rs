@@ -64,6 +64,16 @@ impl<'a> Question<'a> {
     }
 }
 
+/// Whether the errors of two runs answer one question: same data, same label, same kind of error.
+pub fn are_comparable(one: &ArchivedRun, other: &ArchivedRun) -> bool {
+    Question::of(one) == Question::of(other)
+}
+
+/// The label that a run predicts.
+pub fn label_of(run: &ArchivedRun) -> Option<&str> {
+    Question::of(run).label
+}
+
 /// The name of a run's plan.
 pub fn plan_of(run: &ArchivedRun) -> &str {
     run.plan.as_ref().map_or("run", |plan| &plan.name)
@@ -179,7 +189,10 @@ fn scored(runs: &[&ArchivedRun], name: impl Fn(&ArchivedRun) -> String) -> Answe
     let is_cheap = |run: &ArchivedRun| spent(run) <= lowest * (1.0 + SAME_EPSILON);
     let taken = *alike().find(|(run, _)| is_cheap(run)).unwrap_or(&best);
     let (run, score) = taken;
-    let epsilon = epsilon(run).map_or_else(String::new, |it| format!(" (ε {})", compact_up(it)));
+    // The name of a plan may say its ε.
+    let is_named = name(run).contains('ε');
+    let epsilon = epsilon(run).filter(|_| !is_named);
+    let epsilon = epsilon.map_or_else(String::new, |it| format!(" (ε {})", compact_up(it)));
     let good = if is_useful(score, &publics) {
         score.gain_words()
     } else {

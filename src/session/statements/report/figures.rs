@@ -193,17 +193,17 @@ fn spent(runs: &[Reported]) -> Figure {
     figure("Privacy spent", AxisSide::linear("ε so far"), AxisSide::linear("step"), curves)
 }
 
-/// The last error against ε, one series per method; runs that differ only by chance are one point
+/// The last error against ε, if not all have the same, one series per method; runs that differ only by chance are one point
 /// with its spread.
 fn utility_figure(report: &Report, error: Measured) -> Option<Figure> {
-    if !report.has_several() {
-        return None;
-    }
     let found = report.runs.iter().filter_map(|reported| {
         let error = last(&reported.run, error, &report.watch)?;
         Some((reported.plan()?.method.as_str(), reported.run.guarantee?.epsilon, error))
     });
     let found: Vec<(&str, f64, f64)> = found.collect();
+    if archive::one_epsilon(found.iter().map(|(_, epsilon, _)| *epsilon)).is_some() {
+        return None;
+    }
     let methods: BTreeSet<&str> = found.iter().map(|(method, ..)| *method).collect();
     let curves = methods.into_iter().map(|method| {
         let of_it = found.iter().filter(|(other, ..)| *other == method);
@@ -219,11 +219,7 @@ fn utility_figure(report: &Report, error: Measured) -> Option<Figure> {
         let mark = if points.len() > 1 { Mark::Line } else { Mark::Points };
         series(methods::name_of(method), mark, points)
     });
-    let mut curves: Vec<ChartSeries> = curves.collect();
-    let spent = found.iter().map(|(_, epsilon, _)| *epsilon);
-    if let Some(one) = archive::one_epsilon(spent) {
-        curves.iter_mut().flat_map(|series| &mut series.points).for_each(|point| point.x = one);
-    }
+    let curves: Vec<ChartSeries> = curves.collect();
     let points = || curves.iter().flat_map(|series| &series.points);
     let low = points().map(|point| point.x).fold(f64::INFINITY, f64::min);
     let high = points().map(|point| point.x).fold(0.0, f64::max);

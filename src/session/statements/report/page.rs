@@ -289,7 +289,7 @@ fn verdicts(report: &Report) -> Markup {
     };
     let named = |run: &ArchivedRun, _| {
         if report.has_several() {
-            format!("Run {} ({})", letter(run), comparison::plan_of(run))
+            format!("run {} ({})", letter(run), comparison::plan_of(run))
         } else {
             "this model".to_owned()
         }
@@ -323,17 +323,24 @@ fn score(report: &Report) -> Markup {
         Some((it, &it.letter, certificate.score.as_ref()?, &certificate.chosen))
     });
     let scores: Vec<_> = scores.collect();
-    let mut alike: BTreeMap<String, Vec<Range>> = BTreeMap::new();
+    let mut alike: BTreeMap<String, (BTreeSet<String>, Vec<Range>, Vec<f64>)> = BTreeMap::new();
     for (reported, letter, scored, _) in &scores {
         let who = if report.has_several() { format!("{letter}: ") } else { String::new() };
-        let name = format!("{}{}", scored.error_name(), of_label(reported));
-        alike.entry(name).or_default().extend(ranges_of(&who, scored));
+        let (caps, rows, constants) =
+            alike.entry(format!("{}{}", scored.kind(), of_label(reported))).or_default();
+        caps.extend(scored.cap());
+        rows.extend(ranges_of(&who, scored));
+        constants.extend(scored.constant);
     }
     html! {
         // Errors of one kind are on one axis.
-        @for (name, rows) in &alike {
-            p { b { (name) } " (less is better)" }
-            (ranges(rows))
+        @for (name, (caps, rows, constants)) in &alike {
+            @let caps = caps.iter().cloned().collect::<Vec<_>>().join(" or ");
+            p {
+                b { (name) @if !caps.is_empty() { ", capped at " (caps) } }
+                " (less is better)"
+            }
+            (ranges(rows, constants))
         }
         @for (_, letter, scored, chosen) in &scores {
             p {
@@ -357,21 +364,19 @@ struct Range {
 
 /// The errors of a model and of public data alone.
 fn ranges_of(who: &str, scored: &Scored) -> Vec<Range> {
-    let ours = Range { name: format!("{who}this model"), score: scored.error, is_ours: true };
-    let public = scored.public_alone.map(|score| Range {
-        name: format!("{who}{}", scored.beside()),
-        score,
-        is_ours: false,
-    });
-    [ours].into_iter().chain(public).collect()
+    let range = |name: &str, score, is_ours| Range { name: format!("{who}{name}"), score, is_ours };
+    let public = scored.public_alone.map(|score| range(scored.beside(), score, false));
+    [range("this model", scored.error, true)].into_iter().chain(public).collect()
 }
 
-/// Errors with their ranges, on one axis that begins at zero.
-fn ranges(rows: &[Range]) -> Markup {
+/// Errors with their ranges, on one axis that begins at zero, and the errors of one answer for all on
+/// public records.
+fn ranges(rows: &[Range], constants: &[f64]) -> Markup {
     const NAMES: f64 = 190.0;
     const WIDTH: f64 = 640.0;
     const ROW: f64 = 30.0;
-    let most = rows.iter().map(|row| row.score.high).fold(0.0, f64::max);
+    let ends = rows.iter().map(|row| row.score.high).chain(constants.iter().copied());
+    let most = ends.fold(0.0, f64::max);
     if most <= 0.0 {
         return html! {};
     }
@@ -383,6 +388,10 @@ fn ranges(rows: &[Range]) -> Markup {
             svg viewBox={ "0 0 " (WIDTH) " " (height) } role="img"
                 aria-label="errors with their ranges" font-size="14" font-family="sans-serif" {
                 line x1=(at(0.0)) x2=(at(most)) y1=(base) y2=(base) stroke="#8a8f99" {}
+                @for constant in constants {
+                    line x1=(at(*constant)) x2=(at(*constant)) y1="0" y2=(base) stroke="#8a8f99"
+                        stroke-dasharray="4 4" {}
+                }
                 @for value in [0.0, most / 2.0, most] {
                     text x=(at(value)) y=(height - 4.0) text-anchor="middle" fill="#5f6570" {
                         (compact(value))
@@ -397,6 +406,9 @@ fn ranges(rows: &[Range]) -> Markup {
                         stroke-linecap="round" stroke-opacity="0.45" {}
                     circle cx=(at(value)) cy=(y) r="6" fill=(colour) {}
                 }
+            }
+            @if !constants.is_empty() {
+                figcaption { "Dashed: the error of one answer for all, on public records." }
             }
         }
     }
@@ -447,14 +459,21 @@ fn runs_table(report: &Report) -> Markup {
         column("ε", &|it| Some(shown_epsilon(it))),
         column("δ", &|it| Some(delta_words(it.certificate.as_ref()?.guarantee.as_ref()?.delta))),
         column("private records", &|it| Some(grouped(it.certificate.as_ref()?.records as u64))),
-        of_series(Series::PublicError, ""),
         column("outcome", &|it| Some(state_words(&it.run.outcome).to_owned())),
     ];
-    columns.extend(report.is_curators().then(|| of_series(Series::PrivateError, " ◆")));
-    let beside = Series::BESIDE_PUBLIC.map(|series| of_series(series, ""));
-    let beside = beside.into_iter().chain(Series::BESIDE_PRIVATE.map(|it| of_series(it, " ◆")));
+    let has_any = |(_, cells): &(String, Vec<String>)| cells.iter().any(|cell| cell != NONE);
+    let [public, private] = [(Series::PublicError, ""), (Series::PrivateError, " ◆")];
+    let of = |(series, mark)| of_series(series, mark);
+    let beside = Series::BESIDE_PUBLIC.map(|series| (series, "")).into_iter();
+    let beside = beside.chain(Series::BESIDE_PRIVATE.map(|it| (it, " ◆"))).map(of);
     // Further scores are those of numbers or of classes.
-    columns.extend(beside.filter(|(_, cells)| cells.iter().any(|cell| cell != NONE)));
+    let beside: Vec<_> = beside.filter(has_any).collect();
+    // Runs are judged by the mean absolute error of numbers, where it is known.
+    if !are_numbers || beside.is_empty() {
+        columns.push(of(public));
+        columns.extend(report.is_curators().then(|| of(private)));
+    }
+    columns.extend(beside);
     if report.is_curators() && report.runs.iter().any(|it| !it.run.tag.is_empty()) {
         columns.push(column("remark ◆", &|it| Some(it.run.tag.clone())));
     }
@@ -468,6 +487,10 @@ fn sums(report: &Report, together: &[Together]) -> Markup {
     let mut kinds = report.certified().filter_map(|(_, it)| Some(it.guarantee.as_ref()?.adjacency));
     let first = kinds.next();
     let differ = kinds.any(|other| Some(other) != first);
+    let has_delta = |delta| {
+        let mut own = report.certified().filter_map(|(_, it)| Some(it.guarantee.as_ref()?.delta));
+        own.any(|it| it == delta)
+    };
     html! {
         @for Together { runs, guarantee } in together {
             p.note {
@@ -477,6 +500,7 @@ fn sums(report: &Report, together: &[Together]) -> Markup {
                     "ε = " (round_up(guarantee.epsilon, 4))
                     ", δ = " (delta_words(guarantee.delta))
                 }
+                @if !has_delta(guarantee.delta) { ", which is the δ of the budget" }
                 " (" (guarantee.adjacency.words()) "): all their noise is accounted together, \
                  usually for less than the sum of their ε. It holds also if later ones were chosen \
                  after seeing earlier ones. Other runs on these data add to that; the ledger has the \

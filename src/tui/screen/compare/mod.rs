@@ -78,8 +78,8 @@ pub enum Quantity {
 
 impl Quantity {
     pub const ALL: [Self; 31] = [
-        Self::Series(Series::PrivateError),
         Self::Score,
+        Self::Series(Series::PrivateError),
         Self::Series(Series::PublicError),
         Self::Series(Series::PublicLoss),
         Self::Series(Series::PrivateLoss),
@@ -232,19 +232,22 @@ impl CompareScreen {
         }
     }
 
-    /// The quantity in the chart. Until another one is chosen, it is the error on private
-    /// records by which the runs are judged; if that cannot be seen, what was released of it, and
-    /// the error on public records only if nothing was released.
+    /// The quantity in the chart. Until another one is chosen, it is the released scores; if there is
+    /// none, the error on private records by which the runs are judged, and the error on public
+    /// records only if that cannot be seen.
     pub fn shown_quantity(&self, runs: &[ArchivedRun], watch: &Watch) -> Quantity {
-        if let Some(wanted) = self.quantity {
-            return wanted;
-        }
+        let usual = || self.usual_series(runs, watch);
+        let is_scored = self.has(Quantity::Score, runs, watch);
+        self.quantity.unwrap_or_else(|| if is_scored { Quantity::Score } else { usual() })
+    }
+
+    /// The series in the chart of runs without scores, or below the scores.
+    pub fn usual_series(&self, runs: &[ArchivedRun], watch: &Watch) -> Quantity {
         let usual = [Series::PublicError, Series::PrivateError];
         let pinned = self.pinned(runs);
         let [public, private] = pinned.first().map_or(usual, |(_, run)| run.error_series());
-        let all = [Quantity::Series(private), Quantity::Score];
-        let found = all.into_iter().find(|quantity| self.has(*quantity, runs, watch));
-        found.unwrap_or(Quantity::Series(public))
+        let private = Quantity::Series(private);
+        if self.has(private, runs, watch) { private } else { Quantity::Series(public) }
     }
 
     /// Switches to the next quantity for which the shown runs have numbers.
@@ -262,7 +265,7 @@ impl CompareScreen {
     fn has(&self, quantity: Quantity, runs: &[ArchivedRun], watch: &Watch) -> bool {
         match quantity {
             Quantity::Epsilon => true,
-            Quantity::Score => self.pinned(runs).iter().any(|(_, run)| run.score.is_some()),
+            Quantity::Score => runs.iter().any(|run| run.score.is_some()),
             Quantity::Series(series) => {
                 self.pinned(runs).iter().any(|(_, run)| curve(run, series, watch).is_some())
             }
@@ -581,14 +584,19 @@ mod tests {
     }
 
     #[test]
-    fn the_chart_begins_with_the_private_error_or_else_with_what_was_released_of_it() {
-        let (mut screen, runs) = (CompareScreen::default(), runs());
+    fn the_chart_begins_with_released_scores_or_else_with_the_private_error_if_it_can_be_seen() {
+        let (mut screen, mut runs) = (CompareScreen::default(), runs());
         let (open, sealed) = (Watch::open(), Watch::sealed());
         assert!(runs[0].score.is_some() && runs[1].score.is_none());
+        for selected in [0, 1] {
+            screen.selected = selected;
+            assert_eq!(screen.shown_quantity(&runs, &open), Quantity::Score);
+            assert_eq!(screen.shown_quantity(&runs, &sealed), Quantity::Score);
+        }
+        runs.iter_mut().for_each(|run| run.score = None);
+        screen.selected = 0;
         let private = Quantity::Series(Series::PrivateAbsoluteError);
         assert_eq!(screen.shown_quantity(&runs, &open), private);
-        assert_eq!(screen.shown_quantity(&runs, &sealed), Quantity::Score);
-        screen.selected = 1;
         let public = Quantity::Series(Series::PublicAbsoluteError);
         assert_eq!(screen.shown_quantity(&runs, &sealed), public);
     }

@@ -2,10 +2,11 @@
 
 use super::{ARCHIVE, CompareScreen, DETAILS, Quantity, USUAL_WIDTH};
 use crate::canvas::{
-    Canvas, Fill, Length, Line, Rect, Span, bold, fitting, in_rows, longest, sort_mark,
+    Canvas, Fill, Length, Line, Rect, Span, bold, fitting, in_rows, longest, shortened, sort_mark,
     wrapped_lines,
 };
 use crate::context::Context;
+use crate::evaluation::{Score, Scored};
 use crate::methods::{Series, source_words};
 use crate::privacy::Watch;
 use crate::run_column::RunColumn;
@@ -15,12 +16,16 @@ use crate::session::archive::{
     DIED, GIVEN_UP, MISSING, best, best_of_all, curve, epsilon, last, last_further, one_epsilon,
     state_words, tally,
 };
-use crate::session::comparison::{Answer, NOT_FOR_CHOICE};
+use crate::session::comparison::{
+    Answer, NOT_FOR_CHOICE, are_comparable, label_of, plan_of, usual_name,
+};
 use crate::session::follow::{unread_words, wrote_words};
 use crate::tab::CHARTS;
 use crate::theme::Theme;
 use crate::verdict::{Standing, Verdict, error_cell};
+use crate::widgets;
 use crate::widgets::chart::{Chart, SeriesView};
+use crate::widgets::ranges::{self, Ranged};
 use crate::widgets::smoothing::{PlotPoint, smooth};
 
 /// The runs of the table in their order, and how they are shown.
@@ -97,7 +102,12 @@ fn archive(shown: Shown, canvas: &mut Canvas, area: Rect) {
         });
         format!("{} tasks: {}{}", runs.len(), tally(runs), best.unwrap_or_default())
     } else {
-        format!("Runs · {}/{} · errors on held-out records", order.len(), runs.len())
+        let passing = match order.len() {
+            all if all == runs.len() => String::new(),
+            some => format!("{some} of "),
+        };
+        let runs = if runs.len() == 1 { "1 run".to_owned() } else { format!("{} runs", runs.len()) };
+        format!("{passing}{runs} · errors on held-out records")
     };
     let inner = canvas.pane(area, &context.filtered_title(&title), ARCHIVE);
     if order.is_empty() {
@@ -226,7 +236,7 @@ fn runs_table(shown: Shown, canvas: &mut Canvas, area: Rect) {
 }
 
 /// A name in little room. The values of a sweep's task, at its end, are not cut.
-fn shortened(name: String, room: u16) -> String {
+fn shortened_name(name: String, room: u16) -> String {
     let cut = name.chars().count() > usize::from(room);
     let Some((plan, values)) = name.rsplit_once(" · ").filter(|_| cut) else { return name };
     let left = usize::from(room).saturating_sub(values.chars().count() + 4);
@@ -241,7 +251,7 @@ fn cell<'a>(
     watch: &Watch,
 ) -> Line<'a> {
     let text = column.text(run, watch);
-    let text = if column == RunColumn::Plan { shortened(text, room) } else { text };
+    let text = if column == RunColumn::Plan { shortened_name(text, room) } else { text };
     let style = match column {
         _ if column.is_exact() => theme.curator,
         RunColumn::Outcome => of_state(theme, &run.outcome),
@@ -254,10 +264,25 @@ fn cell<'a>(
 /// Up to so many runs, each has its range in the chart.
 const MOST_RANGES: usize = 12;
 
-fn chart(Shown { screen, context, runs, order }: Shown, canvas: &mut Canvas, area: Rect) {
+/// The height below which a chart shows little.
+const LEAST_CHART: u16 = 9;
+
+fn chart(Shown { screen, context, runs, order }: Shown, canvas: &mut Canvas, mut area: Rect) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let viewport = &screen.viewport;
-    let quantity = screen.shown_quantity(runs, &context.watch);
+    let mut quantity = screen.shown_quantity(runs, &context.watch);
+    if quantity == Quantity::Score
+        && let Some(rows) = scored_rows(screen, runs, order)
+        && rows.len() + 4 <= usize::from(area.height)
+    {
+        let roomy = 3 * rows.len() as u16 + 5;
+        if area.height < roomy + LEAST_CHART {
+            return ranges(screen, &rows, canvas, area);
+        }
+        let [above, below] = in_rows(area, [Length(roomy), Fill(1)]);
+        ranges(screen, &rows, canvas, above);
+        (quantity, area) = (screen.usual_series(runs, &context.watch), below);
+    }
     let log = viewport.log || quantity.always_log();
     let mut kinds = runs.iter().filter_map(|run| Some(run.score.as_ref()?.error_name()));
     let kind = kinds.next().filter(|kind| kinds.all(|other| other == *kind));
@@ -331,6 +356,101 @@ fn chart(Shown { screen, context, runs, order }: Shown, canvas: &mut Canvas, are
     canvas.pointed_chart(area, CHARTS, chart, viewport);
 }
 
+/// The runs of the table with scores that can be compared with that of the selected one, or of the
+/// first one that has a score.
+fn scored_rows<'a>(
+    screen: &CompareScreen,
+    runs: &'a [ArchivedRun],
+    order: &[usize],
+) -> Option<Vec<(&'a ArchivedRun, &'a Scored)>> {
+    let scored = |run: &'a ArchivedRun| Some((run, run.score.as_ref()?));
+    let mut rows: Vec<_> = order.iter().filter_map(|index| scored(&runs[*index])).collect();
+    let (first, _) = screen.run(runs).and_then(scored).or(rows.first().copied())?;
+    rows.retain(|(run, _)| are_comparable(first, run));
+    Some(rows)
+}
+
+/// The released errors with their ranges on one axis, a line for each run, each beside public data
+/// alone as the same release measured it.
+fn ranges(
+    screen: &CompareScreen,
+    rows: &[(&ArchivedRun, &Scored)],
+    canvas: &mut Canvas,
+    area: Rect,
+) {
+    let (theme, glyphs) = (canvas.theme, canvas.glyphs);
+    let [own, other] = [glyphs.series(0), glyphs.series(4)];
+    let Some((first, score)) = rows.first() else { return };
+    let percent = score.loss.is_none();
+    let of_label = label_of(first).map_or_else(String::new, |label| format!(" of {label}"));
+    let title = format!("released {}{of_label}: less is better", score.kind());
+    let inner = canvas.pane(area, &title, CHARTS);
+    let ends = |score: &Scored| {
+        let both = [Some(score.error), score.public_alone].into_iter().flatten();
+        let ends = both.flat_map(|it| [it.low, it.value, it.high]);
+        ends.chain(score.constant).collect::<Vec<f64>>()
+    };
+    let Some(axis) = ranges::axis(rows.iter().flat_map(|(_, score)| ends(score))) else { return };
+    let name = |run: &ArchivedRun| {
+        let namesakes = rows.iter().filter(|(other, _)| plan_of(other) == plan_of(run)).count();
+        let name = usual_name(run, namesakes > 1);
+        let mark = screen.slot(&run.id).map_or("", |slot| glyphs.series(slot));
+        format!("{mark} {}", name.trim_matches('\'')).trim_start().to_owned()
+    };
+    let names: Vec<String> = rows.iter().map(|(run, _)| name(run)).collect();
+    let is_roomy = 3 * rows.len() + 3 <= usize::from(inner.height);
+    let beside = |score: &Scored| {
+        let public = score.brief_public().filter(|_| is_roomy);
+        public.map_or_else(String::new, |it| format!("  {other} {it}"))
+    };
+    let public: Vec<String> = rows.iter().map(|(_, score)| beside(score)).collect();
+    let room = longest(names.iter().chain(&public)).min(inner.width * 2 / 5);
+    let width = inner.width.saturating_sub(room + 1);
+    let mut legend = vec![
+        Span::styled(format!("{own} this model  "), theme.series(0)),
+        Span::styled(format!("{other} {}", score.beside()), theme.muted),
+    ];
+    let constant = score.constant.map(|_| {
+        let words = format!(" {} one answer for all, on public records", glyphs.vertical);
+        Span::styled(words, theme.warning)
+    });
+    if !is_roomy {
+        legend.extend(constant.iter().flat_map(|words| [Span::raw(" "), words.clone()]));
+    }
+    let mut lines = vec![shortened(Line::from(legend), inner.width)];
+    for (((_, score), name), beside) in rows.iter().zip(&names).zip(&public) {
+        let ranged = |Score { value, low, high }, marker, style| {
+            vec![Ranged { value, low, high, marker, style }]
+        };
+        let mut values = ranged(score.error, own, theme.series(0));
+        let public = score.public_alone.map(|it| ranged(it, other, theme.muted));
+        let mut drawn = |name: &str, values: &[Ranged]| {
+            let name = widgets::shortened(name, room, glyphs.cut);
+            let padding = usize::from(room + 1).saturating_sub(name.chars().count());
+            let mut line = vec![Span::styled(name, theme.text), Span::raw(" ".repeat(padding))];
+            let reference = score.constant.map(|it| (it, theme.warning));
+            line.extend(ranges::line(&axis, width, values, reference, glyphs));
+            lines.push(Line::from(line));
+        };
+        if is_roomy {
+            drawn(name, &values);
+            drawn(beside, &public.unwrap_or_default());
+            lines.push(Line::default());
+        } else {
+            // The model is drawn over what it is compared with.
+            values.splice(0..0, public.unwrap_or_default());
+            drawn(name, &values);
+        }
+    }
+    let mut scale = ranges::scale(&axis, width, percent, theme.muted);
+    scale.spans.insert(0, Span::raw(" ".repeat(usize::from(room + 1))));
+    lines.push(scale);
+    if is_roomy {
+        lines.extend(constant.map(Line::from));
+    }
+    canvas.lines(lines, inner);
+}
+
 /// Only the differences between the pinned runs.
 fn differences(shown: Shown, canvas: &mut Canvas, area: Rect) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
@@ -385,7 +505,11 @@ fn selected<'a>(shown: Shown, canvas: &Canvas, room: u16) -> Vec<Line<'a>> {
         facts.push(("trained with sites", run.sites.join(", ")));
     }
     if let Some(plan) = &run.plan {
-        facts.push(("private", plan.private.clone()));
+        // The answer names datasets that differ.
+        let private = |run: &ArchivedRun| run.plan.as_ref().map(|plan| plan.private.clone());
+        if shown.runs.iter().any(|other| private(other) != private(run)) || shown.runs.len() == 1 {
+            facts.push(("private", plan.private.clone()));
+        }
         facts.push(("public", plan.public.join(" + ")));
         let settings: Vec<String> =
             plan.settings.iter().map(|(key, value)| format!("{key} {value}")).collect();
@@ -416,7 +540,9 @@ fn selected<'a>(shown: Shown, canvas: &Canvas, room: u16) -> Vec<Line<'a>> {
     facts.extend(run.trouble.clone().map(|trouble| ("trouble", trouble)));
     facts.push(("run", run.id.0.clone()));
     let mut lines = canvas.pairs(&facts, room);
-    if let Some(errors) = run.errors.as_ref().and_then(|errors| errors.reveal(watch)) {
+    // Exact numbers give a second answer to a question that the score answers.
+    let exact = run.errors.as_ref().filter(|_| run.score.is_none());
+    if let Some(errors) = exact.and_then(|errors| errors.reveal(watch)) {
         let Verdict { tone, sentences } = errors.verdict(Standing::Exact);
         let first = sentences.into_iter().next().unwrap_or_default();
         let first = first.replace('◆', canvas.glyphs.curator);
@@ -457,10 +583,10 @@ mod tests {
 
     #[test]
     fn the_values_of_a_sweep_stay_where_a_name_is_cut() {
-        let of = |room| shortened("winter from autumn · epsilon=0.5 seed=3".to_owned(), room);
+        let of = |room| shortened_name("winter from autumn · epsilon=0.5 seed=3".to_owned(), room);
         assert_eq!(of(40), "winter from autumn · epsilon=0.5 seed=3");
         assert_eq!(of(30), "winter f… · epsilon=0.5 seed=3");
         assert_eq!(of(20), "epsilon=0.5 seed=3");
-        assert_eq!(shortened("winter from autumn".to_owned(), 6), "winter from autumn");
+        assert_eq!(shortened_name("winter from autumn".to_owned(), 6), "winter from autumn");
     }
 }
