@@ -12,6 +12,7 @@ use crate::evaluation::{Evaluation, Loss, Pay};
 use crate::files;
 use crate::privacy::accountant::{delta_words, round_up};
 use crate::privacy::ledger::{AccountId, Book, Budget, sha256};
+use crate::session::archive::LaterScore;
 use crate::session::named::{self, Replace};
 use crate::session::{Session, Workspace};
 
@@ -110,7 +111,11 @@ impl ScoreCommand {
         files::create_private_folder(&folder)
             .map_err(|error| Error::io("create the folder", &folder, &error))?;
         let kept = folder.join(format!("{}.json", released.paid.run.0));
-        for file in std::iter::once(&kept).chain(&self.output) {
+        // Compare and the report show the copy in the directory of the run.
+        let beside = format!("{}{}.json", LaterScore::PREFIX, released.paid.run.0);
+        let beside = self.model.join(beside);
+        let beside = Some(beside).filter(|_| self.model.join("run.ron").exists());
+        for file in [&kept].into_iter().chain(&self.output).chain(&beside) {
             files::write_private(file, text.as_bytes())?;
             messages::tell(format_args!("written to {}", file.display()));
         }
@@ -168,6 +173,7 @@ impl ScoreCommand {
             "kind": "score",
             "model": sha256(&bytes),
             "dataset": released.dataset,
+            "held_out": self.data.is_none(),
             "run": released.paid.run,
             "score": released.paid.value.get(),
             "guarantee": released.paid.guarantee,

@@ -308,6 +308,11 @@ fn an_archived_model_is_scored_at_a_price_and_never_on_its_own_records() {
     let runs = book["accounts"][0]["runs"].as_array().unwrap();
     assert_eq!(runs.len(), 3, "{book:#}");
     verified(at, ".halflight/ledger.jsonl");
+    // The report shows both, and judges by the one on held-out records.
+    halflight(at, &["report", run]);
+    let page = std::fs::read_to_string(at.join("report.html")).unwrap();
+    let wanted = ["and ε 0.5 for its score", "held-out records, for ε 0.5", "'winter', for ε 0.5"];
+    assert!(wanted.iter().all(|it| page.contains(it)), "{page}");
     let broke = halflight(at, &["score", run, "--epsilon", "50"]);
     assert_eq!(broke.status.code(), Some(3), "{}", String::from_utf8_lossy(&broke.stderr));
 }

@@ -284,11 +284,14 @@ fn telling(run: &ArchivedRun, others: usize) -> String {
     let Some(guarantee) = run.guarantee else {
         return "Tell nobody: nothing is guaranteed.".to_owned();
     };
+    let paid = run.later_scores.iter().filter(|it| run.score.as_ref() == Some(&it.score));
+    let paid = paid.map(|it| format!(", and ε {} for its score", compact_up(it.epsilon()))).next();
+    let paid = paid.unwrap_or_default();
     let what = if run.score.is_some() { "model and score" } else { "model" };
     let (epsilon, delta) = (compact_up(guarantee.epsilon), delta_words(guarantee.delta));
     // The choice depends on the scores of all.
     let add = if others > 0 { "; choosing added the others' ε" } else { "" };
-    format!("Anybody may get its {what} (ε {epsilon}, δ {delta}{add}).")
+    format!("Anybody may get its {what} (ε {epsilon}, δ {delta}{paid}{add}).")
 }
 
 /// The answer without a score: exact errors of the two best, if they may be seen.

@@ -23,7 +23,7 @@ use crate::evaluation::{FurtherScores, Loss, Scored};
 use crate::files::words::harmless;
 use crate::files::{self, step};
 use crate::methods::{self, Series, SourceWeight};
-use crate::plot::number::four_digits;
+use crate::plot::number::{compact_up, four_digits};
 use crate::privacy::ledger::{Book, RunId, RunOutcome, RunState, locks_reach};
 use crate::privacy::openings::OpenCuratorOnly;
 use crate::privacy::{CuratorOnly, Ledger, Target, Watch};
@@ -86,8 +86,11 @@ pub struct ArchivedRun {
     pub skipped: u64,
     /// The guarantee of its noise, from the certificate.
     pub guarantee: Option<Target>,
-    /// The released score of its model on held-out private records.
+    /// The released score of its model on held-out private records: its own, or the one that was paid
+    /// for afterwards with the largest ε.
     pub score: Option<Scored>,
+    /// The scores that were paid for afterwards.
+    pub later_scores: Vec<LaterScore>,
     /// What the records of several public datasets weigh in its model.
     pub source_weights: Vec<SourceWeight>,
     pub peeked: bool,
@@ -103,6 +106,51 @@ pub struct ArchivedRun {
     pub errors: Option<CuratorOnly<Errors>>,
     /// The parts that could not be read.
     pub trouble: Option<String>,
+}
+
+/// A score of `halflight score`, which keeps a copy in the directory of the run.
+#[derive(Debug, Clone, Deserialize)]
+pub struct LaterScore {
+    pub dataset: String,
+    /// Whether the records are those that the run held out.
+    #[serde(default)]
+    pub held_out: bool,
+    pub score: Scored,
+    guarantee: PureGuarantee,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct PureGuarantee {
+    epsilon: f64,
+}
+
+impl LaterScore {
+    /// What its files are called: this, the name of the score in the ledger, `.json`.
+    pub const PREFIX: &str = "score-";
+
+    fn all(directory: &Path) -> Vec<Self> {
+        let files = fs::read_dir(directory).into_iter().flatten().flatten();
+        let is_score = |name: &str| name.starts_with(Self::PREFIX) && name.ends_with(".json");
+        let mut paths: Vec<PathBuf> = files
+            .filter(|it| it.file_name().to_str().is_some_and(is_score))
+            .map(|it| it.path())
+            .collect();
+        paths.sort();
+        paths.iter().filter_map(|path| serde_json::from_slice(&fs::read(path).ok()?).ok()).collect()
+    }
+
+    /// What it cost.
+    pub fn epsilon(&self) -> f64 {
+        self.guarantee.epsilon
+    }
+
+    /// Where it was measured, what it cost, and what came out.
+    pub fn sentence(&self) -> String {
+        let Self { dataset, held_out, score, .. } = self;
+        let dataset = harmless(dataset, LONGEST_TAG);
+        let on = if *held_out { "held-out records".to_owned() } else { format!("'{dataset}'") };
+        format!("{} on {on}, for ε {}", score.brief(), compact_up(self.epsilon()))
+    }
 }
 
 /// ε of the draws; for a run without a certificate, at its last step.
@@ -288,6 +336,7 @@ impl ArchivedRun {
             exact: None,
             errors: None,
             score: None,
+            later_scores: Vec::new(),
             source_weights: Vec::new(),
             trouble: None,
         }
@@ -458,7 +507,11 @@ pub(super) fn read_end(run: &mut ArchivedRun) -> bool {
         run.outcome = harmless(outcome, 20);
     }
     run.peeked = excerpt.peeked.as_bool().unwrap_or(true);
-    run.score = serde_json::from_value(excerpt.score).ok();
+    run.later_scores = LaterScore::all(&run.directory);
+    let paid = run.later_scores.iter().filter(|it| it.held_out);
+    let paid = paid.max_by(|one, other| one.epsilon().total_cmp(&other.epsilon()));
+    run.score =
+        serde_json::from_value(excerpt.score).ok().or_else(|| Some(paid?.score.clone()));
     run.source_weights = serde_json::from_value(excerpt.source_weights).unwrap_or_default();
     let numbers = excerpt.guarantee["epsilon"].as_f64().zip(excerpt.guarantee["delta"].as_f64());
     run.guarantee = numbers.map(|(epsilon, delta)| Target { epsilon, delta });

@@ -78,7 +78,7 @@ impl Reported {
 
     /// The released score of its model.
     fn score(&self) -> Option<&Scored> {
-        self.certificate.as_ref()?.score.as_ref()
+        self.run.score.as_ref()
     }
 
     /// δ of the budget in its session.

@@ -320,7 +320,7 @@ fn verdicts(report: &Report) -> Markup {
 /// The released scores.
 fn score(report: &Report) -> Markup {
     let scores = report.certified().filter_map(|(it, certificate)| {
-        Some((it, &it.letter, certificate.score.as_ref()?, &certificate.chosen))
+        Some((it, &it.letter, it.score()?, &certificate.chosen))
     });
     let scores: Vec<_> = scores.collect();
     let mut alike: BTreeMap<String, (BTreeSet<String>, Vec<Range>, Vec<f64>)> = BTreeMap::new();
@@ -350,6 +350,14 @@ fn score(report: &Report) -> Markup {
             @if let Some(chosen) = chosen { p { (chosen.sentence) } }
             @let rows = scored.rows().into_iter().map(|(name, value)| vec![name, value]);
             (table(&["", "95 % interval in brackets"], rows))
+        }
+        @for reported in &report.runs {
+            @for later in &reported.run.later_scores {
+                p {
+                    @if report.has_several() { "Run " (reported.letter) ": scored" } @else { "Scored" }
+                    " later: " (later.sentence()) "."
+                }
+            }
         }
     }
 }

@@ -496,6 +496,7 @@ fn selected<'a>(shown: Shown, canvas: &Canvas, room: u16) -> Vec<Line<'a>> {
         // The table has the score itself.
         facts.push(("released score", told.verdict().unwrap_or_else(|| told.sentence())));
     }
+    facts.extend(run.later_scores.iter().map(|it| ("scored later", it.sentence())));
     facts.extend(source_words(&run.source_weights).map(|words| ("released", words)));
     if let Some(choice) = &run.choice {
         let among = || format!("among {}: none so far", choice.candidates.join(", "));
