@@ -616,6 +616,7 @@ pub fn archived(number: u32, epsilon: f64, errors: &[f64]) -> ArchivedRun {
         exact: Private::new(exact).curator(&Watch::open(), Clone::clone),
         errors: None,
         score: (number % 2 == 1).then(|| told(28.0 + f64::from(number))),
+        later_scores: Vec::new(),
         source_weights: Vec::new(),
         trouble: None,
     }

@@ -510,8 +510,7 @@ pub(super) fn read_end(run: &mut ArchivedRun) -> bool {
     run.later_scores = LaterScore::all(&run.directory);
     let paid = run.later_scores.iter().filter(|it| it.held_out);
     let paid = paid.max_by(|one, other| one.epsilon().total_cmp(&other.epsilon()));
-    run.score =
-        serde_json::from_value(excerpt.score).ok().or_else(|| Some(paid?.score.clone()));
+    run.score = serde_json::from_value(excerpt.score).ok().or_else(|| Some(paid?.score.clone()));
     run.source_weights = serde_json::from_value(excerpt.source_weights).unwrap_or_default();
     let numbers = excerpt.guarantee["epsilon"].as_f64().zip(excerpt.guarantee["delta"].as_f64());
     run.guarantee = numbers.map(|(epsilon, delta)| Target { epsilon, delta });

@@ -319,9 +319,9 @@ fn verdicts(report: &Report) -> Markup {
 
 /// The released scores.
 fn score(report: &Report) -> Markup {
-    let scores = report.certified().filter_map(|(it, certificate)| {
-        Some((it, &it.letter, it.score()?, &certificate.chosen))
-    });
+    let scores = report
+        .certified()
+        .filter_map(|(it, certificate)| Some((it, &it.letter, it.score()?, &certificate.chosen)));
     let scores: Vec<_> = scores.collect();
     let mut alike: BTreeMap<String, (BTreeSet<String>, Vec<Range>, Vec<f64>)> = BTreeMap::new();
     for (reported, letter, scored, _) in &scores {

@@ -106,7 +106,8 @@ fn archive(shown: Shown, canvas: &mut Canvas, area: Rect) {
             all if all == runs.len() => String::new(),
             some => format!("{some} of "),
         };
-        let runs = if runs.len() == 1 { "1 run".to_owned() } else { format!("{} runs", runs.len()) };
+        let runs =
+            if runs.len() == 1 { "1 run".to_owned() } else { format!("{} runs", runs.len()) };
         format!("{passing}{runs} · errors on held-out records")
     };
     let inner = canvas.pane(area, &context.filtered_title(&title), ARCHIVE);

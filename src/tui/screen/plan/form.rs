@@ -107,13 +107,7 @@ impl FormField for PlanField {
                 methods::methods().iter().map(|method| method.spec().id.to_owned()).collect()
             }
             Self::Private => names(Role::Private),
-            Self::Public => {
-                let mut choices = names(Role::Public);
-                if choices.len() > 1 {
-                    choices.push(choices.join(" + "));
-                }
-                choices
-            }
+            Self::Public => together(&names(Role::Public)),
             Self::Test => [NO_SCORE.to_owned()].into_iter().chain(names(Role::Private)).collect(),
             Self::Setting(Field { kind: FieldKind::Choice { options, .. }, .. }) => {
                 options.iter().map(ToString::to_string).collect()
@@ -131,7 +125,7 @@ impl FormField for PlanField {
         match self {
             Self::Name => plan_name::is_automatic(plan),
             // The user chooses these for every plan.
-            Self::Epsilon | Self::Delta => true,
+            Self::Epsilon | Self::Delta | Self::Score => true,
             _ => {
                 let mut usual = plan.clone();
                 self.reset(&mut usual);
@@ -182,7 +176,15 @@ impl FormField for PlanField {
             Self::Method => {
                 methods::method(text)?;
                 if plan.method != text {
+                    let covers = |plan: &PlanDefinition| {
+                        methods::method(&plan.method).is_ok_and(|it| it.spec().covers_scores)
+                    };
+                    let covered = covers(plan);
                     plan.take_method(text);
+                    // As new plans have it; nobody has chosen to be without where it would not be free.
+                    if !covered && covers(plan) && plan.evaluation.is_none() {
+                        plan.evaluation = Some(Evaluation::default());
+                    }
                 }
             }
             Self::Private => text.clone_into(&mut plan.private),
@@ -241,6 +243,29 @@ impl FormField for PlanField {
     }
 }
 
+/// The most public datasets of which every combination is a choice.
+const MOST_COMBINED: usize = 4;
+
+/// What public data a plan can take: each dataset, all together, and of a few datasets every
+/// combination, otherwise all but one.
+fn together(names: &[String]) -> Vec<String> {
+    let count = names.len();
+    let joined = |has: &dyn Fn(usize) -> bool| {
+        let taken =
+            names.iter().enumerate().filter(|(at, _)| has(*at)).map(|(_, name)| name.as_str());
+        taken.collect::<Vec<_>>().join(" + ")
+    };
+    if count > MOST_COMBINED {
+        let without = (0..count).map(|left| joined(&|at| at != left));
+        let all = [names.join(" + ")];
+        return names.iter().cloned().chain(without).chain(all).collect();
+    }
+    let mut sets: Vec<u32> = (1..1 << count).collect();
+    // Single ones first, in their order.
+    sets.sort_by_key(|set| (set.count_ones(), std::cmp::Reverse(set.reverse_bits())));
+    sets.into_iter().map(|set| joined(&|at| set >> at & 1 == 1)).collect()
+}
+
 fn number(text: &str, fits: impl Fn(f64) -> bool) -> Option<f64> {
     text.parse::<f64>().ok().filter(|x| x.is_finite() && fits(*x))
 }
@@ -296,4 +321,39 @@ pub const PRESETS: [Preset; 5] = [
 
 fn target(epsilon: f64, delta: f64) -> Target {
     Target { epsilon, delta }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn public_data_are_chosen_alone_or_together() {
+        let of =
+            |names: &[&str]| together(&names.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>());
+        assert!(of(&[]).is_empty());
+        assert_eq!(of(&["a"]), ["a"]);
+        assert_eq!(of(&["a", "b", "c"]), ["a", "b", "c", "a + b", "a + c", "b + c", "a + b + c"]);
+        let many = of(&["a", "b", "c", "d", "e"]);
+        assert_eq!(many[4..7], ["e", "b + c + d + e", "a + c + d + e"]);
+        assert_eq!(many.last().unwrap(), "a + b + c + d + e");
+    }
+
+    #[test]
+    fn a_free_score_comes_back_with_a_method_that_covers_it() {
+        let mut plan = crate::session::demo::session("bikeshare").unwrap().plans.remove(0);
+        plan.evaluation = Some(Evaluation::default());
+        for (method, has) in [
+            ("public_shape", true),
+            ("frank_wolfe", false),
+            ("target_only", true),
+            ("public_shape", true),
+        ] {
+            PlanField::Method.set(&mut plan, method).unwrap();
+            assert_eq!(plan.evaluation.is_some(), has, "{method}");
+        }
+        plan.evaluation = None;
+        PlanField::Method.set(&mut plan, "target_only").unwrap();
+        assert_eq!(plan.evaluation, None, "somebody wanted none");
+    }
 }

@@ -7,6 +7,7 @@ mod update;
 mod view;
 
 use std::collections::BTreeSet;
+use std::mem::discriminant;
 
 use crossterm::event::{KeyCode, KeyEvent};
 
@@ -60,13 +61,13 @@ impl PlanScreen {
     /// The lines of the form. The one that folds and unfolds the rest is not a field.
     pub fn lines(&self, plan: &PlanDefinition) -> Vec<Option<PlanField>> {
         use PlanField as F;
-        let first = [F::Method, F::Private, F::Public, F::Epsilon, F::Delta];
-        let is_first = |it: &PlanField| {
-            matches!(it, F::Method | F::Private | F::Public | F::Epsilon | F::Delta)
-        };
-        let rest = fields(plan).into_iter().filter(|field| !is_first(field));
-        let shown = rest.filter(|field| self.unfolded || !field.is_default(plan));
-        first.into_iter().chain(shown).map(Some).chain([None]).collect()
+        let first = [F::Method, F::Private, F::Public, F::Epsilon, F::Delta, F::Score];
+        let are_one = |one: &PlanField, other: &PlanField| discriminant(one) == discriminant(other);
+        let is_first = |field: &PlanField| first.iter().any(|it| are_one(it, field));
+        let (mut main, rest): (Vec<F>, Vec<F>) = fields(plan).into_iter().partition(is_first);
+        main.sort_by_key(|field| first.iter().position(|it| are_one(it, field)));
+        let shown = rest.into_iter().filter(|field| self.unfolded || !field.is_default(plan));
+        main.into_iter().chain(shown).map(Some).chain([None]).collect()
     }
 
     /// The number of folded settings.

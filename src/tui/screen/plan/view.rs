@@ -160,7 +160,8 @@ fn form(Shown { screen, context, plan }: Shown, canvas: &mut Canvas, area: Rect)
             format!("Enter takes it, Esc leaves it. {}", field.help())
         }
         Some(PlanField::Method) => about_method(plan),
-        Some(field) => field.help(),
+        Some(field) if field.is_default(plan) => field.help(),
+        Some(field) => format!("*: not the default, x takes it back. {}", field.help()),
         None if screen.unfolded => "Enter folds the settings".to_owned(),
         None => "All other settings have their defaults. Enter shows them".to_owned(),
     });
