@@ -249,6 +249,8 @@ pub enum WorkerReport {
     Inspected {
         definition: Box<DatasetDefinition>,
         columns: Vec<ColumnKind>,
+        /// The texts to be read as missing if the file is public, and where they are.
+        odd_texts: (Vec<String>, String),
     },
     /// The columns by which a dataset can be split; `None` under a sealed watch.
     Dividers {

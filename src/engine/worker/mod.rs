@@ -242,14 +242,15 @@ impl WorkerThread {
                 }
                 let name = family::name_of(&file);
                 // Label, task and columns would say what stands in the cells.
-                let mut definition = if watch.is_sealed() && may_be_private {
-                    DatasetDefinition::new(&name, Role::Private, found.source)
+                let (mut definition, odd_texts) = if watch.is_sealed() && may_be_private {
+                    (DatasetDefinition::new(&name, Role::Private, found.source), Default::default())
                 } else {
-                    Inspection::of(&table, false).definition(&name, source)
+                    let inspection = Inspection::of(&table, false);
+                    (inspection.definition(&name, source), inspection.odd_texts())
                 };
                 family::guess_of_file(&mut definition, &table.origin, table.rows());
                 let definition = Box::new(definition);
-                self.reports.put(WorkerReport::Inspected { definition, columns });
+                self.reports.put(WorkerReport::Inspected { definition, columns, odd_texts });
             }
             Request::Browse(directory, wanted) => {
                 self.list(self.workspace.base(), &directory, wanted)?;

@@ -158,7 +158,7 @@ pub fn definitions(files: &[FamilyFile], first_is_private: bool) -> Vec<DatasetD
         }
         guess_of_file(&mut definition, &found.inspection.origin, found.inspection.rows);
         if role == Role::Public {
-            read_odd_texts_as_missing(&mut definition, &found.inspection);
+            read_as_missing(&mut definition, found.inspection.odd_texts());
         }
         definitions.push(definition);
     }
@@ -167,8 +167,7 @@ pub fn definitions(files: &[FamilyFile], first_is_private: bool) -> Vec<DatasetD
 
 /// A text that is the only one among the numbers of a public column is read as missing, and that is
 /// said.
-fn read_odd_texts_as_missing(definition: &mut DatasetDefinition, found: &Inspection) {
-    let (texts, words) = found.odd_texts();
+pub fn read_as_missing(definition: &mut DatasetDefinition, (texts, words): (Vec<String>, String)) {
     let known = definition.source.missing();
     if texts.is_empty() {
         return;

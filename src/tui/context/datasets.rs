@@ -220,13 +220,22 @@ impl Context {
     }
 
     /// After a look at a file, offers to describe it, like those with the same columns.
-    pub(super) fn inspected(&mut self, mut definition: DatasetDefinition, columns: &[ColumnKind]) {
+    pub(super) fn inspected(
+        &mut self,
+        mut definition: DatasetDefinition,
+        columns: &[ColumnKind],
+        odd_texts: (Vec<String>, String),
+    ) {
         let no_private = self.names_with(Role::Private).is_empty();
         definition.role = if no_private { Role::Private } else { Role::Public };
-        let relative =
-            self.session.datasets.iter().find(|other| {
-                self.loaded(&other.name).is_some_and(|loaded| loaded.columns == columns)
-            });
+        if definition.role == Role::Public {
+            family::read_as_missing(&mut definition, odd_texts);
+        }
+        let has_these = |loaded: &Loaded| {
+            loaded.columns.iter().map(|it| &it.name).eq(columns.iter().map(|it| &it.name))
+        };
+        let datasets = &self.session.datasets;
+        let relative = datasets.iter().find(|it| self.loaded(&it.name).is_some_and(has_these));
         if let Some(relative) = relative {
             family::take_settings(relative, &mut definition);
         }

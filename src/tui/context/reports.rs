@@ -85,8 +85,8 @@ impl Context {
                 self.datasets.insert(name, DatasetStatus::Failed(error));
                 self.ask_preview();
             }
-            WorkerReport::Inspected { definition, columns } => {
-                self.inspected(*definition, &columns);
+            WorkerReport::Inspected { definition, columns, odd_texts } => {
+                self.inspected(*definition, &columns, odd_texts);
             }
             WorkerReport::Dividers { dataset, columns } => {
                 self.offer_split(&dataset, columns.as_ref());

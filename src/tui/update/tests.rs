@@ -12,7 +12,7 @@ use ratatui::layout::Position;
 
 use super::*;
 use crate::context::{DatasetStatus, OpenPopup};
-use crate::data::{Columns, DatasetDefinition, Guessed, Task};
+use crate::data::{Columns, DatasetDefinition, Guessed, Role, Source, Task};
 use crate::engine::choice::{ChoiceProgress, Offer};
 use crate::engine::lookup::{MOST_RUNS, Wanted};
 use crate::engine::ranking::{Manner, RankingProgress};
@@ -146,6 +146,7 @@ fn any_report(random: &mut ChaCha20Rng) -> WorkerReport {
         11 => WorkerReport::Inspected {
             definition: Box::new(fixtures::opened().context.session.datasets[0].clone()),
             columns: fixtures::schema().columns,
+            odd_texts: Default::default(),
         },
         13 => rank_step(id),
         14 => WorkerReport::Ranking(id, JobEvent::Ended(Box::new(Ok(fixtures::rank_summary())))),
@@ -1633,4 +1634,34 @@ fn keys_steer_a_run_of_another_process_by_its_file_and_leave_another_trainer_alo
         assert_eq!(steered(&mut app, key), None);
         assert!(app.context.popup.is_none());
     }
+}
+
+#[test]
+fn an_odd_text_of_an_added_public_file_is_read_as_missing_and_that_is_said() {
+    let mut app = fixtures::opened();
+    let report = |odd: &str| {
+        let definition =
+            DatasetDefinition::new("more", Role::Private, Source::File("m.csv".into()));
+        let odd_texts = (vec![odd.to_owned()], format!("1 of 9 values is not a number: '{odd}'"));
+        let columns = fixtures::schema().columns;
+        Message::Reports(vec![WorkerReport::Inspected {
+            definition: Box::new(definition),
+            columns,
+            odd_texts,
+        }])
+    };
+    let form = |app: &App| match &app.context.popup {
+        Some(OpenPopup::Dataset(form)) => form.definition().unwrap(),
+        _ => panic!("no form"),
+    };
+    update(&mut app, report("oops"), &Hits::default());
+    let public = form(&app);
+    assert_eq!((public.role, public.source.missing()), (Role::Public, vec!["oops".to_owned()]));
+    assert!(public.guessed[&Guessed::Numbers].contains("oops"));
+    // Of a private file no cell decides or is told.
+    app.context.session.datasets.clear();
+    update(&mut app, report("secret"), &Hits::default());
+    let private = form(&app);
+    assert_eq!((private.role, private.source.missing().len()), (Role::Private, 0));
+    assert!(private.guessed.is_empty());
 }

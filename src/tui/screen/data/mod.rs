@@ -9,7 +9,7 @@ pub use compare::in_datasets;
 
 use super::{DIED_RUN, Keys, LONGEST_TEXT, Screen, explained, moved, moved_in};
 use crate::canvas::{Canvas, Rect};
-use crate::context::{Change, Context};
+use crate::context::{Change, Context, DatasetStatus};
 use crate::data::profile::TableProfile;
 use crate::data::{DatasetDefinition, Role};
 use crate::engine::lookup::ExactRows;
@@ -195,7 +195,14 @@ impl Screen for DataScreen {
         if context.has_died_run() {
             return Some(DIED_RUN.to_owned());
         }
-        let guessed = context.session.datasets.iter().find(|it| !it.guessed.is_empty());
+        let state = |name: &String| context.datasets.get(name);
+        let has_failed = |name: &String| matches!(state(name), Some(DatasetStatus::Failed(_)));
+        let datasets = &context.session.datasets;
+        if let Some(dataset) = datasets.iter().find(|it| has_failed(&it.name)) {
+            let name = &dataset.name;
+            return Some(format!("'{name}' cannot be read: mend it, then U; or d removes it"));
+        }
+        let guessed = datasets.iter().find(|it| !it.guessed.is_empty());
         if let Some(dataset) = guessed {
             let shown = self.definition(context).is_some_and(|it| it.name == dataset.name);
             let go = if shown { "" } else { "select it; " };

@@ -233,15 +233,12 @@ fn details(shown: Shown, canvas: &mut Canvas, area: Rect) {
                 facts.push(("fingerprint", print));
             }
         },
-        Some(DatasetStatus::Failed(error)) => {
-            lines.push(Line::styled(one_line(error), theme.error));
-        }
         Some(DatasetStatus::Loading(share)) => {
             let bar = progress_bar(glyphs, *share);
             let text = format!("reading {bar} {:.0} % (c cancels)", (share * 100.0).floor());
             lines.push(Line::styled(text, theme.warning));
         }
-        None => {}
+        Some(DatasetStatus::Failed(_)) | None => {}
     }
     let lines = [remarks(shown, canvas), canvas.pairs(&facts, room), lines].concat();
     canvas.text_pane(area, &definition.name, DETAILS, lines, screen.detail);
@@ -251,6 +248,10 @@ fn details(shown: Shown, canvas: &mut Canvas, area: Rect) {
 pub(super) fn remarks(shown: Shown, canvas: &Canvas) -> Vec<Line<'static>> {
     let Shown { context, definition, .. } = shown;
     let (theme, sign) = (canvas.theme, canvas.glyphs.curator);
+    // What was guessed of a file that cannot be read says nothing.
+    if let Some(DatasetStatus::Failed(error)) = context.datasets.get(&definition.name) {
+        return vec![Line::styled(one_line(error), theme.error)];
+    }
     let guessed = definition.guessed.values();
     let guessed = guessed.map(|it| Line::styled(format!("guessed: {it}"), theme.warning));
     let mut lines: Vec<Line> = guessed.collect();

@@ -256,6 +256,12 @@ impl Screen for RankScreen {
             [name] => {
                 let all = context.session.ranking.public_names(&context.session).len();
                 let only = if all > 1 { "only " } else { "" };
+                let table = self.exact(&context.ranking, &context.watch);
+                if all > 1 && table.is_some_and(|table| table.is_useless(name)) {
+                    return Some(format!(
+                        "3 plans with all of them together; Enter with only {name}"
+                    ));
+                }
                 format!("Enter has the plan use {only}{name}; 3 keeps its public data")
             }
             [first @ .., last] => {
