@@ -393,7 +393,12 @@ impl Account {
         let seen = self.runs.iter().filter(|run| run.was_seen());
         let during = seen.map(|run| (run.time.clone(), format!("during run {}", run.grant.run.0)));
         let runs = during.clone().count();
-        let (time, what) = looks.chain(during).max()?;
+        // Only when a run ends does the ledger learn whether its exact numbers were seen.
+        let is_open = self.runs.iter().any(|run| run.state == RunState::Open);
+        let open = "A run that has not ended may have shown exact numbers.";
+        let Some((time, what)) = looks.chain(during).max() else {
+            return is_open.then(|| open.to_owned());
+        };
         let times = match self.unprotected.len() + runs {
             1 => "once".to_owned(),
             many => format!("{many} times"),
@@ -401,7 +406,8 @@ impl Account {
         // To the minute.
         let time = time.chars().take(16).collect::<String>().replace('T', " ");
         Some(format!(
-            "Exact numbers were looked at {times}, which no ε covers; last on {time} (UTC): {what}."
+            "Exact numbers were looked at {times}, which no ε covers; last on {time} (UTC): {what}.{}",
+            if is_open { format!(" {open}") } else { String::new() }
         ))
     }
 

@@ -153,10 +153,13 @@ impl LaterScore {
     }
 }
 
-/// ε of the draws; for a run without a certificate, at its last step.
+/// ε of the draws; for a run without a certificate, at its last step, or what it has reserved if it
+/// died, since that counts in the ledger.
 pub fn epsilon(run: &ArchivedRun) -> Option<f64> {
     let last = run.epsilon.last().map(|(_, epsilon)| *epsilon);
-    run.guarantee.map(|guarantee| guarantee.epsilon).or(last)
+    let reserved = run.plan.as_ref().map(|plan| plan.target.epsilon);
+    let open = if run.outcome == DIED { reserved } else { last };
+    run.guarantee.map(|guarantee| guarantee.epsilon).or(open)
 }
 
 /// ε that are this close to each other are one: calibration differs in the last digits.
@@ -630,6 +633,22 @@ mod tests {
     fn read(workspace: &Workspace) -> Vec<ArchivedRun> {
         let place = Place::Workspace(workspace.clone());
         Follower::new(vec![place], true).read().unwrap()
+    }
+
+    #[test]
+    fn a_run_that_died_has_the_epsilon_that_it_reserved() {
+        let mut run = ArchivedRun::unread(RunId("r".to_owned()), Path::new("/nowhere"));
+        run.plan = super::super::demo::session("bikeshare").unwrap().plans.into_iter().next();
+        run.plan.as_mut().unwrap().target.epsilon = 2.0;
+        run.epsilon = vec![(1.0, 0.25), (2.0, 0.375)];
+        let of =
+            |outcome: &str| epsilon(&ArchivedRun { outcome: outcome.to_owned(), ..run.clone() });
+        assert_eq!([RUNNING, PAUSED, DIED].map(of), [Some(0.375), Some(0.375), Some(2.0)]);
+        let guarantee = Some(Target { epsilon: 0.5, delta: 1e-6 });
+        assert_eq!(
+            epsilon(&ArchivedRun { outcome: DIED.into(), guarantee, ..run.clone() }),
+            Some(0.5)
+        );
     }
 
     #[test]
