@@ -469,7 +469,7 @@ fn an_unprotected_use_survives_and_is_said_beside_every_total_without_an_epsilon
     ledger.grant(grant("r", &a, 0.05, 1)).unwrap();
     // Whether the exact numbers of a run were seen is known when it ends.
     let beside = ledger.book().unwrap().account(&a).unwrap().beside_the_total().unwrap();
-    assert!(beside.ends_with("A run that has not ended may have shown exact numbers."), "{beside}");
+    assert!(beside.ends_with(" An open run may add one."), "{beside}");
 
     // Another account that turns out to hold the same records brings its own along.
     let b = ledger.register(&dataset("/data/clinic.csv", "c2", "v2")).unwrap();

@@ -902,6 +902,16 @@ impl Advice {
         format!("A run should have {range} {what}{disagree}.")
     }
 
+    /// What to expect of a plan that does not follow the advice.
+    pub fn of_another(&self, player: &Player, epsilon: f64) -> Option<String> {
+        let (chosen, _) = self.chosen(self.at)?;
+        let (standing, near) = self.of_plan(player, epsilon).filter(|_| player.spends())?;
+        let (had, range) = (self.better(standing), self.range_words(standing));
+        let is_other = player != chosen || near != self.epsilons[self.at];
+        is_other
+            .then(|| format!("This plan instead, at ε {}: {had}, a run {range}.", compact(near)))
+    }
+
     /// Sentences for a foretold gain that the number of records does not hold.
     pub fn limits(&self, standing: PlayerStanding) -> Vec<String> {
         let gains = standing.ratio < 1.0 - NOTICEABLE;

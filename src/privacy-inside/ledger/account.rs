@@ -395,9 +395,8 @@ impl Account {
         let runs = during.clone().count();
         // Only when a run ends does the ledger learn whether its exact numbers were seen.
         let is_open = self.runs.iter().any(|run| run.state == RunState::Open);
-        let open = "A run that has not ended may have shown exact numbers.";
         let Some((time, what)) = looks.chain(during).max() else {
-            return is_open.then(|| open.to_owned());
+            return is_open.then(|| "An open run may have shown exact numbers.".to_owned());
         };
         let times = match self.unprotected.len() + runs {
             1 => "once".to_owned(),
@@ -407,7 +406,7 @@ impl Account {
         let time = time.chars().take(16).collect::<String>().replace('T', " ");
         Some(format!(
             "Exact numbers were looked at {times}, which no ε covers; last on {time} (UTC): {what}.{}",
-            if is_open { format!(" {open}") } else { String::new() }
+            if is_open { " An open run may add one." } else { "" }
         ))
     }
 

@@ -81,6 +81,18 @@ fn ratios_count_and_not_how_large_the_errors_of_a_case_are() {
     assert!(said.contains("use 'public model, corrected': best in 1 of 2"), "{said}");
     assert!(said.contains("10 % less mean squared error"), "{said}");
     assert!(said.contains("still had 29 % less error than it at ε 2"), "{said}");
+    // A plan that does not follow the advice has its own promise.
+    assert_eq!(advice.of_another(player, 0.5), None);
+    let other = &found.players[3];
+    let of_other = advice.of_another(other, 0.5).unwrap();
+    assert!(
+        of_other.starts_with("This plan instead, at ε 0.5: 21 % more mean squared error, a run "),
+        "{of_other}"
+    );
+    assert!(
+        advice.of_another(player, 2.0).unwrap().starts_with("This plan instead, at ε 2: 30 % less")
+    );
+    assert_eq!(advice.of_another(&Player::PublicOnly, 0.5), None);
 }
 
 #[test]

@@ -46,6 +46,11 @@ pub fn expectations(context: &Context, canvas: &mut Canvas, area: Rect, scroll: 
         _ => advice.sentences(),
     };
     let further = said.split_off(said.len().min(SHOWN)).len();
+    let plan = context.shown_plan().filter(|_| done == total);
+    let own = plan.and_then(|it| advice.of_another(&it.player(), it.target.epsilon));
+    // After the advice and its promise.
+    let place = said.len().min(2);
+    said.splice(place..place, own);
     said.extend((further > 0).then(|| format!("i: {further} more findings")));
     let (width, height) = (area.width.saturating_sub(2), area.height.saturating_sub(2));
     let lines = said.iter().map(|text| wrapped_lines(text, width)).sum::<u16>();
@@ -74,7 +79,7 @@ pub fn expectations(context: &Context, canvas: &mut Canvas, area: Rect, scroll: 
 pub fn further_findings(advice: &Advice) -> impl Iterator<Item = Explained> {
     let further = advice.sentences().into_iter().enumerate().skip(SHOWN);
     further.map(|(at, text)| Explained {
-        name: format!("finding {} of the rehearsal", at + 1),
+        name: format!("further finding {} of the rehearsal", at + 1 - SHOWN),
         also: "expect advice method".to_owned(),
         text,
     })
