@@ -13,6 +13,7 @@ use crate::methods::source_words;
 use crate::privacy::{CuratorOnly, Target};
 use crate::session::ArchivedRun;
 use crate::session::archive::{self, GrownRun};
+use crate::session::comparison::label_of;
 use crate::session::follow::{unread_words, wrote_words};
 use crate::session::run_directory::Process;
 use crate::session::run_steps::{Curves, RunGrowth, by_series};
@@ -76,6 +77,7 @@ impl LiveRun {
         };
         live.phase = Cow::Borrowed("followed");
         live.run = Some(run.id.clone());
+        live.label = label_of(run).map(str::to_owned);
         live.log.clear();
         live.say(format!("{}: carried out by another process", run.id.0));
         live.say(format!("its directory is {}", run.directory.display()));

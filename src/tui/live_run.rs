@@ -73,6 +73,8 @@ pub struct LiveRun {
     pub id: JobId,
     pub plan: String,
     pub method: String,
+    /// What it predicts, as far as it is known.
+    pub label: Option<String>,
     /// The error of numbers by which its plan is judged.
     pub loss: Loss,
     pub target: Target,
@@ -161,6 +163,7 @@ impl LiveRun {
             id,
             plan: plan.to_owned(),
             method: method.to_owned(),
+            label: None,
             loss: Loss::default(),
             target,
             control,

@@ -152,11 +152,16 @@ fn scored(runs: &[&ArchivedRun], name: impl Fn(&ArchivedRun) -> String) -> Answe
         all().filter_map(public).filter(|score| !score.says_nothing()).collect();
     let alone = |why: &str| {
         let own = all().find(|(run, _)| is_public(run));
-        let own = own.map_or_else(String::new, |(run, _)| format!(", {}", name(run)));
+        let named = own.map_or_else(String::new, |(run, _)| format!(", {}", name(run)));
         Answer {
-            text: format!("Take public data alone{own}: {why}."),
-            telling: "Anybody may get that model; telling why costs the ε of the scores."
-                .to_owned(),
+            text: format!("Take public data alone{named}: {why}."),
+            telling: if own.is_some() {
+                "Anybody may get that model; telling why costs the ε of the scores.".to_owned()
+            } else {
+                "A plan with that method makes its model, for no ε; telling why costs the ε of the \
+                 scores."
+                    .to_owned()
+            },
             is_exact: false,
         }
     };
@@ -379,7 +384,8 @@ mod tests {
         let told = "Anybody may get its model and score (ε 1, δ 1e-6).";
         let good = run("a", 1.0, Some(score(20.0, 40.0)));
         assert_eq!(only(std::slice::from_ref(&good)), format!("Take 'a' (ε 1): {GAIN}. | {told}"));
-        let free = "Anybody may get that model; telling why costs the ε of the scores.";
+        let free = "A plan with that method makes its model, for no ε; telling why costs the ε of the \
+                    scores.";
         let open = "Take public data alone: 'a' is not clearly better, and public data cost no ε.";
         assert_eq!(only(&[run("a", 1.0, Some(score(38.0, 40.0)))]), format!("{open} | {free}"));
         let bad = only(&[run("a", 1.0, Some(score(60.0, 40.0)))]);

@@ -439,7 +439,10 @@ impl Context {
     /// Starts to follow a run.
     fn begin(&mut self, plan: &PlanDefinition) -> (JobId, Control) {
         let (id, control) = self.next_job();
-        self.runs.push(LiveRun::new(id, plan, control.clone()));
+        let label = self.session.dataset(&plan.private).ok().and_then(|it| it.label.clone());
+        let mut run = LiveRun::new(id, plan, control.clone());
+        run.label = label;
+        self.runs.push(run);
         self.note(Change::Launched);
         self.notice = None;
         (id, control)

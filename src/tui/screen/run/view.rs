@@ -268,8 +268,9 @@ fn status_lines(Shown { screen, context, run }: Shown, canvas: &mut Canvas, area
         "failed" | "refused" | "died" => theme.error,
         _ => theme.accent,
     };
+    let what = run.label.as_ref().map_or_else(String::new, |label| format!("predicts {label} · "));
     let mut parts = vec![
-        Span::styled(format!(" {} ", run.plan), theme.text),
+        Span::styled(format!(" {} {what}", run.plan), theme.text),
         Span::styled(state.to_owned(), style),
     ];
     // How often something is trained may be secret, and steps would reveal it.
