@@ -130,11 +130,12 @@ impl LaterScore {
 
     fn all(directory: &Path) -> Vec<Self> {
         let files = fs::read_dir(directory).into_iter().flatten().flatten();
-        let is_score = |name: &str| name.starts_with(Self::PREFIX) && name.ends_with(".json");
-        let mut paths: Vec<PathBuf> = files
-            .filter(|it| it.file_name().to_str().is_some_and(is_score))
-            .map(|it| it.path())
-            .collect();
+        let is_score = |path: &PathBuf| {
+            let stem = path.file_stem().and_then(|it| it.to_str());
+            stem.is_some_and(|it| it.starts_with(Self::PREFIX))
+                && path.extension().is_some_and(|it| it == "json")
+        };
+        let mut paths: Vec<PathBuf> = files.map(|it| it.path()).filter(is_score).collect();
         paths.sort();
         paths.iter().filter_map(|path| serde_json::from_slice(&fs::read(path).ok()?).ok()).collect()
     }

@@ -323,24 +323,23 @@ fn score(report: &Report) -> Markup {
         .certified()
         .filter_map(|(it, certificate)| Some((it, &it.letter, it.score()?, &certificate.chosen)));
     let scores: Vec<_> = scores.collect();
-    let mut alike: BTreeMap<String, (BTreeSet<String>, Vec<Range>, Vec<f64>)> = BTreeMap::new();
+    let mut alike: BTreeMap<String, OfOneKind> = BTreeMap::new();
     for (reported, letter, scored, _) in &scores {
         let who = if report.has_several() { format!("{letter}: ") } else { String::new() };
-        let (caps, rows, constants) =
-            alike.entry(format!("{}{}", scored.kind(), of_label(reported))).or_default();
-        caps.extend(scored.cap());
-        rows.extend(ranges_of(&who, scored));
-        constants.extend(scored.constant);
+        let kind = alike.entry(format!("{}{}", scored.kind(), of_label(reported))).or_default();
+        kind.caps.extend(scored.cap());
+        kind.rows.extend(ranges_of(&who, scored));
+        kind.constants.extend(scored.constant);
     }
     html! {
         // Errors of one kind are on one axis.
-        @for (name, (caps, rows, constants)) in &alike {
-            @let caps = caps.iter().cloned().collect::<Vec<_>>().join(" or ");
+        @for (name, kind) in &alike {
+            @let caps = kind.caps.iter().cloned().collect::<Vec<_>>().join(" or ");
             p {
                 b { (name) @if !caps.is_empty() { ", capped at " (caps) } }
                 " (less is better)"
             }
-            (ranges(rows, constants))
+            (ranges(kind))
         }
         @for (_, letter, scored, chosen) in &scores {
             p {
@@ -370,6 +369,15 @@ struct Range {
     is_ours: bool,
 }
 
+/// Released errors of one kind.
+#[derive(Default)]
+struct OfOneKind {
+    caps: BTreeSet<String>,
+    rows: Vec<Range>,
+    /// The errors of one answer for all on public records.
+    constants: Vec<f64>,
+}
+
 /// The errors of a model and of public data alone.
 fn ranges_of(who: &str, scored: &Scored) -> Vec<Range> {
     let range = |name: &str, score, is_ours| Range { name: format!("{who}{name}"), score, is_ours };
@@ -377,9 +385,8 @@ fn ranges_of(who: &str, scored: &Scored) -> Vec<Range> {
     [range("this model", scored.error, true)].into_iter().chain(public).collect()
 }
 
-/// Errors with their ranges, on one axis that begins at zero, and the errors of one answer for all on
-/// public records.
-fn ranges(rows: &[Range], constants: &[f64]) -> Markup {
+/// Errors with their ranges, on one axis that begins at zero.
+fn ranges(OfOneKind { rows, constants, .. }: &OfOneKind) -> Markup {
     const NAMES: f64 = 190.0;
     const WIDTH: f64 = 640.0;
     const ROW: f64 = 30.0;

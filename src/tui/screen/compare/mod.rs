@@ -593,7 +593,9 @@ mod tests {
             assert_eq!(screen.shown_quantity(&runs, &open), Quantity::Score);
             assert_eq!(screen.shown_quantity(&runs, &sealed), Quantity::Score);
         }
-        runs.iter_mut().for_each(|run| run.score = None);
+        for run in &mut runs {
+            run.score = None;
+        }
         screen.selected = 0;
         let private = Quantity::Series(Series::PrivateAbsoluteError);
         assert_eq!(screen.shown_quantity(&runs, &open), private);
