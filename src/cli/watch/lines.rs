@@ -190,7 +190,8 @@ impl Lines<'_> {
 
     fn grown(&mut self, grown: &GrownRun) -> Printed {
         let Some(run) = self.runs.get_mut(&grown.run) else { return Ok(()) };
-        let has_changed = run.outcome != grown.outcome || grown.trouble.is_some();
+        let has_changed =
+            run.outcome != grown.outcome || grown.trouble.is_some() || grown.board.is_some();
         run.follow(grown);
         let (of, growth) = (grown.growth.of, &grown.growth);
         self.steps(&grown.run, of, &growth.curves, &growth.epsilon)?;
@@ -205,9 +206,22 @@ impl Lines<'_> {
 
     fn stands(&self, run: &ArchivedRun) -> Printed {
         match self.options.form {
-            Form::Plain => self.plain(run),
-            Form::Json => self.state(run),
+            Form::Plain => self.plain(run)?,
+            Form::Json => self.state(run)?,
         }
+        // Of a run that has ended, the certificates say the rest.
+        for site in run.board.iter().filter(|_| !run.is_settled()) {
+            match self.options.form {
+                Form::Plain => say(&format!("    {}", site.words()))?,
+                Form::Json => {
+                    let mut line = site.json();
+                    (line["kind"], line["run"]) =
+                        (json!("site"), json!(harmless(&run.id.0, LONGEST_NAME)));
+                    say(&line.to_string())?;
+                }
+            }
+        }
+        Ok(())
     }
 
     fn gone(&self, run: &ArchivedRun) -> Printed {
