@@ -27,7 +27,7 @@ pub struct JoiningJob {
 }
 
 /// The players of a scene, in the notebook.
-const PLAYERS: [&str; 3] = ["public_only", "alone", "together"];
+const PLAYERS: [&str; 3] = ["public data alone", "alone", "together"];
 
 /// Rehearses until everything is done or stopped. `tell` hears how many of how many scenes were played.
 pub fn rehearse(job: &JoiningJob, tell: &mut dyn FnMut(usize, usize)) -> Result<Joining> {

@@ -27,20 +27,20 @@ pub struct Pinned {
 /// How far a site came.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SiteState {
-    /// It has not said that it is ready to draw.
+    /// The site has not said that it is ready to draw.
     NotReady,
-    /// It is ready, or has released something.
+    /// The site is ready, or has released something.
     Going,
-    /// It draws no more.
+    /// The site draws no more.
     Ended,
-    /// A message of it cannot be used.
+    /// A message of the site cannot be used.
     Refused(String),
 }
 
 /// What the messages of a site say.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SiteProgress {
-    /// Its name.
+    /// The name of the site.
     pub name: String,
     /// The state.
     pub state: SiteState,

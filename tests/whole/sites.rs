@@ -676,8 +676,6 @@ fn a_rehearsal_says_what_joining_brings_and_spends_nothing() {
             ["alone", "together", "change"].map(|it| line[it]["mean"].as_f64().unwrap());
         assert!((together / alone / change - 1.0).abs() < 1e-9, "{line:#}");
     }
-    // Three times the records, and the noise of three sites: clearly less error where all are alike.
-    assert!(lines[0]["change"]["most"].as_f64().unwrap() < 1.0, "{told:#}");
     // What was played once is not played again.
     let text = said(&rehearse(&[]));
     let first = told["sentences"][0].as_str().unwrap();

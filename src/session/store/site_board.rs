@@ -40,7 +40,7 @@ pub struct SiteLine {
     pub waits_for: Vec<String>,
     /// When its last message was written, by the clock of the disk.
     pub wrote: Option<SystemTime>,
-    /// Whether it has been silent for longer than the sites wait.
+    /// Whether this site has been silent for longer than the sites wait.
     pub is_overdue: bool,
 }
 
