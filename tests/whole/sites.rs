@@ -615,13 +615,12 @@ fn the_board_says_for_whom_a_site_waits_and_whom_the_others_left_out() {
             assert!(epsilon(&own) < own["epsilon_reserved"].as_f64().unwrap());
             assert!(own["epsilon_reserved"].as_f64().unwrap() <= 1.0);
             assert!(other["seconds_since_a_message"].as_f64().is_some());
-            let text = in_words(&sites, "A");
-            for words in [
-                "    A (this site): release ",
-                "waits for B",
-                "    B: release ",
-                " of 400, last message ",
-            ] {
+            let text = wait_for(|| {
+                Some(in_words(&sites, "A")).filter(|text| text.contains("waits for B"))
+            });
+            for words in
+                ["    A (this site): release ", "waits for B", "    B: release ", " of 400, "]
+            {
                 assert!(text.contains(words), "{words}: {text}");
             }
         } else {

@@ -22,6 +22,9 @@ use crate::privacy::{Event, Guarantee};
 /// Longer names and reasons are cut.
 const LONGEST: usize = 200;
 
+/// A site that waits for less than this is not said to wait.
+const STUCK: Duration = Duration::from_secs(2);
+
 /// One site of a joint run that has not ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SiteLine {
@@ -43,6 +46,9 @@ pub struct SiteLine {
     /// Whether this site has been silent for longer than the sites wait.
     pub is_overdue: bool,
 }
+
+/// How a site stands beside its number of releases: whom it waits for, whether it left, ended or is overdue.
+pub type SiteStanding = (SiteState, Option<u64>, Vec<String>, bool);
 
 /// The part of a joint certificate that the board needs.
 #[derive(Default, Deserialize)]
@@ -156,21 +162,40 @@ impl SiteLine {
             }
         };
         let mut parts = vec![state];
-        let age = self.wrote.and_then(|wrote| wrote.elapsed().ok()).map(age);
-        if !self.waits_for.is_empty() {
+        let age = self.silent().map(age);
+        if self.is_stuck() {
             let age = age.map(|age| format!(" for {age}")).unwrap_or_default();
             parts.push(format!("waits for {}{age}", self.waits_for.join(", ")));
         } else if self.is_overdue {
             let age = age.map(|age| format!(" for {age}")).unwrap_or_default();
             parts.push(format!("silent{age}, longer than the others wait"));
         } else if self.state == SiteState::Going && self.left_after.is_none() {
-            parts.extend(age.map(|age| format!("last message {age} ago")));
+            parts.extend(age.map(|age| match age.as_str() {
+                "0 s" | "1 s" => "last message just now".to_owned(),
+                age => format!("last message {age} ago"),
+            }));
         }
         let stays = if self.left_after.is_some() { " stays charged" } else { "" };
         parts.extend(self.epsilon.map(|(so_far, whole)| {
             format!("ε {} of {}{stays}", round_up(so_far, 3), round_up(whole, 3))
         }));
         format!("{}{own}: {}", self.name, parts.join(", "))
+    }
+
+    /// The time since its last message, if the disk's clock tells it.
+    fn silent(&self) -> Option<Duration> {
+        self.wrote.and_then(|wrote| wrote.elapsed().ok())
+    }
+
+    /// Whether this site waits for others longer than a step usually takes.
+    pub fn is_stuck(&self) -> bool {
+        !self.waits_for.is_empty() && self.silent().is_none_or(|silent| silent >= STUCK)
+    }
+
+    /// What matters beside numbers of releases: who waits for whom, who left or ended.
+    pub fn standing(&self) -> SiteStanding {
+        let waits_for = if self.is_stuck() { self.waits_for.clone() } else { Vec::new() };
+        (self.state.clone(), self.left_after, waits_for, self.is_overdue)
     }
 
     /// The line for programs.
@@ -183,7 +208,6 @@ impl SiteLine {
             (SiteState::Ended, _) => "ended",
             (SiteState::Refused(_), _) => "refused",
         };
-        let silent = self.wrote.and_then(|wrote| wrote.elapsed().ok());
         json!({
             "site": self.name,
             "own": self.is_own,
@@ -194,7 +218,7 @@ impl SiteLine {
             "epsilon": self.epsilon.map(|it| it.0),
             "epsilon_reserved": self.epsilon.map(|it| it.1),
             "waits_for": self.waits_for,
-            "seconds_since_a_message": silent.map(|it| it.as_secs_f64()),
+            "seconds_since_a_message": self.silent().map(|it| it.as_secs_f64()),
             "overdue": self.is_overdue,
         })
     }
@@ -259,14 +283,14 @@ mod tests {
             wrote: ago(seconds),
         };
         let mut sites = vec![
-            site("A", SiteState::Going, 5, 20),
+            site("A", SiteState::Going, 5, 130),
             site("B", SiteState::Going, 4, 300),
             site("C", SiteState::Going, 3, 900),
         ];
         let seen = lines(&sites, &joint, &pinned);
         let words: Vec<String> = seen.iter().map(SiteLine::words).collect();
         assert!(
-            words[0].starts_with("A (this site): release 5 of 12, waits for B for 20 s, ε "),
+            words[0].starts_with("A (this site): release 5 of 12, waits for B for 2 min, ε "),
             "{}",
             words[0]
         );
@@ -287,10 +311,10 @@ mod tests {
             slopes.epsilon.min(whole.epsilon)
         );
         sites.push(site("D", SiteState::NotReady, 0, 0));
-        sites[0] = site("A", SiteState::Going, 0, 2);
+        sites[0] = site("A", SiteState::Going, 0, 200);
         let seen = lines(&sites, &JointExcerpt::default(), &pinned);
         assert_eq!((&seen[0].waits_for, seen[0].of), (&vec!["D".to_owned()], 0));
         assert_eq!(seen[3].words(), "D: not ready");
-        assert_eq!(seen[0].words(), "A (this site): ready, waits for D for 2 s");
+        assert_eq!(seen[0].words(), "A (this site): ready, waits for D for 3 min");
     }
 }

@@ -17,7 +17,7 @@ use crate::methods;
 use crate::methods::baselines::public_only;
 use crate::privacy::Target;
 use crate::rehearsal::case::{Case, CaseKind};
-use crate::rehearsal::{ErrorMeasure, Player, RehearsalNoise, Split, Trial, Trust};
+use crate::rehearsal::{ErrorMeasure, Player, RehearsalNoise, Split, Trial};
 
 /// With fewer records a site cannot run any method.
 const FEWEST_RECORDS: usize = 20;
@@ -64,8 +64,6 @@ pub struct SitesRehearsal {
     /// The training records or persons of each site, those of this site first.
     records: Vec<usize>,
     pub scenes: Vec<SitesScene>,
-    /// The number of cases of this site.
-    cases: usize,
 }
 
 /// Who plays which site.
@@ -116,17 +114,12 @@ impl SitesRehearsal {
                 data.cases.push(case);
             }
         }
-        Self { data, records, scenes, cases: cases.len() }
+        Self { data, records, scenes }
     }
 
     /// The training records or persons of each site, those of this site first.
     pub fn records(&self) -> &[usize] {
         &self.records
-    }
-
-    /// The titles of this site's cases.
-    pub fn titles(&self) -> Vec<String> {
-        self.data.cases[..self.cases].iter().map(|case| case.title.clone()).collect()
     }
 
     /// A name for a scene and the numbers of records of all sites, which no other scene has.
@@ -138,13 +131,6 @@ impl SitesRehearsal {
     /// The error that is compared.
     pub fn measure(&self) -> ErrorMeasure {
         self.data.measure()
-    }
-
-    /// The weight of each of this site's cases, from declarations.
-    pub fn trust(&self) -> Trust {
-        let mut trust = self.data.trust();
-        trust.weights.truncate(self.cases);
-        trust
     }
 
     /// The scenes that play in a repetition.
