@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -10,6 +11,7 @@ use super::job_array::{JobArray, On, check_sbatch, program, quoted, word};
 use super::progress::ProgressLine;
 use super::reading::Watched;
 use super::{messages, print_line, print_result, signals};
+use crate::engine::joining::{self, JoiningJob};
 use crate::engine::rehearse::{self, RehearsalJob};
 use crate::engine::sweep::axes::SweepAxis;
 use crate::engine::{Job, look};
@@ -18,6 +20,7 @@ use crate::files;
 use crate::methods;
 use crate::rehearsal::Player;
 use crate::rehearsal::advice::{Advice, PlayerLine, PlayerStanding, capital, odds};
+use crate::rehearsal::joining::Joining;
 use crate::session::named::{self, OwnKind, Replace};
 use crate::session::{PlanDefinition, Session, Workspace, dataset};
 
@@ -32,6 +35,7 @@ use crate::session::{PlanDefinition, Session, Workspace, dataset};
   halflight rehearse session.ron
   halflight rehearse session.ron --over epsilon=0.1,0.5,1,5 --only public_shape,target_only
   halflight rehearse session.ron --deep
+  halflight rehearse session.ron --joining 150,450
   halflight rehearse session.ron --out advised.ron
   halflight rehearse session.ron --out candidates.ron --best 3
   halflight rehearse session.ron --on slurm --parts 8 --sbatch=--time=1:00:00")]
@@ -47,6 +51,12 @@ pub struct Rehearse {
     /// The ε to try, as epsilon=VALUE,VALUE,… (default: a quarter to four times the plan's).
     #[arg(long, value_name = "epsilon=VALUES")]
     over: Option<String>,
+
+    /// Rehearse a joint run with other sites that have these numbers of records: what does joining
+    /// bring? The ε are the plan's own, and those of --over.
+    #[arg(long, value_name = "RECORDS,…", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..),
+        conflicts_with_all = ["methods", "deep", "part", "on", "include_curator", "out"])]
+    joining: Vec<u32>,
 
     /// Only these methods, such as public_shape,target_only, by id, name or how one begins (default: all
     /// that fit).
@@ -138,6 +148,34 @@ impl Rehearse {
         }
         let epsilons = self.over.as_deref().map(epsilons).transpose()?.unwrap_or_default();
         let (control, interrupted) = signals::control()?;
+        let stopped = |done: usize, all: usize| {
+            if !interrupted.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            Err(Error::interrupted(format!(
+                "stopped by a signal after {done} of {all} trials; the same command continues from there"
+            )))
+        };
+        if !self.joining.is_empty() {
+            let run = Job { control, ..Job::new(session, plan, datasets, workspace) };
+            let others = self.joining.iter().map(|records| *records as usize).collect();
+            let repetitions = self.repetitions;
+            let job = JoiningJob { run, others, epsilons, repetitions };
+            let (mut progress, mut played) = (None, (0, 0));
+            let found = joining::rehearse(&job, &mut |done, all| {
+                played = (done, all);
+                progress.get_or_insert_with(|| ProgressLine::new("trials", all)).tell(done);
+            });
+            drop(progress);
+            let found = found?;
+            let plan = &job.run.plan;
+            print_result(
+                self.json,
+                || joining_as_json(&found, plan),
+                || joining_as_text(&found, plan),
+            )?;
+            return stopped(played.0, played.1);
+        }
         let job = RehearsalJob {
             epsilons,
             methods: self.methods(&plan)?,
@@ -170,13 +208,7 @@ impl Rehearse {
             session.save(path)?;
             messages::tell(format_args!("wrote {}", path.display()));
         }
-        if interrupted.load(std::sync::atomic::Ordering::Relaxed) {
-            return Err(Error::interrupted(format!(
-                "stopped by a signal after {} of {} trials; the same command continues from there",
-                found.done, found.total
-            )));
-        }
-        Ok(())
+        stopped(found.done, found.total)
     }
 
     /// Submits a job array or prints a list of commands.
@@ -252,6 +284,36 @@ fn epsilons(text: &str) -> Result<Vec<f64>> {
     numbers.filter(|_| axis.key == "epsilon").ok_or_else(|| {
         Error::usage(format!("'{text}' does not say which ε to try"))
             .cure("write --over epsilon=0.5,1,2")
+    })
+}
+
+fn joining_as_text(found: &Joining, plan: &PlanDefinition) -> String {
+    let records = |count: &usize| count.to_string();
+    let (own, others) = found.records.split_at(1);
+    let others: Vec<String> = others.iter().map(records).collect();
+    let mut lines = vec![found.sentence(plan.target.epsilon), String::new()];
+    lines.push(format!(
+        "{} · {} · {} records train here, {} at the other sites",
+        plan.name,
+        plan.method,
+        own[0],
+        others.join(" and ")
+    ));
+    let measure = capital(found.measure.words());
+    lines.push(format!("{measure} relative to public data alone (below 1 is better), and the range over rehearsals:"));
+    lines.extend(found.table().into_iter().map(|line| format!("  {line}")));
+    lines.extend(found.notes.iter().cloned());
+    lines.join("\n")
+}
+
+fn joining_as_json(found: &Joining, plan: &PlanDefinition) -> Value {
+    let sentences = [vec![found.sentence(plan.target.epsilon)], found.notes.clone()].concat();
+    json!({
+        "plan": plan.name,
+        "measure": found.measure.words(),
+        "records": found.records,
+        "joining": found.lines,
+        "sentences": sentences,
     })
 }
 

@@ -58,6 +58,7 @@ pub mod evaluator;
 mod execution;
 pub mod inspect;
 pub mod job;
+pub mod joining;
 pub mod launch;
 pub mod look;
 pub mod lookup;

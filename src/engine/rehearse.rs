@@ -171,21 +171,9 @@ fn rehearse_plan(
     tell: &mut dyn FnMut(&RehearsalProgress),
 ) -> Result<RehearsalProgress> {
     let loaded: Vec<&Loaded> = job.run.datasets.iter().map(Arc::as_ref).collect();
-    if job.run.plan.start.is_some() {
-        return Err(Error::usage(
-            "a plan that starts from an earlier model cannot be rehearsed: its \
-             model has not seen the parts that would play the private records",
-        )
-        .cure("rehearse the plan without `start`"));
-    }
-    // A private row among the public ones would play with them.
-    let (private, publics) = roles(&job.run.plan, &loaded)?;
-    overlap::refuse_private_rows(private, &publics, &job.run.workspace, &Watch::sealed())?;
-    let declared = declared(private, &job.run.plan)?;
-    let plan = job.run.plan.resolved(&job.run.workspace);
-    let mut data = data_from(&plan, &job.epsilons, declared, &publics)?;
+    let Rehearsed { private, publics, mut data } = rehearsed(&job.run, &job.epsilons)?;
     data.left_out.extend((!job.methods.is_empty()).then(|| ONLY_THESE.to_owned()));
-    data.left_out.extend((publics.len() == 1).then(|| ONE_SET.to_owned()));
+    data.left_out.extend((publics == 1).then(|| ONE_SET.to_owned()));
     let is_thorough = job.deep || job.part != ALL_TRIALS || data.has_few_records();
     let is_wide = data.is_wide() && !is_thorough;
     let all = data.cases.len();
@@ -199,7 +187,7 @@ fn rehearse_plan(
     let data = Arc::new(data);
     let players = players(job, private.definition.task)?;
     let notebook = Notebook::open(&job.run.workspace, &name_of(&job.run.plan, &loaded)?)?;
-    let trust = trust(job, private, &data)?;
+    let trust = trust(&job.run, job.exact.as_ref(), private, &data)?;
     let results = Results::new(&data, &players).trusting(trust);
     let repetitions = job.repetitions.unwrap_or(repetitions);
     let plan = players.iter().position(|player| *player == job.run.plan.player());
@@ -252,12 +240,44 @@ fn rehearse_plan(
     Ok(progress)
 }
 
+/// What is rehearsed.
+pub(super) struct Rehearsed<'a> {
+    pub private: &'a Loaded,
+    /// The number of public datasets.
+    pub publics: usize,
+    pub data: RehearsalData,
+}
+
+/// Looks whether the plan of a run can be rehearsed, and finds the records that play.
+pub(super) fn rehearsed<'a>(run: &'a Job, epsilons: &[f64]) -> Result<Rehearsed<'a>> {
+    let loaded: Vec<&Loaded> = run.datasets.iter().map(Arc::as_ref).collect();
+    if run.plan.start.is_some() {
+        return Err(Error::usage(
+            "a plan that starts from an earlier model cannot be rehearsed: its \
+             model has not seen the parts that would play the private records",
+        )
+        .cure("rehearse the plan without `start`"));
+    }
+    // A private row among the public ones would play with them.
+    let (private, publics) = roles(&run.plan, &loaded)?;
+    overlap::refuse_private_rows(private, &publics, &run.workspace, &Watch::sealed())?;
+    let declared = declared(private, &run.plan)?;
+    let plan = run.plan.resolved(&run.workspace);
+    let data = data_from(&plan, epsilons, declared, &publics)?;
+    Ok(Rehearsed { private, publics: publics.len(), data })
+}
+
 /// The weights of cases from earlier rankings: released ones, and exact ones if requested.
-fn trust(job: &RehearsalJob, private: &Loaded, data: &RehearsalData) -> Result<Trust> {
+pub(super) fn trust(
+    run: &Job,
+    exact: Option<&Watch>,
+    private: &Loaded,
+    data: &RehearsalData,
+) -> Result<Trust> {
     let cases = &data.cases;
-    let found = match &job.exact {
-        Some(watch) => Some(resemblance::exact(private, &job.run.workspace, watch)?),
-        None => resemblance::released(private, &job.run.workspace),
+    let found = match exact {
+        Some(watch) => Some(resemblance::exact(private, &run.workspace, watch)?),
+        None => resemblance::released(private, &run.workspace),
     };
     Ok(match found {
         Some((misses, words)) => Trust::of_ranking(cases, &misses, &words),
@@ -511,7 +531,7 @@ fn roles<'a>(
 }
 
 /// A name for everything that a loss depends on, besides player, ε and repetition.
-fn name_of(plan: &PlanDefinition, loaded: &[&Loaded]) -> Result<String> {
+pub(super) fn name_of(plan: &PlanDefinition, loaded: &[&Loaded]) -> Result<String> {
     let (private, publics) = roles(plan, loaded)?;
     // Independent of the place of the files: public ones are identified by their fingerprints.
     let nowhere = |loaded: &Loaded| DatasetDefinition {

@@ -24,17 +24,7 @@ use crate::session::Workspace;
 use crate::session::resumption::{JOINT, SITES};
 
 pub use halflight_exchange::Place;
-use halflight_exchange::{Hello, Meeting, SiteKey, from_hexadecimal, hexadecimal};
-
-/// Where a run meets the other sites, and what they agreed on.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Pinned {
-    place: Place,
-    protocol: String,
-    /// What each site said when the run began, as it was signed, in hexadecimal digits.
-    hellos: Vec<String>,
-}
+use halflight_exchange::{Hello, Meeting, Pinned, SiteKey, hexadecimal};
 
 /// What a site will release, and its guarantee for its own records.
 #[derive(Debug, Serialize, Deserialize)]
@@ -95,13 +85,12 @@ pub(super) fn again(job: &Job, directory: &Path) -> Result<Option<Greeted>> {
     };
     let unread =
         |why: String| cured(Error::failed(format!("the sites of the run cannot be read: {why}")));
-    let Pinned { place, protocol, hellos } =
+    let pinned: Pinned =
         serde_json::from_slice(&text).map_err(|error| unread(error.to_string()))?;
-    let hellos: Option<Vec<_>> = hellos.iter().map(|it| from_hexadecimal(it)).collect();
-    let hellos = hellos.ok_or_else(|| unread("`hellos` are no hexadecimal digits".to_owned()))?;
+    let hellos = pinned.files().map_err(|error| unread(error.what().to_owned()))?;
     let key = SiteKey::find(job.workspace.folder())?;
-    let said = (protocol.as_str(), hellos);
-    match Meeting::again(place, key, said, is_stopped(job)) {
+    let said = (pinned.protocol.as_str(), hellos);
+    match Meeting::again(pinned.place.clone(), key, said, is_stopped(job)) {
         Err(error) if error.place().is_none() => Err(cured(error)),
         meeting => meeting.map(|meeting| Some(Greeted(meeting))),
     }
@@ -115,19 +104,14 @@ fn is_stopped(job: &Job) -> Box<dyn Fn() -> bool + Send> {
 /// Refuses methods and plans whose releases are not means that can be joined.
 fn check_method(job: &Job, proposal: &Proposal) -> Result<()> {
     let spec = proposal.method.spec();
-    let cure = || {
-        let joins = crate::methods::methods().iter().map(|method| method.spec());
-        let joins: Vec<&str> = joins.filter(|spec| spec.joins).map(|spec| spec.id).collect();
-        format!("take one of {}, without samples of records", joins.join(", "))
-    };
     if !spec.joins {
         let what = format!("several sites cannot run '{}' together", spec.id);
-        return Err(Error::usage(what).cure(cure()));
+        return Err(Error::usage(what).cure(which_join()));
     }
     let releases = &proposal.prepared.plan().releases;
     if let Some(other) = releases.iter().find(|it| it.query.kind != QueryKind::Gaussian) {
         let what = format!("several sites cannot join the release '{}'", other.label);
-        return Err(Error::usage(what).cure(cure()));
+        return Err(Error::usage(what).cure(which_join()));
     }
     if job.plan.start.is_some() || proposal.lineage.is_some() || job.plan.test.is_some() {
         return Err(Error::usage(
@@ -136,6 +120,13 @@ fn check_method(job: &Job, proposal: &Proposal) -> Result<()> {
         .cure("leave `start`, `test` and models of earlier runs out of the plan"));
     }
     Ok(())
+}
+
+/// The methods that several sites can run together.
+pub(super) fn which_join() -> String {
+    let joins = crate::methods::methods().iter().map(|method| method.spec());
+    let joins: Vec<&str> = joins.filter(|spec| spec.joins).map(|spec| spec.id).collect();
+    format!("take one of {}, without samples of records", joins.join(", "))
 }
 
 /// What must be the same at all sites. All of it is public.

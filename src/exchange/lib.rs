@@ -5,16 +5,19 @@
 //! | [`key`] | the key pair with which a site signs |
 //! | [`message`] | one signed message |
 //! | [`folder`] | a folder that all sites read and write |
+//! | [`board`] | how far each site came, for those who look on |
 //! | [`meeting`] | who takes part, what all agree on, and the releases in their order |
 //!
 //! This crate knows neither records nor ledgers: what it carries was released before.
 
 use halflight_base::{error, files};
 
+pub mod board;
 pub mod folder;
 pub mod key;
 pub mod meeting;
 pub mod message;
 
+pub use board::{BoardReader, Pinned, SiteProgress, SiteState};
 pub use key::{PublicKey, SiteKey, from_hexadecimal, hexadecimal};
 pub use meeting::{Hello, Meeting, Place};

@@ -69,7 +69,7 @@ pub struct Hello {
 /// The releases that a site made.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Ended {
+pub(crate) struct Ended {
     releases: u64,
 }
 
@@ -453,16 +453,7 @@ impl Meeting {
 
     /// The name of a file in the folder.
     fn name(&self, kind: Kind, number: u64, site: &str) -> String {
-        let file = match kind {
-            Kind::Hello => format!("hello-{site}"),
-            Kind::Stop => return stop_name(site),
-            Kind::Terms => format!("terms-{site}"),
-            Kind::Ready => format!("ready-{site}"),
-            Kind::Draw => format!("release-{number:06}-{site}"),
-            Kind::Members => format!("members-{number:06}-{site}"),
-            Kind::End => format!("end-{site}"),
-        };
-        format!("{}-{file}", &self.protocol[..DIGITS])
+        file_name(&self.protocol, kind, number, site)
     }
 
     /// A message of a site, if it is there.
@@ -571,11 +562,25 @@ impl Meeting {
     }
 }
 
+/// The name of a message's file.
+pub(crate) fn file_name(protocol: &str, kind: Kind, number: u64, site: &str) -> String {
+    let file = match kind {
+        Kind::Hello => return format!("hello-{site}"),
+        Kind::Stop => return stop_name(site),
+        Kind::Terms => format!("terms-{site}"),
+        Kind::Ready => format!("ready-{site}"),
+        Kind::Draw => format!("release-{number:06}-{site}"),
+        Kind::Members => format!("members-{number:06}-{site}"),
+        Kind::End => format!("end-{site}"),
+    };
+    format!("{}-{file}", protocol.get(..DIGITS).unwrap_or(protocol))
+}
+
 fn missing_words(without_missing: bool) -> &'static str {
     if without_missing { "the others go on" } else { "all wait" }
 }
 
-fn header(
+pub(crate) fn header(
     kind: Kind,
     site: &str,
     protocol: &str,
@@ -588,7 +593,7 @@ fn header(
 }
 
 /// Refuses a message that is another one than its file's name says.
-fn expect(found: &Header, wanted: &Header) -> Result<()> {
+pub(crate) fn expect(found: &Header, wanted: &Header) -> Result<()> {
     if found == wanted {
         return Ok(());
     }

@@ -37,5 +37,5 @@ pub use store::{
     ArchivedRun, Config, Loaded, LoadedRecords, PlanDefinition, ProgramState, RankingDefinition,
     RunDirectory, Session, WhenClosed, Workspace, archive, dataset, demo, family, file, fit,
     follow, found_file, leftovers, notebook, preferences, ranking_record, resumption, rows_of_run,
-    run_directory, run_steps, secret, slurm, standing, steering, sweep, workspace,
+    run_directory, run_steps, secret, site_board, slurm, standing, steering, sweep, workspace,
 };

@@ -598,6 +598,7 @@ pub fn archived(number: u32, epsilon: f64, errors: &[f64]) -> ArchivedRun {
         choice: None,
         data: Vec::new(),
         sites: Vec::new(),
+        board: Vec::new(),
         tag: String::new(),
         outcome: "finished".to_owned(),
         process: None,

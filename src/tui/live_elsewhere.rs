@@ -243,6 +243,7 @@ mod tests {
             outcome: outcome.to_owned(),
             wrote: None,
             trouble: None,
+            board: None,
         };
         live.grow(&grown(growth, archive::PAUSED));
         assert_eq!((live.state(), live.step, live.total, live.spent()), ("paused", 3, 9, 1.5));

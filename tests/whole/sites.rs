@@ -565,3 +565,124 @@ fn without_a_missing_site_the_others_go_on_and_its_charge_stays() {
     assert!(ledger[0]["charged"][0].as_u64().unwrap() >= last, "{ledger:#?}");
     assert_ne!(ledger[0]["charged"], json!([STEPS]));
 }
+
+/// The sites on the board of a run, as programs read it.
+fn board(sites: &Sites, at: &str) -> Vec<Value> {
+    let Some(run) = sites.run_of(at) else { return Vec::new() };
+    let watch = ["watch", &run.display().to_string(), "--once", "--json"];
+    let output = sites.command(at, &watch).output().unwrap();
+    let lines = String::from_utf8(output.stdout).unwrap();
+    let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    lines.filter(|line| line["kind"] == "site").collect()
+}
+
+fn on_board(sites: &Sites, at: &str, name: &str, is: impl Fn(&Value) -> bool) -> Value {
+    wait_for(|| board(sites, at).into_iter().find(|line| line["site"] == name && is(line)))
+}
+
+fn in_words(sites: &Sites, at: &str) -> String {
+    let run = sites.run_of(at).unwrap().display().to_string();
+    said(&sites.command(at, &["watch", &run, "--once", "--plain"]).output().unwrap())
+}
+
+#[test]
+fn the_board_says_for_whom_a_site_waits_and_whom_the_others_left_out() {
+    let sites = Sites::new();
+    for name in NAMES {
+        let long = "method: \"target_only\", settings: {\"steps\": 400}";
+        sites.write(name, &session(name, 300, COLUMNS, long));
+    }
+    for (victim, further) in [
+        ("B", ["--pace", "20", "--timeout", "5m"].as_slice()),
+        ("C", &["--pace", "20", "--timeout", "6s", "--without-missing"]),
+    ] {
+        sites.empty_exchange();
+        let mut started = NAMES.map(|name| sites.site(name, further).spawn().unwrap());
+        wait_for(|| (sites.sent(victim).len() >= 3).then_some(()));
+        let mut kill = |name: &str| {
+            let at = NAMES.iter().position(|it| *it == name).unwrap();
+            let _ = started[at].kill();
+            started[at].wait().unwrap();
+        };
+        kill(victim);
+        if victim == "B" {
+            let own = on_board(&sites, "A", "A", |line| line["waits_for"] == json!(["B"]));
+            let other = on_board(&sites, "A", "B", |line| line["state"] == "going");
+            assert_eq!(own["release"].as_u64().unwrap(), other["release"].as_u64().unwrap() + 1);
+            assert_eq!((&own["of"], &own["own"]), (&json!(400), &json!(true)));
+            let epsilon = |line: &Value| line["epsilon"].as_f64().unwrap();
+            assert!(0.0 < epsilon(&other) && epsilon(&other) < epsilon(&own), "{own} {other}");
+            assert!(epsilon(&own) < own["epsilon_reserved"].as_f64().unwrap());
+            assert!(own["epsilon_reserved"].as_f64().unwrap() <= 1.0);
+            assert!(other["seconds_since_a_message"].as_f64().is_some());
+            let text = wait_for(|| {
+                Some(in_words(&sites, "A")).filter(|text| text.contains("waits for B"))
+            });
+            for words in
+                ["    A (this site): release ", "waits for B", "    B: release ", " of 400, "]
+            {
+                assert!(text.contains(words), "{words}: {text}");
+            }
+        } else {
+            let gone = on_board(&sites, "A", "C", |line| line["state"] == "left");
+            assert!(gone["left_after_release"].as_u64().unwrap() >= 3, "{gone}");
+            assert!(in_words(&sites, "A").contains("    C: left out after release "));
+            assert!(in_words(&sites, "A").contains(" stays charged"));
+            let other = on_board(&sites, "A", "B", |_| true);
+            assert_eq!(other["left_after_release"], json!(null));
+        }
+        for name in NAMES {
+            kill(name);
+        }
+    }
+    // Of what is on the board nothing but the sites' names, states and numbers is there.
+    let text = board(&sites, "A").iter().map(Value::to_string).collect::<String>();
+    assert!(!text.contains("rides of"), "{text}");
+}
+
+#[test]
+fn a_rehearsal_says_what_joining_brings_and_spends_nothing() {
+    let sites = Sites::of(&["A"]);
+    let season = |name: &str, season: usize| {
+        format!(
+            "(name: \"{name}\", role: public, source: builtin(\"bikeshare\"), label: \"bikers\",
+             filter: \"season == {season}\", columns: only([{COLUMNS}])),"
+        )
+    };
+    let seasons = [season("spring", 2), season("summer", 3), season("autumn", 4)].concat();
+    let own = format!(
+        "(version: 1, datasets: [{seasons}
+  (name: \"winter\", role: private, source: builtin(\"bikeshare\"), label: \"bikers\",
+   filter: \"season == 1\", columns: only([{COLUMNS}]), sample: (rows: 300))],
+  plans: [(name: \"bikes\", private: \"winter\", public: [\"spring\", \"summer\", \"autumn\"],
+    target: (epsilon: 1.0, delta: 1e-5), seed: 1, {})])",
+        target_only()
+    );
+    sites.write("A", &own);
+    let rehearse = |further: &[&str]| {
+        let common = ["rehearse", "s.ron", "--joining", "150,450", "--repetitions", "2"];
+        sites.command("A", &[common.as_slice(), further].concat()).output().unwrap()
+    };
+    let output = rehearse(&["--json"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(told["records"], json!([240, 120, 360]));
+    let lines = told["joining"].as_array().unwrap();
+    assert_eq!(lines.len(), 2, "{told:#}");
+    for (line, others) in lines.iter().zip(["alike", "unlike"]) {
+        assert_eq!((&line["others"], &line["rehearsals"]), (&json!(others), &json!(3)));
+        let [alone, together, change] =
+            ["alone", "together", "change"].map(|it| line[it]["mean"].as_f64().unwrap());
+        assert!((together / alone / change - 1.0).abs() < 1e-9, "{line:#}");
+    }
+    // What was played once is not played again.
+    let text = said(&rehearse(&[]));
+    let first = told["sentences"][0].as_str().unwrap();
+    assert!(first.starts_with("At ε 1 joining 2 other sites brings "), "{first}");
+    assert!(text.lines().any(|line| line == first), "{text}");
+    assert!(text.contains("sites that are alike: alone "), "{text}");
+    assert!(!sites.at("A").join(".halflight/ledger.jsonl").exists());
+    sites.write("A", &own.replace(&target_only(), "method: \"profiled_cnvx_adap\""));
+    let text = said(&rehearse(&[]));
+    assert!(text.contains("several sites cannot run 'profiled_cnvx_adap' together"), "{text}");
+}

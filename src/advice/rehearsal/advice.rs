@@ -510,6 +510,16 @@ impl PlayerStanding {
     }
 }
 
+/// A range of gains in words, such as `4 % to 60 % less`.
+pub(super) fn percents(low: f64, high: f64, less: &str) -> String {
+    let [low, high] = [low, high].map(|gain| 100.0 * gain);
+    match (low < 0.0, high < 0.0) {
+        (false, false) => format!("{low:.0} % to {high:.0} % {less}"),
+        (true, true) => format!("{:.0} % to {:.0} % more", -high, -low),
+        _ => format!("{:.0} % more to {high:.0} % {less}", -low),
+    }
+}
+
 fn mean_of(ratios: &[f64]) -> Option<f64> {
     (!ratios.is_empty()).then(|| ratios.iter().sum::<f64>() / ratios.len() as f64)
 }
@@ -886,13 +896,7 @@ impl Advice {
     /// The range of a run in words, such as `4 % to 60 % less`.
     pub fn range_words(&self, standing: PlayerStanding) -> String {
         let (least, most) = standing.range();
-        let [low, high] = [most, least].map(|ratio| 100.0 * (1.0 - ratio));
-        let less = self.less();
-        match (low < 0.0, high < 0.0) {
-            (false, false) => format!("{low:.0} % to {high:.0} % {less}"),
-            (true, true) => format!("{:.0} % to {:.0} % more", -high, -low),
-            _ => format!("{:.0} % more to {high:.0} % {less}", -low),
-        }
+        percents(1.0 - most, 1.0 - least, self.less())
     }
 
     /// The range of a run, in a sentence.

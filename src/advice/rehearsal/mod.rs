@@ -9,6 +9,7 @@
 //! | `split` | public, acting and held-out records, prepared in the same way; losses |
 //! | [`trust`] | how much each case counts |
 //! | [`advice`] | the advice from all trials together |
+//! | [`joining`] | what joining other sites brings |
 //!
 //! Private records cannot get in: [`RehearsalData`] are made of public tables and of [`Declared`],
 //! which is their number and the definition in the session. Private rows have a type that they do
@@ -29,6 +30,7 @@
 pub mod advice;
 mod candidates;
 pub mod case;
+pub mod joining;
 pub mod player;
 pub mod rehearsal_data;
 mod split;
@@ -38,6 +40,7 @@ pub use crate::methods::trial::{RehearsalNoise, Trial, Tried};
 pub use candidates::Prospect;
 pub use case::Case;
 pub use player::Player;
+pub use rehearsal_data::sites::{OtherSites, PlayedSites, SitesRehearsal};
 pub use rehearsal_data::{Declared, Played, RehearsalData, RunTerms};
 pub use split::{ErrorMeasure, Split};
 pub use trust::{Miss, Trust};

@@ -29,6 +29,8 @@ use crate::methods::public_predictor::{self, EarlierModel, PublicRows};
 use crate::methods::{self, PublicPredictor, Spec};
 use crate::privacy::Target;
 
+pub mod sites;
+
 /// More records of either kind take longer without changing the result.
 const MOST_PUBLIC: usize = 20_000;
 const MOST_ACTING: usize = 10_000;
@@ -118,8 +120,8 @@ pub struct RehearsalData {
 
 /// A case with its public records prepared.
 struct Set {
-    plain: PreparedSide,
-    wide: PreparedSide,
+    plain: Arc<PreparedSide>,
+    wide: Arc<PreparedSide>,
     /// The rows of each actor: one row, or all rows of a person.
     acting: Vec<Vec<usize>>,
     /// The public rows, and their datasets.
@@ -205,12 +207,7 @@ impl RehearsalData {
     ) -> Result<Self> {
         let sets = cases.iter().map(|_| Mutex::new(None)).collect();
         let whose = whose(&table, &private)?;
-        let actors = cases.iter().map(|case| {
-            let rows = case.acting.len();
-            let all = whose.as_ref().map_or(rows, |whose| case.acting_persons(whose));
-            with_rows(all, rows, MOST_ACTING + MOST_HELD_OUT)
-        });
-        let actors = actors.collect();
+        let actors = cases.iter().map(|case| actors_of(case, whose.as_deref())).collect();
         Ok(Self {
             table,
             owners: Vec::new(),
@@ -327,7 +324,7 @@ impl RehearsalData {
             }
         };
         let acting = some(self.each(acting), self.actors[case], &mut draw);
-        let plain = side(plain)?;
+        let (plain, wide) = (Arc::new(side(plain)?), Arc::new(wide));
         let (scored, public_alone) = <_>::default();
         let set = Set { plain, wide, acting, rows: (table, owners), scored, public_alone };
         Ok(Arc::clone(known.insert(Arc::new(set))))
@@ -381,21 +378,9 @@ impl RehearsalData {
         epsilon: Option<f64>,
     ) -> Result<Played> {
         let set = self.set(case)?;
-        let wide = match player {
-            Player::PublicOnly => set.is_wide_alone(),
-            Player::NoPrivacy => false,
-            Player::Method { id, .. } => methods::method(id)?.spec().takes_wide_features,
-        };
-        let (settings, predictor) = player.settings();
-        // Wide features have these scores already.
-        let scored = if wide { None } else { self.scored(&set, &predictor)? };
-        let side = match &scored {
-            Some(scored) => scored,
-            None if wide => &set.wide,
-            None => &set.plain,
-        };
+        let (side, settings) = (self.side(&set, player)?, player.settings().0);
         let (records, factor) = self.scale(case);
-        let split = self.split(&set, side, records, repetition)?;
+        let split = self.split(&set, &side, records, repetition)?;
         let mut score = None;
         let model = match player {
             Player::PublicOnly => public_only::predictor(&split.problem())?,
@@ -422,6 +407,21 @@ impl RehearsalData {
         Ok(Played { loss: split.loss(&model, self.measure())?, finer, score })
     }
 
+    /// The records of a case, prepared for this player.
+    fn side(&self, set: &Set, player: &Player) -> Result<Arc<PreparedSide>> {
+        let wide = match player {
+            Player::PublicOnly => set.is_wide_alone(),
+            Player::NoPrivacy => false,
+            Player::Method { id, .. } => methods::method(id)?.spec().takes_wide_features,
+        };
+        // Wide features have the scores of predictors already.
+        if wide {
+            return Ok(Arc::clone(&set.wide));
+        }
+        let scored = self.scored(set, &player.settings().1)?;
+        Ok(scored.unwrap_or_else(|| Arc::clone(&set.plain)))
+    }
+
     /// The errors of public data alone on the held-out records of a repetition.
     fn errors_of_public_alone(
         &self,
@@ -433,8 +433,8 @@ impl RehearsalData {
         if let Some(errors) = known.get(&repetition) {
             return Ok(Arc::clone(errors));
         }
-        let side = if set.is_wide_alone() { &set.wide } else { &set.plain };
-        let split = self.split(set, side, records, repetition)?;
+        let side = self.side(set, &Player::PublicOnly)?;
+        let split = self.split(set, &side, records, repetition)?;
         let errors = Arc::new(split.errors(&public_only::predictor(&split.problem())?)?);
         known.insert(repetition, Arc::clone(&errors));
         Ok(errors)
@@ -458,9 +458,25 @@ impl RehearsalData {
         records: usize,
         repetition: u64,
     ) -> Result<Split> {
+        let all = self.shuffled(set, repetition);
+        let (trained, evaluating) = all.split_at(records);
+        self.split_of(side, trained, evaluating)
+    }
+
+    /// The acting records or persons in the order of a repetition.
+    fn shuffled(&self, set: &Set, repetition: u64) -> Vec<Vec<usize>> {
         let mut all = set.acting.clone();
         all.shuffle(&mut ChaCha20Rng::seed_from_u64(self.terms.seed ^ (repetition + 1)));
-        let (trained, evaluating) = all.split_at(records);
+        all
+    }
+
+    /// The records of these actors, prepared.
+    fn split_of(
+        &self,
+        side: &PreparedSide,
+        trained: &[Vec<usize>],
+        evaluating: &[Vec<usize>],
+    ) -> Result<Split> {
         let trained: Vec<Vec<usize>> = trained.iter().map(|own| self.used(own)).collect();
         let mut rows = 0;
         let evaluating = evaluating.iter().take_while(|own| {
@@ -507,6 +523,13 @@ fn whose(table: &Table, private: &Declared) -> Result<Option<Vec<usize>>> {
     Ok(Some(whose))
 }
 
+/// The number of acting records or persons in a case.
+fn actors_of(case: &Case, whose: Option<&[usize]>) -> usize {
+    let rows = case.acting.len();
+    let all = whose.map_or(rows, |whose| case.acting_persons(whose));
+    with_rows(all, rows, MOST_ACTING + MOST_HELD_OUT)
+}
+
 /// The number of persons with about this many rows together, or all.
 fn with_rows(all: usize, rows: usize, most: usize) -> usize {
     if rows > most { (all * most / rows).max(1) } else { all }
@@ -532,7 +555,7 @@ mod tests {
     /// number and the declarations of the session.
     #[test]
     fn rehearsal_data_are_made_of_public_tables_and_of_what_is_declared() {
-        type Sides = (PreparedSide, PreparedSide);
+        type Sides = (Arc<PreparedSide>, Arc<PreparedSide>);
         type Rows = (Option<Vec<usize>>, Vec<usize>, (Vec<u32>, usize));
         type Whole = (Table, DatasetDefinition, Declared, RunTerms, Vec<Case>, Vec<String>, Rows);
         let _: fn(RehearsalData) -> Whole = |data| {

@@ -18,6 +18,7 @@ use crate::privacy::ledger::RunId;
 use crate::session::archive::{self, ArchivedRun, DIED, GrownRun, UNSEEN};
 use crate::session::follow::{Follower, Place, unread_words, wrote_words};
 use crate::session::run_steps::Curves;
+use crate::session::site_board::{SiteLine, SiteStanding};
 use crate::session::tensorboard::Board;
 use crate::verdict::error_cell;
 
@@ -102,7 +103,8 @@ fn print_all(places: Vec<Place>, options: WatchOptions<'_>) -> Printed {
             .into());
     }
     let (runs_so_far, told, boards) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-    let mut out = Lines { options, tasks, runs: runs_so_far, told, boards };
+    let standing = BTreeMap::new();
+    let mut out = Lines { options, tasks, runs: runs_so_far, told, boards, standing };
     if runs.is_empty() {
         messages::tell(format_args!(
             "waiting for a run in {waits_in}: there is none so far; the first one is shown at once"
@@ -110,7 +112,9 @@ fn print_all(places: Vec<Place>, options: WatchOptions<'_>) -> Printed {
     }
     for run in runs {
         out.whole(&run)?;
-        out.runs.insert(run.id.clone(), run);
+        let id = run.id.clone();
+        out.runs.insert(id.clone(), run);
+        out.sites(&id)?;
     }
     if once {
         return out.board();
@@ -156,6 +160,8 @@ struct Lines<'a> {
     /// The time of the last line about a run.
     told: BTreeMap<RunId, Instant>,
     boards: BTreeMap<RunId, Board>,
+    /// How the sites of each run stood when they were reported.
+    standing: BTreeMap<RunId, Vec<SiteStanding>>,
 }
 
 impl Lines<'_> {
@@ -184,8 +190,9 @@ impl Lines<'_> {
                 self.stands(&run)?;
             }
         }
-        self.runs.insert(run.id.clone(), run);
-        Ok(())
+        let id = run.id.clone();
+        self.runs.insert(id.clone(), run);
+        self.sites(&id)
     }
 
     fn grown(&mut self, grown: &GrownRun) -> Printed {
@@ -194,6 +201,9 @@ impl Lines<'_> {
         run.follow(grown);
         let (of, growth) = (grown.growth.of, &grown.growth);
         self.steps(&grown.run, of, &growth.curves, &growth.epsilon)?;
+        if grown.board.is_some() || self.options.form == Form::Plain {
+            self.sites(&grown.run)?;
+        }
         let recent = self.told.get(&grown.run).is_some_and(|it| it.elapsed() < LINE_INTERVAL);
         let is_news = self.options.form == Form::Plain && growth.added > 0 && !recent;
         if !has_changed && !is_news {
@@ -208,6 +218,28 @@ impl Lines<'_> {
             Form::Plain => self.plain(run),
             Form::Json => self.state(run),
         }
+    }
+
+    /// Reports the sites of a joint run. Of one that has ended, the certificates say the rest.
+    fn sites(&mut self, run: &RunId) -> Printed {
+        let Some(run) = self.runs.get(run).filter(|run| !run.is_settled()) else { return Ok(()) };
+        let standing: Vec<_> = run.board.iter().map(SiteLine::standing).collect();
+        let before = self.standing.insert(run.id.clone(), standing.clone());
+        if self.options.form == Form::Plain && before.unwrap_or_default() == standing {
+            return Ok(());
+        }
+        for site in &run.board {
+            match self.options.form {
+                Form::Plain => say(&format!("    {}", site.words()))?,
+                Form::Json => {
+                    let mut line = site.json();
+                    (line["kind"], line["run"]) =
+                        (json!("site"), json!(harmless(&run.id.0, LONGEST_NAME)));
+                    say(&line.to_string())?;
+                }
+            }
+        }
+        Ok(())
     }
 
     fn gone(&self, run: &ArchivedRun) -> Printed {

@@ -15,6 +15,7 @@ use super::file::{PlanDefinition, Session};
 use super::resumption::{SITES, TRANSCRIPT};
 use super::run_directory::{CERTIFICATE, Process, RunDirectory, SESSION};
 use super::run_steps::{self, Curves, RunGrowth, StepReader};
+use super::site_board::SiteLine;
 use super::steering;
 use super::workspace::Workspace;
 use crate::data::{DatasetDefinition, Task};
@@ -38,6 +39,8 @@ pub struct GrownRun {
     pub wrote: Option<SystemTime>,
     /// Other facts, if they changed.
     pub trouble: Option<String>,
+    /// The sites of a joint run, if anything changed.
+    pub board: Option<Vec<SiteLine>>,
 }
 
 /// The file with the curator's remark on a run.
@@ -73,6 +76,8 @@ pub struct ArchivedRun {
     pub data: Vec<DatasetDefinition>,
     /// The other sites of a joint run.
     pub sites: Vec<String>,
+    /// How far all sites of a joint run came that has not ended.
+    pub board: Vec<SiteLine>,
     /// The curator's remark.
     pub tag: String,
     /// `finished`, `stopped`, `failed`, `abandoned`; one of the words below without a certificate,
@@ -291,6 +296,9 @@ impl ArchivedRun {
         self.grow(&grown.growth);
         self.outcome.clone_from(&grown.outcome);
         self.wrote = grown.wrote;
+        if let Some(board) = &grown.board {
+            self.board.clone_from(board);
+        }
         if let Some(trouble) = &grown.trouble {
             self.trouble = (!trouble.is_empty()).then(|| trouble.clone());
         }
@@ -326,6 +334,7 @@ impl ArchivedRun {
             choice: None,
             data: Vec::new(),
             sites: Vec::new(),
+            board: Vec::new(),
             tag: String::new(),
             outcome: OPEN.to_owned(),
             process: None,

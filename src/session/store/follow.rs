@@ -18,6 +18,7 @@ use super::archive::{
 pub use super::place::Place;
 use super::run_directory::{CERTIFICATE, RunDirectory, SESSION};
 use super::run_steps::{RunGrowth, StepReader};
+use super::site_board::SiteBoard;
 use super::slurm::{QUEUE, SlurmQueue};
 use super::sweep::{SweepDirectory, TaskState};
 use super::workspace::Workspace;
@@ -97,6 +98,8 @@ struct Open {
     told: Instant,
     /// Whether its beginning could not be read yet.
     is_half: bool,
+    /// The sites of a joint run, and when they were looked at.
+    board: Option<(SiteBoard, Instant)>,
 }
 
 #[derive(Debug, Default)]
@@ -217,6 +220,9 @@ impl Follower {
                 outcome.clone_into(&mut run.outcome);
                 run.trouble = trouble.clone().or(run.trouble);
                 if !is_end(outcome) {
+                    let mut board =
+                        SiteBoard::open(&found.directory).filter(|_| !run.sites.is_empty());
+                    run.board = board.as_mut().and_then(SiteBoard::look).unwrap_or_default();
                     let is_half = is_begun && !found.directory.join(SESSION).exists();
                     let open = Open {
                         found,
@@ -229,6 +235,7 @@ impl Follower {
                         asked: Instant::now(),
                         told: Instant::now(),
                         is_half,
+                        board: board.map(|board| (board, Instant::now())),
                     };
                     self.open.insert(run.id.clone(), open);
                 }
@@ -349,10 +356,16 @@ impl Follower {
             }
         }
         let is_quiet = outcome == RUNNING && open.told.elapsed() >= QUIET;
-        if !growth.is_nothing() || outcome != open.outcome || trouble.is_some() || is_quiet {
+        let due = open.board.as_mut().filter(|(_, at)| at.elapsed() >= ASKED);
+        let board = due.and_then(|(board, at)| {
+            *at = Instant::now();
+            board.look()
+        });
+        let is_news = !growth.is_nothing() || trouble.is_some() || board.is_some();
+        if is_news || outcome != open.outcome || is_quiet {
             (open.told, open.outcome) = (Instant::now(), outcome);
             let (run, wrote, outcome) = (run.clone(), open.wrote, outcome.to_owned());
-            news.grown.push(GrownRun { run, growth, outcome, wrote, trouble });
+            news.grown.push(GrownRun { run, growth, outcome, wrote, trouble, board });
         }
         self.open.insert(run, open);
     }

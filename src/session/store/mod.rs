@@ -53,6 +53,7 @@ pub mod rows_of_run;
 pub mod run_directory;
 pub mod run_steps;
 pub mod secret;
+pub mod site_board;
 pub mod slurm;
 pub mod standing;
 pub mod steering;

@@ -15,9 +15,11 @@ use crate::data::Task;
 use crate::engine::RunProgress;
 use crate::engine::worker::JobEvent;
 use crate::fixtures::{self, scenes};
+use crate::live_run::Ended;
 use crate::privacy::ledger::RunId;
 use crate::screen::data::COLUMNS;
 use crate::screen::ledger::{ACCOUNTS, ENTRIES};
+use crate::session::site_board::{SiteLine, SiteState};
 use crate::theme::{Glyphs, Theme};
 
 const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 60)];
@@ -122,6 +124,39 @@ fn an_empty_watch_says_where_it_waits_and_for_what() {
     for words in ["Waiting for a run to begin in", &here, "No run was made there yet"] {
         assert!(text.contains(words), "{words}\n{text}");
     }
+}
+
+#[test]
+fn the_sites_of_a_joint_run_have_a_line_each_until_it_ends() {
+    let mut app = fixtures::elsewhere();
+    app.context.tab = Tab::Run;
+    let site = |name: String, waits_for: Vec<String>| SiteLine {
+        is_own: name == "A",
+        name,
+        state: SiteState::Going,
+        releases: 5,
+        of: 12,
+        left_after: None,
+        epsilon: Some((0.4, 1.0)),
+        waits_for,
+        wrote: None,
+        is_overdue: false,
+    };
+    let mut run = fixtures::archived(1, 2.0, &[5.0, 3.0]);
+    run.board = vec![site("A".to_owned(), vec!["B".to_owned()])];
+    run.board.extend((1..8_u8).map(|at| site(char::from(b'A' + at).to_string(), Vec::new())));
+    app.context.archive = Some(vec![run]);
+    let text = text_of(&buffer(&app, 120, 40));
+    for words in [
+        "A (this site): release 5 of 12, waits for B, ε 0.400 of 1.000",
+        "F: release 5 of 12, ε 0.400 of 1.000",
+        "and 2 more sites",
+    ] {
+        assert!(text.contains(words), "{words}\n{text}");
+    }
+    assert!(!text.contains("G: release"), "{text}");
+    app.context.runs[0].ended = Some(Ended::Elsewhere);
+    assert!(!text_of(&buffer(&app, 120, 40)).contains("waits for B"));
 }
 
 #[test]

@@ -149,6 +149,8 @@ fn waiting(context: &Context, canvas: &mut Canvas, area: Rect) {
     canvas.empty_box(area, "Watching", &lines);
 }
 
+/// The most sites of a joint run that have a line each.
+const MOST_SITES: usize = 6;
 /// With fewer rows the table of errors may be left out.
 const TALL: u16 = 30;
 /// The rows that the charts keep when there is a lot of text.
@@ -213,6 +215,18 @@ fn head_lines(
     };
     let mut lines: Vec<Line> =
         result_of(run, &context.watch, detail).into_iter().map(line).collect();
+    if !run.has_ended() {
+        let archived = context.archived().iter().find(|it| Some(&it.id) == run.run.as_ref());
+        let board = archived.map_or(&[][..], |archived| archived.board.as_slice());
+        for site in board.iter().take(MOST_SITES) {
+            let style = if site.is_overdue { theme.warning } else { theme.text };
+            lines.push(Line::styled(site.words(), style));
+        }
+        if let Some(more) = board.len().checked_sub(MOST_SITES + 1) {
+            let words = format!("and {} more sites: halflight watch --plain", more + 1);
+            lines.push(Line::styled(words, theme.muted));
+        }
+    }
     if let Some(trained) = &run.trained {
         let style = if trained.is_too_low { theme.error } else { theme.text };
         lines.push(Line::styled(format!("ε: {}.", trained.verdict), bold(style)));
