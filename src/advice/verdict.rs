@@ -274,7 +274,7 @@ impl Errors {
     /// `Half the error of …`
     fn below(&self, other: f64, what: &str) -> String {
         match self.model / other {
-            share if share < 0.34 => format!("Less than a third of the error of {what}"),
+            share if share < 0.33 => format!("Less than a third of the error of {what}"),
             share if share < 0.45 => format!("Less than half the error of {what}"),
             share if share <= 0.55 => format!("Half the error of {what}"),
             share => format!("{:.0} % less error than {what}", 100.0 * (1.0 - share)),

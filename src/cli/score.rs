@@ -72,13 +72,17 @@ pub struct ScoreCommand {
 }
 
 /// What the account has spent with this, of its budget.
-fn all_spending(book: &Book, account: &AccountId) -> Option<String> {
-    let account = book.account(account)?;
-    let Budget { epsilon, delta, .. } = account.budget?;
-    let total = account.total(delta).ok()?.known?;
+fn all_spending(books: [&Book; 2], account: &AccountId) -> Option<String> {
+    let [before, after] = books.map(|book| {
+        let account = book.account(account)?;
+        let Budget { epsilon, delta, .. } = account.budget?;
+        let total = account.total(delta).ok()?.known.map_or(0.0, |it| it.epsilon);
+        Some((round_up(total, 4), epsilon, delta))
+    });
+    let (total, budget, delta) = after?;
+    let before = before.map_or(0.0, |(total, ..)| total);
     Some(format!(
-        "all spending on these records: ε = {} of {epsilon} at δ {}",
-        round_up(total.epsilon, 4),
+        "all spending on these records: ε = {total} of {budget} at δ {}; {before} before this score",
         delta_words(delta)
     ))
 }
@@ -103,6 +107,7 @@ impl ScoreCommand {
             loss: if self.squared { Loss::Squared } else { Loss::Absolute },
             largest_error: self.largest_error,
         };
+        let before = workspace.book()?;
         let released = score::score(&self.model, &records, asked)?;
         let value = self.as_json(&released)?;
         let text = serde_json::to_string_pretty(&value).unwrap_or_default() + "\n";
@@ -130,7 +135,7 @@ impl ScoreCommand {
             round_up(released.paid.guarantee.epsilon, 4),
             released.paid.guarantee.adjacency.words()
         ));
-        lines.extend(all_spending(&workspace.book()?, &released.paid.account));
+        lines.extend(all_spending([&before, &workspace.book()?], &released.paid.account));
         lines.extend(released.caveat.iter().cloned());
         lines.iter().try_for_each(|line| print_line(line))
     }

@@ -420,7 +420,9 @@ impl Scoring {
             };
         }
         let half = 100.0 * self.half_width_with(Self::scale(calibrated));
-        let brief = if half > 20.0 {
+        let brief = if half > 50.0 {
+            format!("a score from {rows} held-out records says nothing at this ε")
+        } else if half > 20.0 {
             format!(
                 "a score from {rows} held-out records will be very imprecise: ± {half:.0} \
                  percentage points. More records, or a larger `holdout`, make it better"

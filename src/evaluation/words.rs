@@ -240,6 +240,17 @@ impl Scored {
         (!parts.is_empty()).then(|| parts.join("; "))
     }
 
+    /// Whether the error is clearly less than that of one answer for all on public records, as far as
+    /// that is known.
+    pub fn is_below_constant(&self) -> bool {
+        self.constant.is_none_or(|constant| self.error.high < constant)
+    }
+
+    /// The error of one answer for all on public records.
+    pub fn constant_text(&self) -> Option<String> {
+        self.constant.map(|value| self.value_text(&Score { value, ..self.error }))
+    }
+
     /// What rehearsals promised, if the score says that it did not come.
     pub fn contradiction(&self) -> Option<String> {
         let (promised, found) = (self.foretold?, self.gain()?);

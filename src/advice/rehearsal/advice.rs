@@ -760,11 +760,14 @@ impl Advice {
         }
         if player.spends() {
             said.push(self.promise(standing));
+            // It decides about ε.
+            said.extend(self.ends());
             said.extend(self.limits(standing));
+        } else {
+            said.extend(self.ends());
         }
         said.extend(self.findings(player, standing));
         said.extend(self.on_settings());
-        said.extend(self.ends());
         if player.spends() {
             said.extend(self.near_no_privacy());
         }

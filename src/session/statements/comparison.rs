@@ -186,10 +186,13 @@ fn scored(runs: &[&ArchivedRun], name: impl Fn(&ArchivedRun) -> String) -> Answe
         let is_low = it.1.error.value <= best.1.error.value && it.1.beyond_constant().is_none();
         is_useful(it.1, &publics) || is_low
     };
-    let alike = || {
+    let near = || {
         let near = private.iter().filter(counts);
         near.filter(|it| it.0.id == best.0.id || is_worse(it) == Some(false))
     };
+    // One that is shown to be better than one answer for all is preferred to one that is not.
+    let is_shown = near().any(|(_, score)| score.is_below_constant());
+    let alike = || near().filter(|(_, score)| !is_shown || score.is_below_constant());
     let lowest = alike().map(|(run, _)| spent(run)).fold(f64::INFINITY, f64::min);
     let is_cheap = |run: &ArchivedRun| spent(run) <= lowest * (1.0 + SAME_EPSILON);
     let taken = *alike().find(|(run, _)| is_cheap(run)).unwrap_or(&best);
@@ -205,6 +208,10 @@ fn scored(runs: &[&ArchivedRun], name: impl Fn(&ArchivedRun) -> String) -> Answe
         format!("{}, and {clear} is clearly better than public data alone", score.named_error())
     };
     let mut said = vec![format!("Take {}{epsilon}: {good}.", name(run))];
+    let constant = score.constant_text().filter(|_| !score.is_below_constant());
+    said.extend(constant.map(|error| {
+        format!("That is not clearly less than one answer for all has on public records, {error}.")
+    }));
     let others: Vec<&Entry> = alike().filter(|(other, _)| other.id != run.id).collect();
     let rest: Vec<&Entry> = private.iter().filter(|(other, _)| other.id != run.id).collect();
     match (others.as_slice(), rest.as_slice()) {

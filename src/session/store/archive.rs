@@ -27,7 +27,7 @@ use crate::methods::{self, Series, SourceWeight};
 use crate::plot::number::{compact_up, four_digits};
 use crate::privacy::ledger::{Book, RunId, RunOutcome, RunState, locks_reach};
 use crate::privacy::openings::OpenCuratorOnly;
-use crate::privacy::{CuratorOnly, Ledger, Target, Watch};
+use crate::privacy::{CuratorOnly, Event, Ledger, Target, Watch};
 use crate::verdict::{Errors, error_cell};
 
 /// The new part of one run.
@@ -122,6 +122,8 @@ pub struct LaterScore {
     pub held_out: bool,
     pub score: Scored,
     guarantee: PureGuarantee,
+    /// What was drawn for it.
+    pub mechanisms: Vec<Event>,
 }
 
 #[derive(Debug, Clone, Deserialize)]

@@ -68,6 +68,8 @@ pub struct Reported {
 pub struct Together {
     /// Letters of the runs.
     pub runs: Vec<String>,
+    /// Whether scores are in it that were paid for later.
+    pub has_later_scores: bool,
     pub guarantee: Guarantee,
 }
 
@@ -100,6 +102,9 @@ impl Report {
             return Err(Error::usage("there is no run to report on yet")
                 .cure("name run directories, or a workspace that has runs"));
         }
+        // In the order of time, so that a run has one letter wherever the report was asked for.
+        let mut directories: Vec<&PathBuf> = directories.iter().collect();
+        directories.sort_by_key(|it| it.file_name().map(ToOwned::to_owned));
         let runs = directories.iter().enumerate().map(|(index, directory)| {
             let letter = if directories.len() == 1 { String::new() } else { letter(index) };
             Ok(Reported {
@@ -165,7 +170,9 @@ impl Report {
         }
         // Noise that is not secret leaves nothing to add up.
         let adds_up = |runs: &[(&Reported, &Certificate)]| !runs.iter().any(|(it, _)| it.is_void());
-        let several = units.into_iter().filter(|(_, runs)| runs.len() > 1 && adds_up(runs));
+        let is_scored = |(it, _): &(&Reported, _)| !it.run.later_scores.is_empty();
+        let is_sum = |runs: &[_]| runs.len() > 1 || runs.iter().any(is_scored);
+        let several = units.into_iter().filter(|(_, runs)| is_sum(runs) && adds_up(runs));
         let sums = several.map(|(unit, runs)| {
             let certificates = || runs.iter().map(|(_, certificate)| *certificate);
             // Runs that the models started from count once, shown or not.
@@ -176,14 +183,17 @@ impl Report {
                 .map(|run| (&run.run, &run.mechanisms))
                 .chain(certificates().map(|it| (&it.run, &it.mechanisms)))
                 .collect();
-            let events: Vec<Event> = drawn.into_values().flat_map(|run| counted(run)).collect();
+            let mut events: Vec<Event> = drawn.into_values().flat_map(|run| counted(run)).collect();
+            // Scores that were paid for later are in the report, too.
+            let later = || runs.iter().flat_map(|(it, _)| &it.run.later_scores);
+            events.extend(later().flat_map(|score| counted(&score.mechanisms)));
             let deltas = certificates().map(|certificate| certificate.target.delta);
             let budgets: Vec<Option<f64>> = runs.iter().map(|(it, _)| it.budget_delta()).collect();
             let of_budget = budgets[0].filter(|_| budgets.iter().all(|it| *it == budgets[0]));
             let delta = of_budget.unwrap_or_else(|| deltas.fold(0.0, f64::max));
             let guarantee = Composition::of(&events)?.gate(delta)?;
             let runs = runs.iter().map(|(reported, _)| reported.letter.clone()).collect();
-            Ok(Together { runs, guarantee })
+            Ok(Together { runs, has_later_scores: later().next().is_some(), guarantee })
         });
         sums.collect()
     }

@@ -80,7 +80,9 @@ pub(super) fn html(report: &Report, figures: &[Figure], together: &[Together]) -
                     @if let [only] = report.runs.as_slice() {
                         (verdicts(report))
                         (rankings::verdicts(report))
-                        (section("How good the model is", &score(report)))
+                        (section("How good the model is", &html! {
+                            (score(report)) (sums(report, together))
+                        }))
                         (tiles(report, only))
                         (exact(report, only))
                         (promise)
@@ -423,7 +425,10 @@ fn ranges(OfOneKind { rows, constants, .. }: &OfOneKind) -> Markup {
                 }
             }
             @if !constants.is_empty() {
-                figcaption { "Dashed: the error of one answer for all, on public records." }
+                @let most = constants.iter().copied().fold(0.0, f64::max);
+                figcaption {
+                    "Dashed: the error of one answer for all, on public records, " (compact(most)) "."
+                }
             }
         }
     }
@@ -507,10 +512,14 @@ fn sums(report: &Report, together: &[Together]) -> Markup {
         own.any(|it| it == delta)
     };
     html! {
-        @for Together { runs, guarantee } in together {
+        @for Together { runs, has_later_scores, guarantee } in together {
+            @let who = match (runs.as_slice(), *has_later_scores) {
+                ([_], _) => "This run and the scores that were paid for later".to_owned(),
+                (runs, true) => format!("Runs {} and their later scores", runs.join(", ")),
+                (runs, false) => format!("Runs {}", runs.join(", ")),
+            };
             p.note {
-                "Runs " (runs.join(", ")) " together cost whoever is in the private data of all of \
-                 them "
+                (who) " together cost whoever is in the private data of all of them "
                 b {
                     "ε = " (round_up(guarantee.epsilon, 4))
                     ", δ = " (delta_words(guarantee.delta))

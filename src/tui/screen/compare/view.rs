@@ -412,7 +412,8 @@ fn ranges(
         Span::styled(format!("{other} {}", score.beside()), theme.muted),
     ];
     let constant = score.constant.map(|_| {
-        let words = format!(" {} one answer for all, on public records", glyphs.vertical);
+        let error = score.constant_text().unwrap_or_default();
+        let words = format!(" {} one answer for all, on public records: {error}", glyphs.vertical);
         Span::styled(words, theme.warning)
     });
     if !is_roomy {
