@@ -392,7 +392,7 @@ impl Work<'_> {
             for _ in 0..parallel::threads() {
                 let (trials, sender) = (Arc::clone(&playing), sender.clone());
                 std::thread::spawn(move || {
-                    parallel::alone(|| while trials.play_one(&sender, 1) {})
+                    parallel::alone(|| while trials.play_one(&sender, 1) {});
                 });
             }
         });
