@@ -406,12 +406,14 @@ impl Work<'_> {
         std::thread::spawn(move || {
             // The first number on screen waits for the first trial, which learns from all public
             // records of its case: it has every thread to itself.
-            if is_first && !playing.play_one(&sender) {
+            if is_first && !playing.play_one(&sender, parallel::threads()) {
                 return;
             }
             for _ in 0..parallel::threads() {
                 let (trials, sender) = (Arc::clone(&playing), sender.clone());
-                std::thread::spawn(move || parallel::alone(|| while trials.play_one(&sender) {}));
+                std::thread::spawn(move || {
+                    parallel::alone(|| while trials.play_one(&sender, 1) {});
+                });
             }
         });
         (trials, receiver)
@@ -645,7 +647,7 @@ struct TrialQueue {
 /// A trial that takes longer comes after those of other players.
 const SLOW: f64 = 2.0;
 
-/// The result of a trial and the seconds that it took.
+/// The result of a trial and the seconds that it would have taken on one thread.
 struct Outcome {
     entry: TrialResult,
     found: Result<Played>,
@@ -685,8 +687,9 @@ impl Trials {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Plays and reports the next trial. False if there is none, or nobody listens any more.
-    fn play_one(&self, sender: &Sender<Outcome>) -> bool {
+    /// Plays and reports the next trial on so many threads. False if there is none, or nobody listens
+    /// any more.
+    fn play_one(&self, sender: &Sender<Outcome>, threads: usize) -> bool {
         if self.control.is_stopped() {
             return false;
         }
@@ -695,7 +698,7 @@ impl Trials {
         let player = &self.players[entry.player];
         let found = self.data.play(entry.case, player, entry.repetition, entry.epsilon);
         let seconds = start.elapsed().as_secs_f64();
-        let mut told = vec![Outcome { entry, found, seconds }];
+        let mut told = vec![Outcome { entry, found, seconds: seconds * threads as f64 }];
         if let Err(error) = &told[0].found {
             // A player that fails once in a case always fails: it does not fit these data.
             let error = error.clone();

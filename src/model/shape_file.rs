@@ -291,9 +291,9 @@ mod tests {
             ScoreMeaning::Classes(count) => ForestLoss::Softmax(&classes, count),
         };
         let growth = Growth { most_leaves: 4, most_depth: 3, least_examples: 5, ridge: 0.0 };
-        let boosting = Boosting { rounds: 3, learning_rate: 0.5, growth };
+        let boosting = Boosting { rounds: 3, learning_rate: 0.5, growth, patience: None };
         let all: Vec<u32> = (0..90).collect();
-        let data = BinnedParts::new(&features);
+        let data = BinnedParts::new(&features, false);
         let (forest, _) = boosting.fit((&data, &features), &all, loss, None, &[]);
         let tree = forest.trees[0].clone();
         let block = |source, count: usize| Block {

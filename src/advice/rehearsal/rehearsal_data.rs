@@ -44,9 +44,8 @@ const REPETITIONS: u64 = 3;
 const FEW_ACTING: usize = 500;
 const MANY_REPETITIONS: u64 = 8;
 
-/// From so many weights of a linear model on, public models take so long to learn in each case that
-/// slices play only where there are fewer than [`FEWEST_CASES`] other cases.
-const WIDE: usize = 2_000;
+/// With wide features, public models take so long to learn in each case that slices play only where
+/// there are fewer other cases than these.
 const FEWEST_CASES: usize = 3;
 /// The number of repetitions of such trials.
 const WIDE_REPETITIONS: u64 = 2;
@@ -246,7 +245,7 @@ impl RehearsalData {
             _ => 1,
         };
         let features: usize = self.table.columns.iter().map(width).sum();
-        features * self.definition.classes.len().max(1) >= WIDE
+        public_shape::is_wide(features, self.definition.classes.len().max(1))
     }
 
     /// The number of cases that play, the first ones, and of repetitions, where a trial takes long.

@@ -62,11 +62,15 @@ impl BinnedColumn {
 impl Binned {
     /// The bins of `features`, which must be finite; constant ones are left out.
     pub fn new(features: &Matrix) -> Self {
+        Self::with_bins(features, MOST_BINS)
+    }
+
+    fn with_bins(features: &Matrix, most: usize) -> Self {
         let examples = features.ncols();
         let (mut columns, mut flags) = (Vec::new(), Vec::new());
         for feature in 0..features.nrows() {
             let values: Vec<f64> = features.row(feature).iter().copied().collect();
-            let edges = edges(&values);
+            let edges = edges(&values, most);
             match edges.len() {
                 0 => {}
                 1 if has_two_values(&values) => {
@@ -103,6 +107,12 @@ const MOST_COLUMNS: usize = 256;
 /// About as many columns are in a part.
 const COLUMNS_OF_A_PART: usize = 64;
 
+/// Trees on wide records, such as pictures, see fewer columns, in fewer bins: as many examples are in
+/// one of them on average, and there are at least so many.
+const COLUMNS_OF_A_WIDE_PART: usize = 32;
+const EXAMPLES_OF_A_WIDE_BIN: usize = 64;
+const FEWEST_WIDE_BINS: usize = 16;
+
 /// The columns of a forest. Where there are many, as in pictures, the trees take turns with parts of
 /// them: a forest of as many trees takes a fraction of the time and is about as good, because columns of
 /// which there are many resemble each other. Neighbouring columns are in different parts.
@@ -110,12 +120,15 @@ const COLUMNS_OF_A_PART: usize = 64;
 pub struct BinnedParts(Vec<Binned>);
 
 impl BinnedParts {
-    pub fn new(features: &Matrix) -> Self {
-        let Binned { columns, examples, rows } = Binned::new(features);
+    pub fn new(features: &Matrix, is_wide: bool) -> Self {
+        let bins = features.ncols() / EXAMPLES_OF_A_WIDE_BIN;
+        let bins = if is_wide { bins.clamp(FEWEST_WIDE_BINS, MOST_BINS) } else { MOST_BINS };
+        let Binned { columns, examples, rows } = Binned::with_bins(features, bins);
         if columns.len() <= MOST_COLUMNS {
             return Self(vec![Binned { columns, examples, rows }]);
         }
-        let count = columns.len().div_ceil(COLUMNS_OF_A_PART);
+        let of_a_part = if is_wide { COLUMNS_OF_A_WIDE_PART } else { COLUMNS_OF_A_PART };
+        let count = columns.len().div_ceil(of_a_part);
         let mut parts: Vec<Vec<BinnedColumn>> = (0..count).map(|_| Vec::new()).collect();
         for (place, column) in columns.into_iter().enumerate() {
             parts[place % count].push(column);
@@ -133,8 +146,8 @@ impl BinnedParts {
     }
 }
 
-/// Halfway between neighbouring distinct values, thinned out to [`MOST_BINS`] − 1.
-fn edges(values: &[f64]) -> Vec<f64> {
+/// Halfway between neighbouring distinct values, thinned out to one less than `most`.
+fn edges(values: &[f64], most: usize) -> Vec<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let halfway = |a: f64, b: f64| {
@@ -144,12 +157,12 @@ fn edges(values: &[f64]) -> Vec<f64> {
     };
     let mut distinct = sorted.clone();
     distinct.dedup();
-    if distinct.len() <= MOST_BINS {
+    if distinct.len() <= most {
         return distinct.windows(2).map(|pair| halfway(pair[0], pair[1])).collect();
     }
-    let mut edges: Vec<f64> = Vec::with_capacity(MOST_BINS);
-    for bin in 1..MOST_BINS {
-        let at = bin * sorted.len() / MOST_BINS;
+    let mut edges: Vec<f64> = Vec::with_capacity(most);
+    for bin in 1..most {
+        let at = bin * sorted.len() / most;
         let here = sorted[at];
         // The edge is below `here` and above the next smaller value.
         let below = sorted[..at].partition_point(|x| *x < here);
@@ -206,12 +219,14 @@ mod tests {
 
     #[test]
     fn edges_lie_between_the_values_that_they_part() {
-        assert_eq!(edges(&[3.0, 1.0, 2.0, 1.0]), [1.5, 2.5]);
-        assert!(edges(&[4.0; 9]).is_empty());
+        let all = |values: &[f64]| edges(values, MOST_BINS);
+        assert_eq!(all(&[3.0, 1.0, 2.0, 1.0]), [1.5, 2.5]);
+        assert!(all(&[4.0; 9]).is_empty());
         let next = f64::from_bits(1.0_f64.to_bits() + 1);
-        assert_eq!(edges(&[1.0, next]), [1.0]);
+        assert_eq!(all(&[1.0, next]), [1.0]);
         let many: Vec<f64> = (0..10_000).map(|k| f64::from(k * k)).collect();
-        let edges = edges(&many);
+        assert_eq!(edges(&many, 4), [2_499, 4_999, 7_499].map(|k| f64::from(k * k + k) + 0.5));
+        let edges = all(&many);
         assert!(edges.len() == 254 && edges.windows(2).all(|pair| pair[0] < pair[1]));
         let mut counts = [0; 255];
         for x in &many {
@@ -224,9 +239,13 @@ mod tests {
     fn many_columns_are_shared_out_and_each_is_in_one_part() {
         let features =
             |inputs: usize| Matrix::from_fn(inputs, 40, |i, j| ((7 * i + 3 * j) % 41) as f64);
-        assert_eq!(BinnedParts::new(&features(MOST_COLUMNS)).0.len(), 1);
+        assert_eq!(BinnedParts::new(&features(MOST_COLUMNS), false).0.len(), 1);
         let inputs = 3 * COLUMNS_OF_A_PART * 2;
-        let parts = BinnedParts::new(&features(inputs));
+        let wide = BinnedParts::new(&features(inputs), true);
+        assert!(wide.0.len() == 12 && wide.0.iter().all(|part| part.columns.len() == 32));
+        let most = wide.0.iter().flat_map(|part| &part.columns).map(BinnedColumn::bins).max();
+        assert_eq!(most, Some(FEWEST_WIDE_BINS));
+        let parts = BinnedParts::new(&features(inputs), false);
         assert_eq!(parts.0.len(), 6);
         let mut seen = std::collections::BTreeSet::new();
         for part in &parts.0 {

@@ -23,6 +23,8 @@ pub struct Boosting {
     pub rounds: usize,
     pub learning_rate: f64,
     pub growth: Growth,
+    /// Growth ends after so many rounds without a lower loss of the watched examples.
+    pub patience: Option<usize>,
 }
 
 /// Probabilities are kept this far from 0 and 1, so that the base score stays finite.
@@ -114,7 +116,7 @@ pub fn softmax(scores: &[f64]) -> Vec<f64> {
 impl Boosting {
     /// A forest grown on `examples`. `offset` are the scores from which it starts; they are not
     /// part of it. `watched` examples are scored after every round; the second result is their mean
-    /// loss after 0, 1, 2 … rounds.
+    /// loss after 0, 1, 2 … rounds, and the last one for rounds that were not grown.
     pub fn fit(
         &self,
         (data, features): (&BinnedParts, &Matrix),
@@ -144,6 +146,7 @@ impl Boosting {
         let mut gradients = vec![vec![0.0; data.examples()]; outputs];
         let mut curvatures = gradients.clone();
         let mut spare = Vec::new();
+        let mut best = 0;
         for round in 0..self.rounds {
             loss.pull(&scores, &mut gradients, &mut curvatures);
             for output in 0..outputs {
@@ -172,7 +175,14 @@ impl Boosting {
                 forest.trees.push(tree);
             }
             course.push(mean_loss(&scores));
+            if course[round + 1] < course[best] {
+                best = round + 1;
+            }
+            if self.patience.is_some_and(|most| !watched.is_empty() && round + 1 - best >= most) {
+                break;
+            }
         }
+        course.resize(self.rounds + 1, course[course.len() - 1]);
         (forest, course)
     }
 }
@@ -197,9 +207,9 @@ mod tests {
     #[test]
     fn a_forest_learns_what_no_line_can_and_watched_losses_are_those_of_its_scores() {
         let (features, labels) = wave(2000);
-        let data = BinnedParts::new(&features);
+        let data = BinnedParts::new(&features, false);
         let (even, odd): (Vec<u32>, Vec<u32>) = (0..2000).partition(|i| i % 2 == 0);
-        let boosting = Boosting { rounds: 100, learning_rate: 0.1, growth: GROWTH };
+        let boosting = Boosting { rounds: 100, learning_rate: 0.1, growth: GROWTH, patience: None };
         let loss = ForestLoss::Squared(&labels);
         let (mut forest, course) = boosting.fit((&data, &features), &even, loss, None, &odd);
         assert!(forest.is_sound(2) && !forest.is_sound(1));
@@ -213,13 +223,39 @@ mod tests {
     }
 
     #[test]
+    fn growth_ends_when_watched_losses_no_longer_fall() {
+        let (features, mut labels) = wave(400);
+        // What is watched has nothing to do with what is learned.
+        for (at, label) in labels.iter_mut().enumerate().filter(|(at, _)| at % 2 == 1) {
+            *label = ((at * 37) % 11) as f64;
+        }
+        let data = BinnedParts::new(&features, false);
+        let (even, odd): (Vec<u32>, Vec<u32>) = (0..400).partition(|i| i % 2 == 0);
+        let patient = Boosting { rounds: 60, learning_rate: 0.3, growth: GROWTH, patience: None };
+        let hasty = Boosting { patience: Some(5), ..patient };
+        let grown = |boosting: Boosting, watched: &[u32]| {
+            boosting.fit((&data, &features), &even, ForestLoss::Squared(&labels), None, watched)
+        };
+        let ((all, whole), (some, course)) = (grown(patient, &odd), grown(hasty, &odd));
+        let rounds = some.trees.len();
+        assert!(rounds < 60 && course.len() == 61, "{rounds}");
+        assert_eq!(
+            (&some.trees[..], &course[..=rounds]),
+            (&all.trees[..rounds], &whole[..=rounds])
+        );
+        let best = (0..=rounds).min_by(|a, b| course[*a].total_cmp(&course[*b])).unwrap();
+        assert!(rounds == best + 5 && course[rounds..].iter().all(|loss| *loss == course[rounds]));
+        assert_eq!(grown(hasty, &[]).0, grown(patient, &[]).0, "nothing is watched");
+    }
+
+    #[test]
     fn two_scores_of_a_softmax_learn_the_classes_of_one_logistic_score() {
         let (features, labels) = wave(1000);
         let classes: Vec<u32> = labels.iter().map(|y| u32::from(*y > 0.5)).collect();
         let signs: Vec<f64> = classes.iter().map(|class| f64::from(*class)).collect();
-        let data = BinnedParts::new(&features);
+        let data = BinnedParts::new(&features, false);
         let all: Vec<u32> = (0..1000).collect();
-        let boosting = Boosting { rounds: 30, learning_rate: 0.3, growth: GROWTH };
+        let boosting = Boosting { rounds: 30, learning_rate: 0.3, growth: GROWTH, patience: None };
         for loss in [ForestLoss::Logistic(&signs), ForestLoss::Softmax(&classes, 2)] {
             let (forest, _) = boosting.fit((&data, &features), &all, loss, None, &[]);
             let scores = forest.scores(&features);
@@ -242,7 +278,7 @@ mod tests {
         for (i, residual) in residuals.iter().enumerate() {
             gradients[3 * i + groups[i] as usize] = -residual;
         }
-        let data = BinnedParts::new(&features);
+        let data = BinnedParts::new(&features, false);
         let curvatures = vec![1.0; residuals.len()];
         let pull = Pull { gradients: &gradients, curvatures: &curvatures, outputs: 3 };
         let growth = Growth { most_leaves: 4, most_depth: 2, least_examples: 20, ridge: 0.0 };

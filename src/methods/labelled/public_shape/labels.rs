@@ -1,6 +1,7 @@
 //! The form of labels in which the predictors learn them and private records are compared with
 //! predictions.
 
+use super::teaching::is_wide;
 use crate::model::logistic;
 use crate::model::shape::ScoreMeaning;
 use crate::model::trees::ForestLoss;
@@ -124,13 +125,20 @@ fn softmax_weights(
     ridges: &[f64],
 ) -> Vec<Vec<f64>> {
     let length = examples.nrows();
-    let curvature = 0.5 * examples.column_iter().map(|x| x.norm_squared()).fold(1.0, f64::max);
-    // After t steps, directions whose curvature is well below 4·`curvature`/t² are hardly learned.
-    let steps = |ridge: &f64| 2.0 * (curvature / ridge).sqrt();
-    let steps = |ridge: &f64| (steps(ridge) as usize).clamp(1, SOFTMAX_STEPS);
-    let needed: Vec<usize> = ridges.iter().map(steps).collect();
     let singles: Vec<f32> = examples.iter().map(|x| *x as f32).collect();
     let rows: Vec<&[f32]> = singles.chunks_exact(length).collect();
+    let whitening = if is_wide(length, classes) { Whitening::of(examples) } else { None };
+    let curvature = match &whitening {
+        None => 0.5 * examples.column_iter().map(|x| x.norm_squared()).fold(1.0, f64::max),
+        Some(whitening) => whitening.largest_curvature(&rows),
+    };
+    let steps = |ridge: &f64| match &whitening {
+        // After t steps, directions whose curvature is well below 4·`curvature`/t² are hardly learned.
+        None => ((2.0 * (curvature / ridge).sqrt()) as usize).clamp(1, SOFTMAX_STEPS),
+        // Half as many for a ridge that is ten times as strong.
+        Some(_) => (WHITE_STEPS * (RIDGES[0] / ridge).powf(0.302)).max(1.0) as usize,
+    };
+    let needed: Vec<usize> = ridges.iter().map(steps).collect();
     let rate = 1.0 / (curvature * rows.len().max(1) as f64);
     let mut point = Vector::zeros(length * classes);
     let mut ahead = point.clone();
@@ -147,6 +155,9 @@ fn softmax_weights(
             }
             add_weighted(rows, &rests, length, slope.as_mut_slice());
         }
+        if let Some(whitening) = &whitening {
+            slope = whitening.divide(slope, classes);
+        }
         let next = &ahead - rate * slope;
         let momentum = (step - 1) as f64 / (step + 2) as f64;
         ahead = &next + momentum * (&next - &point);
@@ -156,6 +167,66 @@ fn softmax_weights(
         }
     }
     found
+}
+
+/// Where a linear predictor has many weights, as with pictures, descent divides its slopes by
+/// M = [`LEAST_CURVATURE`]·1 + ½·(the second moment of some records). A quarter of the steps leads to a
+/// lower loss on held-out records then (Fashion-MNIST, 1 333 and 2 000 records of 784 pixels in ten
+/// classes; these three numbers were chosen there).
+struct Whitening {
+    /// The records, scaled so that M is `LEAST_CURVATURE`·1 + `some`·`some`ᵀ.
+    some: Matrix,
+    /// `LEAST_CURVATURE`·1 + `some`ᵀ·`some`
+    inner: nalgebra::Cholesky<f64, nalgebra::Dyn>,
+}
+
+const LEAST_CURVATURE: f64 = 1e-2;
+const MOST_OF_MOMENT: usize = 64;
+/// The steps for the least ridge.
+const WHITE_STEPS: f64 = 48.0;
+
+impl Whitening {
+    /// `None` if the numbers are not finite.
+    fn of(examples: &Matrix) -> Option<Self> {
+        let stride = examples.ncols().div_ceil(MOST_OF_MOMENT).max(1);
+        let chosen: Vec<usize> = (0..examples.ncols()).step_by(stride).collect();
+        let some = examples.select_columns(&chosen) * (0.5 / chosen.len() as f64).sqrt();
+        let mut inner = some.tr_mul(&some);
+        for at in 0..inner.nrows() {
+            inner[(at, at)] += LEAST_CURVATURE;
+        }
+        Some(Self { inner: nalgebra::Cholesky::new(inner)?, some })
+    }
+
+    /// M⁻¹ times each of the slopes.
+    fn divide(&self, slopes: Vector, count: usize) -> Vector {
+        let slopes = Matrix::from_vec(self.some.nrows(), count, slopes.data.into());
+        let within = self.inner.solve(&self.some.tr_mul(&slopes));
+        let divided = (slopes - &self.some * within) / LEAST_CURVATURE;
+        Vector::from_vec(divided.data.into())
+    }
+
+    /// Somewhat above the largest eigenvalue of M⁻¹ times half the second moment of all records, by
+    /// power iteration.
+    fn largest_curvature(&self, rows: &[&[f32]]) -> f64 {
+        const PASSES: usize = 8;
+        let length = self.some.nrows();
+        let mut direction = Vector::from_fn(length, |at, _| 1.0 + (at % 7) as f64);
+        let mut found = 1.0;
+        for _ in 0..PASSES {
+            direction /= direction.norm().max(f64::MIN_POSITIVE);
+            let factors: Vec<f32> = direction.iter().map(|x| *x as f32).collect();
+            let mut sum = Vector::zeros(length);
+            for rows in rows.chunks(ROWS_AT_ONCE) {
+                let mut products = vec![0.0; rows.len()];
+                add_products(rows, &factors, length, &mut products);
+                add_weighted(rows, &products, length, sum.as_mut_slice());
+            }
+            direction = self.divide(sum * (0.5 / rows.len().max(1) as f64), 1);
+            found = direction.norm();
+        }
+        (1.2 * found).max(1.0)
+    }
 }
 
 #[cfg(test)]
@@ -177,6 +248,29 @@ mod tests {
                 assert_eq!(labels.linear(&examples, &[*ridge])[0], *weights);
             }
         }
+    }
+
+    #[test]
+    fn a_wide_descent_ends_below_a_narrow_one_in_a_quarter_of_the_steps() {
+        // 300 columns that go up and down together, as neighbouring pixels do.
+        let value = |feature: usize, example: usize| match feature {
+            0 => 1.0,
+            _ => (0.01 * (feature * (1 + example % 17)) as f64 + example as f64).sin() / 20.0,
+        };
+        let examples = Matrix::from_fn(301, 240, value);
+        let class = |x: &[f64]| u32::from(x[20] > 0.0) + 2 * u32::from(x[90] > 0.01);
+        let of: Vec<u32> = examples.column_iter().map(|x| class(x.as_slice())).collect();
+        assert!(!is_wide(301, 4) && is_wide(301, 8));
+        let loss = |classes: usize, ridge| {
+            let labels = Labels::Classes(of.clone(), classes);
+            let weights = &labels.linear(&examples, &[ridge])[0];
+            let weights = Matrix::from_column_slice(301, classes, weights);
+            labels.mean_loss(&(weights.transpose() * &examples))
+        };
+        // Classes that no record has cost little.
+        let (narrow, wide) = (loss(4, RIDGES[0]), loss(8, RIDGES[0]));
+        assert!(wide < narrow && narrow < 1.3, "{wide} {narrow}");
+        assert!(wide < loss(8, RIDGES[3]), "a stronger ridge ends earlier");
     }
 
     /// A public predictor of several classes is near the solution that Newton steps find.

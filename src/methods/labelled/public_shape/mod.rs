@@ -28,6 +28,7 @@ use labels::Labels;
 use query::Question;
 use run::Adaptation;
 use teaching::Taught;
+pub use teaching::is_wide;
 
 const STATISTICS: &str = "statistics";
 
