@@ -76,11 +76,11 @@ fn all_spending(books: [&Book; 2], account: &AccountId) -> Option<String> {
     let [before, after] = books.map(|book| {
         let account = book.account(account)?;
         let Budget { epsilon, delta, .. } = account.budget?;
-        let total = account.total(delta).ok()?.known.map_or(0.0, |it| it.epsilon);
-        Some((round_up(total, 4), epsilon, delta))
+        let total = account.total(delta).ok()?.known.map(|it| it.epsilon);
+        Some((total.map_or_else(|| "0".to_owned(), |it| round_up(it, 4)), epsilon, delta))
     });
     let (total, budget, delta) = after?;
-    let before = before.map_or(0.0, |(total, ..)| total);
+    let before = before.map_or_else(|| "0".to_owned(), |(total, ..)| total);
     Some(format!(
         "all spending on these records: ε = {total} of {budget} at δ {}; {before} before this score",
         delta_words(delta)
