@@ -313,6 +313,14 @@ fn an_archived_model_is_scored_at_a_price_and_never_on_its_own_records() {
     let page = std::fs::read_to_string(at.join("report.html")).unwrap();
     let wanted = ["and ε 0.5 for its score", "held-out records, for ε 0.5", "'winter', for ε 0.5"];
     assert!(wanted.iter().all(|it| page.contains(it)), "{page}");
+    // What it says to cost is what the ledger counts, both scores included.
+    let account = json(&halflight(at, &["ledger", "--json"]))["accounts"][0].clone();
+    let sum = account["total"].as_str().unwrap().replacen("ε ", "ε = ", 1);
+    assert!(
+        page.contains("This run and the scores that were paid for later together cost"),
+        "{page}"
+    );
+    assert!(page.contains(&sum), "{sum} {account:#}");
     let broke = halflight(at, &["score", run, "--epsilon", "50"]);
     assert_eq!(broke.status.code(), Some(3), "{}", String::from_utf8_lossy(&broke.stderr));
 }

@@ -458,6 +458,17 @@ mod tests {
         assert!(taken.contains("'a' is clearly better than public data alone"), "{taken}");
         unclear.score = Some(score(24.0, 26.0));
         assert!(only(&[unclear, a.clone()]).starts_with("Take 'a' (ε 1)"));
+        // One that is shown to be better than one answer for all is worth more ε.
+        let beside = |name, epsilon, error: f64, half| {
+            let constant = Some(24.0);
+            let scored = Scored { constant, error: around(error, half), ..score(error, 40.0) };
+            run(name, epsilon, Some(scored))
+        };
+        let (cheap, shown) = (beside("b", 0.5, 21.0, 5.0), beside("a", 1.0, 20.0, 2.0));
+        assert!(only(&[cheap.clone(), shown]).starts_with("Take 'a' (ε 1)"));
+        let unclear = only(&[cheap]);
+        let constant = "not clearly less than one answer for all has on public records, 24.";
+        assert!(unclear.contains(constant), "{unclear}");
         let many: Vec<ArchivedRun> = (0..5).map(|at| of("p", 1.0, 20.0 + f64::from(at))).collect();
         assert!(only(&many).contains("The least of 5 scores is likely to be too low."));
     }
