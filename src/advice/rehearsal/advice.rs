@@ -71,6 +71,9 @@ const SAY: f64 = 0.5;
 /// The weight of the worst case, beside that of the mean over all.
 const CAUTION: f64 = 0.25;
 
+/// A range whose ends are this far apart, as a factor, foretells nothing.
+const VAGUE: f64 = 20.0;
+
 /// A case with less weight than this, where 1 is usual, cannot be the worst one.
 const HEARD: f64 = 0.5;
 
@@ -906,6 +909,10 @@ impl Advice {
     fn promise(&self, standing: PlayerStanding) -> String {
         let disagree = if standing.disagree() { "; the rehearsals disagree" } else { "" };
         let (range, what) = (self.range_words(standing), self.measure().words());
+        let (least, most) = standing.range();
+        if most > VAGUE * least {
+            return format!("What a run will have cannot be foretold: {range} {what}{disagree}.");
+        }
         format!("A run should have {range} {what}{disagree}.")
     }
 
