@@ -134,11 +134,10 @@ impl Scored {
         let (factor, unit) = if self.loss.is_some() { (1.0, "") } else { (100.0, " %") };
         let Score { value, low, high } = error.map(|it| factor * it);
         let fine = decimals(&Score { value, low, high }).min(if unit.is_empty() { 6 } else { 1 });
-        let coarse = fine.saturating_sub(1);
         if value == 0.0 && low == 0.0 {
-            return format!("0–{high:.coarse$}{unit}{cap}");
+            return format!("0–{high:.fine$}{unit}{cap}");
         }
-        format!("{value:.fine$}{unit} ({low:.coarse$}–{high:.coarse$}{cap})")
+        format!("{value:.fine$}{unit} ({low:.fine$}–{high:.fine$}{cap})")
     }
 
     /// Whether the range leaves nearly everything open.

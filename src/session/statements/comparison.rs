@@ -112,7 +112,16 @@ pub fn answers(
             name(run, namesakes > 1)
         };
         let mut answer =
-            if question.is_scored { scored(group, named) } else { exact(group, named, watch) };
+            if question.is_scored {
+                // A run of public data alone may have no score.
+                let is_own = |run: &&&ArchivedRun| {
+                    let own = Question::of(run);
+                    is_public(run) && own.is_on_data_of(question) && own.label == question.label
+                };
+                scored(group, runs.iter().find(is_own).copied(), named)
+            } else {
+                exact(group, named, watch)
+            };
         if several {
             let Question { private, test, measure, .. } = *question;
             let alike = groups.iter().filter(|(other, _)| other.is_on_data_of(question)).count();
@@ -138,7 +147,11 @@ fn spent(run: &ArchivedRun) -> f64 {
 type Entry<'a> = (&'a ArchivedRun, &'a Scored);
 
 /// The answer from the released scores of runs that can be compared.
-fn scored(runs: &[&ArchivedRun], name: impl Fn(&ArchivedRun) -> String) -> Answer {
+fn scored(
+    runs: &[&ArchivedRun],
+    of_public_data: Option<&ArchivedRun>,
+    name: impl Fn(&ArchivedRun) -> String,
+) -> Answer {
     let all = || runs.iter().filter_map(|run| Some((*run, run.score.as_ref()?)));
     let mut private: Vec<Entry> = all().filter(|(run, _)| !is_public(run)).collect();
     private.retain(|(_, score)| !score.says_nothing());
@@ -151,17 +164,13 @@ fn scored(runs: &[&ArchivedRun], name: impl Fn(&ArchivedRun) -> String) -> Answe
     let publics: Vec<Scored> =
         all().filter_map(public).filter(|score| !score.says_nothing()).collect();
     let alone = |why: &str| {
-        let own = all().find(|(run, _)| is_public(run));
-        let named = own.map_or_else(String::new, |(run, _)| format!(", {}", name(run)));
+        let named = of_public_data.map_or_else(String::new, |run| format!(", {}", name(run)));
+        let how = "A plan with that method makes it. ";
+        let how = if of_public_data.is_some() { "" } else { how };
+        let free = "Anybody may get that model for no ε, and the scores for the ε of their runs.";
         Answer {
             text: format!("Take public data alone{named}: {why}."),
-            telling: if own.is_some() {
-                "Anybody may get that model; telling why costs the ε of the scores.".to_owned()
-            } else {
-                "A plan with that method makes its model, for no ε; telling why costs the ε of the \
-                 scores."
-                    .to_owned()
-            },
+            telling: format!("{how}{free}"),
             is_exact: false,
         }
     };
@@ -208,11 +217,16 @@ fn scored(runs: &[&ArchivedRun], name: impl Fn(&ArchivedRun) -> String) -> Answe
         format!("{}, and {clear} is clearly better than public data alone", score.named_error())
     };
     let mut said = vec![format!("Take {}{epsilon}: {good}.", name(run))];
-    let constant = score.constant_text().filter(|_| !score.is_below_constant());
-    said.extend(constant.map(|error| {
-        format!("That is not clearly less than one answer for all has on public records, {error}.")
+    said.extend(score.constant_text().map(|error| {
+        if score.is_below_constant() {
+            format!("Its error is {}; one answer for all has {error} on public records.", score.brief())
+        } else {
+            format!("That is not clearly less than one answer for all has on public records, {error}.")
+        }
     }));
-    let others: Vec<&Entry> = alike().filter(|(other, _)| other.id != run.id).collect();
+    let others: Vec<&Entry> = near().filter(|(other, _)| other.id != run.id).collect();
+    let is_shown = |other: &&&Entry| !is_shown || other.1.is_below_constant();
+    let shown = others.iter().filter(is_shown).count();
     let rest: Vec<&Entry> = private.iter().filter(|(other, _)| other.id != run.id).collect();
     match (others.as_slice(), rest.as_slice()) {
         ([], [other]) if is_worse(other) == Some(true) => {
@@ -228,18 +242,27 @@ fn scored(runs: &[&ArchivedRun], name: impl Fn(&ArchivedRun) -> String) -> Answe
         }
         ([], _) => {}
         ([(other, _)], _) => {
-            let has = if is_cheap(other) { "no lower error" } else { "more ε" };
-            said.push(capital(&format!("{} cannot be told apart, and has {has}.", name(other))));
+            let has = match (shown, is_cheap(other)) {
+                (0, _) => "is not shown to be better than one answer for all",
+                (_, true) => "has no lower error",
+                (_, false) => "has more ε",
+            };
+            said.push(capital(&format!("{} cannot be told apart, and {has}.", name(other))));
         }
         (several, _) => {
-            let cheap = several.iter().filter(|it| is_cheap(it.0)).count();
+            let cheap = several.iter().filter(is_shown).filter(|it| is_cheap(it.0)).count();
             let has = match cheap {
                 0 => "the least ε",
-                all if all == several.len() => "the least error",
+                all if all == shown => "the least error",
                 _ => "the least ε, and of equal ε the least error",
             };
             let count = several.len();
-            said.push(format!("{count} others cannot be told apart; it has {has}."));
+            let of = match shown {
+                all if all == count => format!("it has {has}"),
+                0 => "it alone is shown to be better than one answer for all".to_owned(),
+                _ => format!("of those shown to be better than one answer for all, it has {has}"),
+            };
+            said.push(format!("{count} others cannot be told apart; {of}."));
         }
     }
     let unknown = rest.iter().find(|other| is_worse(other).is_none());
@@ -391,8 +414,8 @@ mod tests {
         let told = "Anybody may get its model and score (ε 1, δ 1e-6).";
         let good = run("a", 1.0, Some(score(20.0, 40.0)));
         assert_eq!(only(std::slice::from_ref(&good)), format!("Take 'a' (ε 1): {GAIN}. | {told}"));
-        let free = "A plan with that method makes its model, for no ε; telling why costs the ε of the \
-                    scores.";
+        let free = "A plan with that method makes it. Anybody may get that model for no ε, and the \
+                    scores for the ε of their runs.";
         let open = "Take public data alone: 'a' is not clearly better, and public data cost no ε.";
         assert_eq!(only(&[run("a", 1.0, Some(score(38.0, 40.0)))]), format!("{open} | {free}"));
         let bad = only(&[run("a", 1.0, Some(score(60.0, 40.0)))]);

@@ -157,7 +157,8 @@ impl LaterScore {
         let Self { dataset, held_out, score, .. } = self;
         let dataset = harmless(dataset, LONGEST_TAG);
         let on = if *held_out { "held-out records".to_owned() } else { format!("'{dataset}'") };
-        format!("{} on {on}, for ε {}", score.brief(), compact_up(self.epsilon()))
+        let verdict = score.verdict().map_or_else(String::new, |it| format!(": {it}"));
+        format!("{} on {on}, for ε {}{verdict}", score.brief(), compact_up(self.epsilon()))
     }
 }
 

@@ -233,7 +233,7 @@ fn utility_figure(report: &Report, error: Measured) -> Option<Figure> {
     let note = if repeated { "runs of equal ε: mean ± standard deviation" } else { "" };
     Some(Figure {
         note: note.to_owned(),
-        ..figure(&format!("Utility against ε{standing}"), vertical, axis("ε of the run"), curves)
+        ..figure(&format!("Error against ε{standing}"), vertical, axis("ε of the run"), curves)
     })
 }
 

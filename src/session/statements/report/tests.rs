@@ -286,7 +286,7 @@ fn a_run_has_one_colour_in_all_plots() {
     let utility = |paths: &[PathBuf]| {
         let report = Report::read(paths, Watch::open()).unwrap();
         let figures = figures::figures(&report).into_iter();
-        let utility = figures.filter(|figure| figure.title.starts_with("Utility"));
+        let utility = figures.filter(|figure| figure.title.starts_with("Error against ε"));
         utility.map(|figure| figure.panels[0].series[0].points.len()).collect::<Vec<_>>()
     };
     assert!(utility(&runs).is_empty(), "all have the same ε");
