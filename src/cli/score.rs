@@ -112,14 +112,16 @@ impl ScoreCommand {
         let value = self.as_json(&released)?;
         let text = serde_json::to_string_pretty(&value).unwrap_or_default() + "\n";
         // The score has been paid for, so it is always saved as well.
-        let folder = workspace.folder().join("scores");
-        files::create_private_folder(&folder)
-            .map_err(|error| Error::io("create the folder", &folder, &error))?;
-        let kept = folder.join(format!("{}.json", released.paid.run.0));
+        let name = format!("{}.json", released.paid.run.0);
+        let in_folder = |folder: PathBuf| -> Result<PathBuf> {
+            files::create_private_folder(&folder)
+                .map_err(|error| Error::io("create the folder", &folder, &error))?;
+            Ok(folder.join(&name))
+        };
+        let kept = in_folder(workspace.folder().join("scores"))?;
         // Compare and the report show the copy in the directory of the run.
-        let beside = format!("{}{}.json", LaterScore::PREFIX, released.paid.run.0);
-        let beside = self.model.join(beside);
-        let beside = Some(beside).filter(|_| self.model.join("run.ron").exists());
+        let is_run = self.model.join("run.ron").exists();
+        let beside = is_run.then(|| in_folder(self.model.join(LaterScore::FOLDER))).transpose()?;
         for file in [&kept].into_iter().chain(&self.output).chain(&beside) {
             files::write_private(file, text.as_bytes())?;
             messages::tell(format_args!("written to {}", file.display()));

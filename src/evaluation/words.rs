@@ -119,13 +119,13 @@ impl Scored {
         text.split(" (").next().unwrap_or(&text).to_owned()
     }
 
-    /// The error of the model in a few letters: `22.5 % (17–28)`, or `12.3 (11–14, cap 77.3)`.
+    /// The error of the model in a few letters: `22.5 % (17.1–28.0)`, or `12.3 (10.9–13.7, cap 77.3)`.
     pub fn brief(&self) -> String {
         let cap = self.cap().map_or_else(String::new, |cap| format!(", cap {cap}"));
         self.in_brief(self.error, &cap)
     }
 
-    /// The error of what the model is compared with in a few letters: `22.5 % (17–28)`.
+    /// The error of what the model is compared with in a few letters: `22.5 % (17.1–28.0)`.
     pub fn brief_public(&self) -> Option<String> {
         self.public_alone.map(|error| self.in_brief(error, ""))
     }
@@ -562,7 +562,7 @@ mod tests {
             assert!(shown.contains(&beyond), "{shown}");
         }
         // The cap is wherever the error is.
-        let brief = "12.3 (11–14, cap 61.2)";
+        let brief = "12.3 (10.9–13.7, cap 61.2)";
         assert_eq!(scored.brief(), brief);
         assert!(scored.sentence().starts_with("mean absolute error, capped at 61.2: 12.3 (10.9"));
     }

@@ -111,17 +111,16 @@ pub fn answers(
             let namesakes = group.iter().filter(|other| plan_of(other) == plan_of(run)).count();
             name(run, namesakes > 1)
         };
-        let mut answer =
-            if question.is_scored {
-                // A run of public data alone may have no score.
-                let is_own = |run: &&&ArchivedRun| {
-                    let own = Question::of(run);
-                    is_public(run) && own.is_on_data_of(question) && own.label == question.label
-                };
-                scored(group, runs.iter().find(is_own).copied(), named)
-            } else {
-                exact(group, named, watch)
+        let mut answer = if question.is_scored {
+            // A run of public data alone may have no score.
+            let is_own = |run: &&&ArchivedRun| {
+                let own = Question::of(run);
+                is_public(run) && own.is_on_data_of(question) && own.label == question.label
             };
+            scored(group, runs.iter().find(is_own).copied(), named)
+        } else {
+            exact(group, named, watch)
+        };
         if several {
             let Question { private, test, measure, .. } = *question;
             let alike = groups.iter().filter(|(other, _)| other.is_on_data_of(question)).count();
@@ -219,9 +218,14 @@ fn scored(
     let mut said = vec![format!("Take {}{epsilon}: {good}.", name(run))];
     said.extend(score.constant_text().map(|error| {
         if score.is_below_constant() {
-            format!("Its error is {}; one answer for all has {error} on public records.", score.brief())
+            format!(
+                "Its error is {}; one answer for all has {error} on public records.",
+                score.brief()
+            )
         } else {
-            format!("That is not clearly less than one answer for all has on public records, {error}.")
+            format!(
+                "That is not clearly less than one answer for all has on public records, {error}."
+            )
         }
     }));
     let others: Vec<&Entry> = near().filter(|(other, _)| other.id != run.id).collect();

@@ -132,17 +132,12 @@ struct PureGuarantee {
 }
 
 impl LaterScore {
-    /// What its files are called: this, the name of the score in the ledger, `.json`.
-    pub const PREFIX: &str = "score-";
+    /// The folder of the copies, in the directory of the run.
+    pub const FOLDER: &str = "scores";
 
     fn all(directory: &Path) -> Vec<Self> {
-        let files = fs::read_dir(directory).into_iter().flatten().flatten();
-        let is_score = |path: &PathBuf| {
-            let stem = path.file_stem().and_then(|it| it.to_str());
-            stem.is_some_and(|it| it.starts_with(Self::PREFIX))
-                && path.extension().is_some_and(|it| it == "json")
-        };
-        let mut paths: Vec<PathBuf> = files.map(|it| it.path()).filter(is_score).collect();
+        let files = fs::read_dir(directory.join(Self::FOLDER)).into_iter().flatten().flatten();
+        let mut paths: Vec<PathBuf> = files.map(|it| it.path()).collect();
         paths.sort();
         paths.iter().filter_map(|path| serde_json::from_slice(&fs::read(path).ok()?).ok()).collect()
     }

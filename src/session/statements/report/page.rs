@@ -753,7 +753,8 @@ fn repeat(report: &Report) -> Markup {
             None => ("plan", format!("run {directory}/run.ron")),
         };
         let spends = reported.run.guarantee.is_none_or(|it| it.epsilon > 0.0);
-        let cost = if spends { "fresh noise, and its ε is spent again" } else { "it spends nothing" };
+        let cost =
+            if spends { "fresh noise, and its ε is spent again" } else { "it spends nothing" };
         let comment = format!("{of}the same {what} once more: {cost}");
         commands.push((comment, command));
         if !several {
