@@ -1,6 +1,6 @@
 //! `halflight score RUN`: a score that may be published.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -107,7 +107,7 @@ impl ScoreCommand {
             loss: if self.squared { Loss::Squared } else { Loss::Absolute },
             largest_error: self.largest_error,
         };
-        let before = workspace.book()?;
+        let before = workspace.book().unwrap_or_default();
         let released = score::score(&self.model, &records, asked)?;
         let value = self.as_json(&released)?;
         let text = serde_json::to_string_pretty(&value).unwrap_or_default() + "\n";
@@ -119,12 +119,22 @@ impl ScoreCommand {
             Ok(folder.join(&name))
         };
         let kept = in_folder(workspace.folder().join("scores"))?;
-        // Compare and the report show the copy in the directory of the run.
-        let is_run = self.model.join("run.ron").exists();
-        let beside = is_run.then(|| in_folder(self.model.join(LaterScore::FOLDER))).transpose()?;
-        for file in [&kept].into_iter().chain(&self.output).chain(&beside) {
+        let write = |file: &Path| {
             files::write_private(file, text.as_bytes())?;
             messages::tell(format_args!("written to {}", file.display()));
+            Ok(())
+        };
+        for file in [&kept].into_iter().chain(&self.output) {
+            write(file)?;
+        }
+        // Compare and the report show the copy in the directory of the run, which may be somebody else's.
+        if self.model.join("run.ron").exists() {
+            let beside = in_folder(self.model.join(LaterScore::FOLDER));
+            if let Err(error) = beside.and_then(|file| write(&file)) {
+                messages::tell(format_args!(
+                    "Compare and reports will not show the score: {error}"
+                ));
+            }
         }
         if self.json {
             return print_json(&value);

@@ -202,7 +202,7 @@ fn rehearse_plan(
         plan,
         played: 0,
         later: 0,
-        costs: TrialCosts::new(parallel::threads().min(2)),
+        costs: TrialCosts::default(),
     };
     let rounds = if is_thorough {
         vec![entries]

@@ -321,6 +321,14 @@ fn an_archived_model_is_scored_at_a_price_and_never_on_its_own_records() {
         "{page}"
     );
     assert!(page.contains(&sum), "{sum} {account:#}");
+    // What was paid for is kept and told, even if the directory of the run takes nothing.
+    let beside = at.join(run).join("scores");
+    std::fs::remove_dir_all(&beside).unwrap();
+    std::fs::write(&beside, "in the way").unwrap();
+    let paid = json(&halflight(at, &["score", run, "--epsilon", "0.5", "--json"]));
+    assert!(paid["score"]["error"]["value"].is_number(), "{paid}");
+    let kept = std::fs::read_dir(at.join(".halflight/scores")).unwrap().count();
+    assert_eq!(kept, 3, "one of each score");
     let broke = halflight(at, &["score", run, "--epsilon", "50"]);
     assert_eq!(broke.status.code(), Some(3), "{}", String::from_utf8_lossy(&broke.stderr));
 }

@@ -761,13 +761,11 @@ impl Advice {
                     .to_owned(),
             );
         }
+        said.extend(player.spends().then(|| self.promise(standing)));
+        // It decides about ε.
+        said.extend(self.ends());
         if player.spends() {
-            said.push(self.promise(standing));
-            // It decides about ε.
-            said.extend(self.ends());
             said.extend(self.limits(standing));
-        } else {
-            said.extend(self.ends());
         }
         said.extend(self.findings(player, standing));
         said.extend(self.on_settings());

@@ -180,7 +180,7 @@ impl Joining {
             let JoiningLine { epsilon, others, alone, together, rehearsals, .. } = line;
             let s = if *rehearsals == 1 { "" } else { "s" };
             format!(
-                "ε {}, sites {}: alone {}, {with} {}, in {rehearsals} rehearsal{s}",
+                "ε {}, sites {}: alone {}, {with}: {}, in {rehearsals} rehearsal{s}",
                 compact(*epsilon),
                 others.words(),
                 alone.words(),
@@ -225,7 +225,7 @@ mod tests {
         );
         assert_eq!(
             told.table()[0],
-            "ε 1, sites that are alike: alone 0.92 (0.90 to 1.00), with the other 2 0.81 (0.70 to \
+            "ε 1, sites that are alike: alone 0.92 (0.90 to 1.00), with the other 2: 0.81 (0.70 to \
              0.90), in 3 rehearsals"
         );
         let told = joining(0.99, None).sentence(1.0);

@@ -216,21 +216,20 @@ fn scored(
         format!("{}, and {clear} is clearly better than public data alone", score.named_error())
     };
     let mut said = vec![format!("Take {}{epsilon}: {good}.", name(run))];
-    said.extend(score.constant_text().map(|error| {
-        if score.is_below_constant() {
-            format!(
-                "Its error is {}; one answer for all has {error} on public records.",
-                score.brief()
-            )
+    said.extend(score.constant_text().map(|constant| {
+        let error = score.short();
+        let beside = if score.is_below_constant() {
+            format!("; one answer for all has {constant} on public records")
         } else {
             format!(
-                "That is not clearly less than one answer for all has on public records, {error}."
+                ", not clearly less than the {constant} of one answer for all on public records"
             )
-        }
+        };
+        format!("Its error is {error}{beside}.")
     }));
     let others: Vec<&Entry> = near().filter(|(other, _)| other.id != run.id).collect();
-    let is_shown = |other: &&&Entry| !is_shown || other.1.is_below_constant();
-    let shown = others.iter().filter(is_shown).count();
+    let competes = |other: &&&Entry| !is_shown || other.1.is_below_constant();
+    let competing = others.iter().filter(competes).count();
     let rest: Vec<&Entry> = private.iter().filter(|(other, _)| other.id != run.id).collect();
     match (others.as_slice(), rest.as_slice()) {
         ([], [other]) if is_worse(other) == Some(true) => {
@@ -246,7 +245,7 @@ fn scored(
         }
         ([], _) => {}
         ([(other, _)], _) => {
-            let has = match (shown, is_cheap(other)) {
+            let has = match (competing, is_cheap(other)) {
                 (0, _) => "is not shown to be better than one answer for all",
                 (_, true) => "has no lower error",
                 (_, false) => "has more ε",
@@ -254,14 +253,14 @@ fn scored(
             said.push(capital(&format!("{} cannot be told apart, and {has}.", name(other))));
         }
         (several, _) => {
-            let cheap = several.iter().filter(is_shown).filter(|it| is_cheap(it.0)).count();
+            let cheap = several.iter().filter(competes).filter(|it| is_cheap(it.0)).count();
             let has = match cheap {
                 0 => "the least ε",
-                all if all == shown => "the least error",
+                all if all == competing => "the least error",
                 _ => "the least ε, and of equal ε the least error",
             };
             let count = several.len();
-            let of = match shown {
+            let of = match competing {
                 all if all == count => format!("it has {has}"),
                 0 => "it alone is shown to be better than one answer for all".to_owned(),
                 _ => format!("of those shown to be better than one answer for all, it has {has}"),
@@ -494,7 +493,8 @@ mod tests {
         let (cheap, shown) = (beside("b", 0.5, 21.0, 5.0), beside("a", 1.0, 20.0, 2.0));
         assert!(only(&[cheap.clone(), shown]).starts_with("Take 'a' (ε 1)"));
         let unclear = only(&[cheap]);
-        let constant = "not clearly less than one answer for all has on public records, 24.";
+        let constant = "Its error is 21.0 (16.0 to 26.0), not clearly less than the 24.0 of one \
+                        answer for all on public records.";
         assert!(unclear.contains(constant), "{unclear}");
         let many: Vec<ArchivedRun> = (0..5).map(|at| of("p", 1.0, 20.0 + f64::from(at))).collect();
         assert!(only(&many).contains("The least of 5 scores is likely to be too low."));

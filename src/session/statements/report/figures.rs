@@ -193,8 +193,8 @@ fn spent(runs: &[Reported]) -> Figure {
     figure("Privacy spent", AxisSide::linear("ε so far"), AxisSide::linear("step"), curves)
 }
 
-/// The last error against ε, if not all have the same, one series per method; runs that differ only by chance are one point
-/// with its spread.
+/// The last error against ε, if not all have the same ε: one series per method. Runs that differ only
+/// by chance are one point with its spread.
 fn utility_figure(report: &Report, error: Measured) -> Option<Figure> {
     let found = report.runs.iter().filter_map(|reported| {
         let error = last(&reported.run, error, &report.watch)?;

@@ -513,13 +513,17 @@ fn sums(report: &Report, together: &[Together]) -> Markup {
     };
     html! {
         @for Together { runs, has_later_scores, guarantee } in together {
-            @let who = match (runs.as_slice(), *has_later_scores) {
-                ([_], _) => "This run and the scores that were paid for later".to_owned(),
-                (runs, true) => format!("Runs {} and their later scores", runs.join(", ")),
-                (runs, false) => format!("Runs {}", runs.join(", ")),
+            @let (who, data) = match (runs.as_slice(), *has_later_scores) {
+                ([_], _) => {
+                    ("This run and the scores that were paid for later".to_owned(), "private data")
+                }
+                (runs, is_scored) => {
+                    let scores = if is_scored { " and their later scores" } else { "" };
+                    (format!("Runs {}{scores}", runs.join(", ")), "private data of all of them")
+                }
             };
             p.note {
-                (who) " together cost whoever is in the private data of all of them "
+                (who) " together cost whoever is in the " (data) " "
                 b {
                     "ε = " (round_up(guarantee.epsilon, 4))
                     ", δ = " (delta_words(guarantee.delta))
