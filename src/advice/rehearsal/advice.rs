@@ -920,8 +920,9 @@ impl Advice {
         let (standing, near) = self.of_plan(player, epsilon).filter(|_| player.spends())?;
         let (had, range) = (self.better(standing), self.range_words(standing));
         let is_other = player != chosen || near != self.epsilons[self.at];
-        is_other
-            .then(|| format!("This plan instead, at ε {}: {had}, a run {range}.", compact(near)))
+        is_other.then(|| {
+            format!("This plan instead, at ε {}: {had}; a run should have {range}.", compact(near))
+        })
     }
 
     /// Sentences for a foretold gain that the number of records does not hold.

@@ -86,7 +86,7 @@ fn ratios_count_and_not_how_large_the_errors_of_a_case_are() {
     let other = &found.players[3];
     let of_other = advice.of_another(other, 0.5).unwrap();
     assert!(
-        of_other.starts_with("This plan instead, at ε 0.5: 21 % more mean squared error, a run "),
+        of_other.starts_with("This plan instead, at ε 0.5: 21 % more mean squared error; a run "),
         "{of_other}"
     );
     assert!(

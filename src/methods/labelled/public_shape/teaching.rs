@@ -119,7 +119,7 @@ fn shared_out<J: Send, T: Send>(jobs: Vec<J>, work: impl Fn(J) -> T + Sync) -> V
 }
 
 /// From so many weights of a linear predictor on, as with pictures, predictors are learned in a way
-/// that takes a sixth of the time.
+/// that takes a fraction of the time.
 const WIDE: usize = 2_000;
 
 pub fn is_wide(features: usize, outputs: usize) -> bool {

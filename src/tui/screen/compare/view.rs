@@ -51,7 +51,7 @@ pub fn view(screen: &CompareScreen, context: &Context, canvas: &mut Canvas, area
     let shown = Shown { screen, context, runs, order: &order };
     let answer = answer(shown, canvas);
     let rows = answer.iter().map(|line| wrapped_lines(&line.to_string(), area.width)).sum::<u16>();
-    let [above, area] = in_rows(area, [Length(rows.min((area.height / 5).max(2))), Fill(1)]);
+    let [above, area] = in_rows(area, [Length(rows.min((area.height / 4).max(2))), Fill(1)]);
     canvas.paragraph(answer, true, above);
     match canvas.alone {
         Some(ARCHIVE) => return archive(shown, canvas, area),

@@ -200,7 +200,9 @@ impl Screen for DataScreen {
         let datasets = &context.session.datasets;
         if let Some(dataset) = datasets.iter().find(|it| has_failed(&it.name)) {
             let name = &dataset.name;
-            return Some(format!("'{name}' cannot be read: mend it, then U; or d removes it"));
+            return Some(format!(
+                "'{name}' cannot be read: correct the file, then press U; d removes it"
+            ));
         }
         let guessed = datasets.iter().find(|it| !it.guessed.is_empty());
         if let Some(dataset) = guessed {

@@ -161,7 +161,7 @@ fn form(Shown { screen, context, plan }: Shown, canvas: &mut Canvas, area: Rect)
         }
         Some(PlanField::Method) => about_method(plan),
         Some(field) if field.is_default(plan) => field.help(),
-        Some(field) => format!("*: not the default, x takes it back. {}", field.help()),
+        Some(field) => format!("* is not the default; x puts the default back. {}", field.help()),
         None if screen.unfolded => "Enter folds the settings".to_owned(),
         None => "All other settings have their defaults. Enter shows them".to_owned(),
     });

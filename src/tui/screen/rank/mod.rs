@@ -259,7 +259,7 @@ impl Screen for RankScreen {
                 let table = self.exact(&context.ranking, &context.watch);
                 if all > 1 && table.is_some_and(|table| table.is_useless(name)) {
                     return Some(format!(
-                        "3 plans with all of them together; Enter with only {name}"
+                        "3 plans with all of them together; Enter takes only {name}"
                     ));
                 }
                 format!("Enter has the plan use {only}{name}; 3 keeps its public data")
