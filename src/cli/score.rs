@@ -41,7 +41,7 @@ pub struct ScoreCommand {
     #[arg(long, value_name = "NAME", requires = "data")]
     dataset: Option<String>,
 
-    /// The ε that the score may cost.
+    /// The ε that the score may add to that of all spending on these records.
     #[arg(long, value_name = "EPSILON")]
     epsilon: f64,
 
@@ -140,12 +140,19 @@ impl ScoreCommand {
             return print_json(&value);
         }
         let mut lines = released.paid.value.get().lines();
+        let paid = &released.paid;
+        let (account, run, guarantee) = (&paid.account, &paid.run, &paid.guarantee);
+        let delta = if guarantee.epsilon > self.epsilon {
+            format!(" at δ {}", delta_words(guarantee.delta))
+        } else {
+            String::new()
+        };
         lines.push(format!(
-            "charged to {} as {}: ε = {}, {}",
-            released.paid.account.0,
-            released.paid.run.0,
-            round_up(released.paid.guarantee.epsilon, 4),
-            released.paid.guarantee.adjacency.words()
+            "charged to {} as {}: alone ε = {}{delta}, {}",
+            account.0,
+            run.0,
+            round_up(guarantee.epsilon, 4),
+            guarantee.adjacency.words()
         ));
         lines.extend(all_spending([&before, &workspace.book()?], &released.paid.account));
         lines.extend(released.caveat.iter().cloned());

@@ -42,11 +42,9 @@ use crate::rank::{
     Candidate, Comparison, Disclosed, PrivateDirection, PrivateErrors, PrivateRanking,
     PrivateSelection, PrivateTable, Ranking, RankingMechanism, RankingSetup, Selector, Supply,
 };
+use crate::session::archive::EXACT_RANKING;
 use crate::session::ranking_record::{self, Header, ReleasedRanking};
 use crate::session::{Loaded, RankingDefinition, Session, Workspace};
-
-/// The ledger's entry for a ranking for the curator.
-const RANKING_NOTE: &str = "unprotected selection: public datasets ranked by exact numbers";
 
 /// The most numbers of all candidates that determine the scaling of features. Larger data are
 /// thinned out.
@@ -189,7 +187,7 @@ fn curator(
         .cure("unseal it, or rank privately (--private EPSILON)"));
     }
     let account = OpenAccount::for_a_look(private, &job.workspace, &job.session)?;
-    look::note(private, &job.workspace, RANKING_NOTE)?;
+    look::note(private, &job.workspace, EXACT_RANKING)?;
     let ranking = Ranking::new(&job.session.ranking.settings, setup, data);
     let mut about = About::of(ranking.setup(), ranking.setup().remarks());
     tell(RankingProgress::Begun { total: ranking.total(), remarks: about.remarks.clone() });

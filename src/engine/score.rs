@@ -16,7 +16,7 @@ use crate::evaluation::scoring::{Scoring, ScoringNeeds};
 use crate::evaluation::{Evaluation, Expected, Pay, Scored};
 use crate::model::Model;
 use crate::privacy::accountant::calibrate;
-use crate::privacy::ledger::AccountId;
+use crate::privacy::ledger::{Account, AccountId, delta};
 use crate::privacy::openings::OpenPrivate;
 use crate::privacy::{Allotment, Calibrated, Event, Private, Released, Target, Watch};
 use crate::session::certificate::Certificate;
@@ -99,8 +99,8 @@ pub fn with_file(directory: &Path, file: &Path) -> Result<(Session, String)> {
     Ok((session, name))
 }
 
-/// Releases the score of the model in `directory`, a run directory or its `model.ron`, with
-/// Laplace noise of the ε that is asked for.
+/// Releases the score of the model in `directory`, a run directory or its `model.ron`, which adds the
+/// ε that is asked for to the sum of its account.
 pub fn score(directory: &Path, records: &ScoredRecords, asked: Evaluation) -> Result<ScoreRelease> {
     let model = SavedModel::open(directory)?;
     outbox::refuse_another_model(&model.path)?;
@@ -116,13 +116,67 @@ pub fn score(directory: &Path, records: &ScoredRecords, asked: Evaluation) -> Re
     Ok(ScoreRelease { caveat, ..score })
 }
 
+fn not_by_itself() -> Error {
+    Error::refused("a score by itself is paid for by an ε of its own")
+}
+
 /// The noise of a score for which no run pays.
 fn by_itself(scoring: &Scoring) -> Result<Calibrated> {
     let Pay::Epsilon(epsilon) = scoring.asked.pay else {
-        return Err(Error::refused("a score by itself is paid for by an ε of its own"));
+        return Err(not_by_itself());
     };
     let target = Target { epsilon, delta: DELTA };
     Ok(calibrate(&[scoring.announced(Allotment::Share(1.0))], target)?)
+}
+
+/// The noise of a score that adds `epsilon` to the ε of everything for which its account paid. Laplace
+/// noise, whose guarantee needs no δ, is the best for an account that has spent nothing. Beside Gaussian
+/// noise it adds more than Gaussian noise of the same size. Nothing but the ledger decides.
+fn adding(epsilon: f64, scoring: Scoring, account: &Account) -> Result<(Scoring, Calibrated)> {
+    let deltas = account.runs.iter().map(|run| run.grant.target.delta);
+    let of_runs = deltas.filter(|delta| *delta > DELTA).reduce(f64::max);
+    let delta = account.budget.map(|budget| budget.delta).or(of_runs).unwrap_or(DELTA);
+    let spent = account.spent(delta)?.map_or(0.0, |it| it.epsilon);
+    let limit = spent + epsilon;
+    let noise = |scoring: &Scoring, target| -> Result<Option<Calibrated>> {
+        let calibrated = calibrate(&[scoring.announced(Allotment::Share(1.0))], target)?;
+        let all = account.spent_with(calibrated.events(), delta)?;
+        Ok(all.is_some_and(|all| all.epsilon <= limit).then_some(calibrated))
+    };
+    // The largest ε of its own that the sum allows.
+    let most = |scoring: &Scoring, most: f64, delta: f64| -> Result<Option<Calibrated>> {
+        let of = |epsilon| noise(scoring, Target { epsilon, delta });
+        if let Some(whole) = of(most)? {
+            return Ok(Some(whole));
+        }
+        let (mut low, mut high, mut found) = (0.0, most, None);
+        while high - low > 1e-3 * most {
+            let middle = f64::midpoint(low, high);
+            match of(middle)? {
+                Some(fits) => (low, found) = (middle, Some(fits)),
+                None => high = middle,
+            }
+        }
+        Ok(found)
+    };
+    let pure = most(&scoring, epsilon, DELTA)?;
+    let gaussian = scoring.clone().with_gaussian_noise();
+    let is_usable = spent > 0.0 && !delta::is_large(delta, account.records());
+    let other = if is_usable { most(&gaussian, limit, delta)? } else { None };
+    match (pure, other) {
+        (pure, Some(other))
+            if pure
+                .as_ref()
+                .is_none_or(|pure| gaussian.half_width(&other) < scoring.half_width(pure)) =>
+        {
+            Ok((gaussian, other))
+        }
+        (Some(pure), _) => Ok((scoring, pure)),
+        (None, _) => Err(Error::refused(format!(
+            "nothing can be released that adds only {epsilon} to what was spent on these records"
+        ))
+        .cure("ask for a larger --epsilon")),
+    }
 }
 
 /// All records of another private dataset, one of each person, in the form that the model takes.
@@ -184,7 +238,7 @@ impl ScoredModel<'_> {
             classes,
             label: &label,
         };
-        self.release(private, &scoring, holdout, &needs, caveat)
+        self.release(private, scoring, holdout, &needs, caveat)
     }
 
     /// By all records of another private dataset.
@@ -205,13 +259,13 @@ impl ScoredModel<'_> {
         let label = |raw: f64| preparation.label_from_prediction(raw);
         let needs =
             ScoringNeeds { public_alone: None, public_holdout: None, classes, label: &label };
-        self.release(&private, &scoring, &holdout, &needs, caveat)
+        self.release(&private, scoring, &holdout, &needs, caveat)
     }
 
     fn release(
         &self,
         private: &Loaded,
-        scoring: &Scoring,
+        scoring: Scoring,
         holdout: &Private<HeldOut>,
         needs: &ScoringNeeds,
         caveat: Option<String>,
@@ -221,7 +275,9 @@ impl ScoredModel<'_> {
             .then(|| workspace.book().map(|book| copied_session(session, &[private], &book)));
         let copy = copy.transpose()?;
         let session = copy.as_ref().unwrap_or(session);
-        let calibrated = by_itself(scoring)?;
+        let Pay::Epsilon(epsilon) = self.asked.pay else { return Err(not_by_itself()) };
+        let account = account_of(private, session, workspace)?;
+        let (scoring, calibrated) = adding(epsilon, scoring, &account)?;
         let purpose = Purpose::new(METHOD, &calibrated);
         let paid = purpose.pay(private, (session, workspace), |spender| {
             scoring.draw(holdout, &self.model.model, needs, spender)

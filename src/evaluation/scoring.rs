@@ -288,6 +288,18 @@ impl Scoring {
         PlannedRelease { held_out: true, ..planned }
     }
 
+    /// With Gaussian noise in place of Laplace noise.
+    #[must_use]
+    pub fn with_gaussian_noise(mut self) -> Self {
+        self.tally.laplace = false;
+        self
+    }
+
+    /// Half the expected width of the interval of the error, with the calibrated noise.
+    pub fn half_width(&self, calibrated: &Calibrated) -> f64 {
+        self.half_width_with(Self::scale(calibrated))
+    }
+
     /// Half the width of the interval of the error, at a typical error: for classes as a share of
     /// all records, for numbers as a share of the largest loss that counts.
     fn half_width_with(&self, scale: f64) -> f64 {

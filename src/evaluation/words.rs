@@ -89,8 +89,12 @@ impl Scored {
     /// where a bound is known. Every display says it in these words. Earlier versions did not know
     /// the share.
     pub fn beyond_cap(&self) -> Option<String> {
-        let above = percent(self.above.as_ref()?);
-        let mut words = format!("{above} of the records are at or above the cap");
+        let above = self.above.as_ref()?;
+        let mut words = if above.high - above.low > 0.5 {
+            "how many records are at or above the cap is too imprecise to tell".to_owned()
+        } else {
+            format!("{} of the records are at or above the cap", percent(above))
+        };
         if let Some((range, bound)) = self.uncapped_words() {
             let _ = write!(words, "; without it {range}, if no error is above {bound}");
         }

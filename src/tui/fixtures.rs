@@ -1,6 +1,7 @@
 //! The interface set up for tests: every screen in its main states, without a
 //! thread, a file or a clock.
 
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -56,6 +57,7 @@ use crate::rank::comparison::Comparison;
 use crate::rank::{CandidateOrder, Disclosed, ReleasedError, ReleasedLine};
 use crate::rehearsal::advice::Advice;
 use crate::rehearsal::{self, Player};
+use crate::session::archive::DrawnRun;
 use crate::session::dataset::ColumnKind;
 use crate::session::plan_field::PlanField;
 use crate::session::{
@@ -87,7 +89,7 @@ pub fn opened() -> App {
 fn datasets() -> &'static [Arc<Loaded>] {
     static DATASETS: OnceLock<Vec<Arc<Loaded>>> = OnceLock::new();
     DATASETS.get_or_init(|| {
-        let workspace = Workspace::fresh(std::path::Path::new("/nowhere"));
+        let workspace = Workspace::fresh(Path::new("/nowhere"));
         let session = session();
         let read = |definition| Arc::new(dataset::load(definition, &workspace).unwrap());
         session.datasets.iter().map(read).collect()
@@ -590,21 +592,17 @@ pub fn archived(number: u32, epsilon: f64, errors: &[f64]) -> ArchivedRun {
         (Series::PrivateAbsoluteError, scaled(1000.0, 0.75)),
     ];
     let exact = exact.into();
+    let id = RunId(format!("20260101-00000{number}-x"));
+    let mechanism = QueryKind::Gaussian.query(1.0, 1).with(Noise::ideal(4.5 / epsilon));
+    let (label, adjacency) = (String::new(), Adjacency::ReplaceOne);
+    let what = label.clone();
+    let drawn = Event { label, what, mechanism, count: 1, adjacency, held_out: false };
     ArchivedRun {
-        id: RunId(format!("20260101-00000{number}-x")),
-        directory: format!("/runs/{number}").into(),
         time: format!("2026-01-01 00:00:0{number}"),
         plan: Some(plan),
-        choice: None,
-        data: Vec::new(),
-        sites: Vec::new(),
-        board: Vec::new(),
-        tag: String::new(),
         outcome: "finished".to_owned(),
-        process: None,
-        wrote: None,
-        skipped: 0,
         guarantee: Some(Target { epsilon, delta: 1e-6 }),
+        drawn: vec![DrawnRun { run: id.clone(), person: None, mechanisms: vec![drawn] }],
         peeked: true,
         steps: errors.len() as u64,
         of: errors.len() as u64,
@@ -615,11 +613,8 @@ pub fn archived(number: u32, epsilon: f64, errors: &[f64]) -> ArchivedRun {
         .into(),
         epsilon: points(0.0),
         exact: Private::new(exact).curator(&Watch::open(), Clone::clone),
-        errors: None,
         score: (number % 2 == 1).then(|| told(28.0 + f64::from(number))),
-        later_scores: Vec::new(),
-        source_weights: Vec::new(),
-        trouble: None,
+        ..ArchivedRun::unread(id, Path::new(&format!("/runs/{number}")))
     }
 }
 

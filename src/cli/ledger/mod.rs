@@ -11,6 +11,7 @@ use super::{messages, print_json, print_line, print_result, workspace_named};
 use crate::engine::resume::once_only;
 use crate::error::{Action, Error, Result};
 use crate::methods;
+use crate::plot::number::compact_up;
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::{
     Account, AccountId, Book, Budget, Claim, Corrected, RunId, RunOutcome, RunRecord, RunState,
@@ -268,7 +269,7 @@ fn as_text(account: &Account) -> Result<String> {
         let state = state(run.state);
         let words = match &run.claim {
             None => {
-                let target = run.grant.target.epsilon;
+                let target = compact_up(run.grant.target.epsilon);
                 format!("{spent} of {target} at δ {delta:e}{large}, {state}")
             }
             Some(Claim { says: Some(says), .. }) => format!(

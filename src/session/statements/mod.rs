@@ -7,6 +7,7 @@
 //! | [`lineage`] | what a run inherits from its starting model |
 //! | [`report`] | a page about one run or several, to be passed on |
 //! | [`signature`] | a certificate's signature |
+//! | [`sum`] | the ε of several runs together |
 //! | [`trainer`] | steps of another trainer, and what our accountant says about them |
 //!
 //! Statements are made of the files of the store. The store knows none of them.
@@ -16,6 +17,7 @@ pub mod comparison;
 pub mod lineage;
 pub mod report;
 pub mod signature;
+pub mod sum;
 pub mod trainer;
 
 pub use certificate::{Certificate, Lineage};

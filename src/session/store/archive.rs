@@ -91,6 +91,12 @@ pub struct ArchivedRun {
     pub skipped: u64,
     /// The guarantee of its noise, from the certificate.
     pub guarantee: Option<Target>,
+    /// What the guarantee counts: the draws of the runs that its model started from, and its own.
+    pub drawn: Vec<DrawnRun>,
+    /// Whether public data had been ranked by exact numbers of its records before it began.
+    pub was_ranked: bool,
+    /// δ of the budget in its session.
+    pub budget_delta: Option<f64>,
     /// The released score of its model on held-out private records: its own, or the one that was paid
     /// for afterwards with the largest ε.
     pub score: Option<Scored>,
@@ -111,6 +117,16 @@ pub struct ArchivedRun {
     pub errors: Option<CuratorOnly<Errors>>,
     /// The parts that could not be read.
     pub trouble: Option<String>,
+}
+
+/// The draws of one run, as a certificate names them.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct DrawnRun {
+    pub run: RunId,
+    /// The columns that identify the person of a row, where persons are protected.
+    #[serde(default)]
+    pub person: Option<String>,
+    pub mechanisms: Vec<Event>,
 }
 
 /// A score of `halflight score`, which keeps a copy in the directory of the run.
@@ -153,7 +169,7 @@ impl LaterScore {
         let dataset = harmless(dataset, LONGEST_TAG);
         let on = if *held_out { "held-out records".to_owned() } else { format!("'{dataset}'") };
         let verdict = score.verdict().map_or_else(String::new, |it| format!(": {it}"));
-        format!("{} on {on}, for ε {}{verdict}", score.brief(), compact_up(self.epsilon()))
+        format!("{} on {on}, alone ε {}{verdict}", score.brief(), compact_up(self.epsilon()))
     }
 }
 
@@ -339,6 +355,9 @@ impl ArchivedRun {
             wrote: None,
             skipped: 0,
             guarantee: None,
+            drawn: Vec::new(),
+            was_ranked: false,
+            budget_delta: None,
             peeked: false,
             steps: 0,
             of: 0,
@@ -487,6 +506,9 @@ pub(super) fn read_head(directory: &Path) -> ArchivedRun {
                 let candidates: Vec<String> = names.collect();
                 run.choice = Some(ArchivedChoice { candidates, result: None, is_of_plan: false });
             }
+            let private = session.plans.first().map(|plan| &plan.private);
+            let budget = private.and_then(|private| session.budgets.get(private));
+            run.budget_delta = budget.map(|budget| budget.delta);
             (run.plan, run.data) = (session.plans.into_iter().next(), session.datasets);
             if let (Some(plan), Some(choice)) = (&mut run.plan, &run.choice) {
                 plan.name = format!("choice among {}", choice.candidates.join(", "));
@@ -509,11 +531,15 @@ fn other_sites(path: &Path) -> Option<Vec<String>> {
     Some(others.map(|name| harmless(name, LONGEST_TAG)).collect())
 }
 
+/// Where a certificate lists earlier looks at exact numbers.
+const LOOKS: &str = "/accounting/pre_processing_eda_hyperparameter_tuning";
+/// The ledger's entry for a ranking by exact numbers, which a certificate repeats.
+pub const EXACT_RANKING: &str = "unprotected selection: public datasets ranked by exact numbers";
+
 /// Reads the certificate of the run, if there is one.
 pub(super) fn read_end(run: &mut ArchivedRun) -> bool {
-    let text = fs::read(run.directory.join(CERTIFICATE)).ok();
-    let excerpt = text.and_then(|text| serde_json::from_slice::<CertificateExcerpt>(&text).ok());
-    let Some(excerpt) = excerpt else { return false };
+    let text = fs::read(run.directory.join(CERTIFICATE)).unwrap_or_default();
+    let Ok(mut excerpt) = serde_json::from_slice::<CertificateExcerpt>(&text) else { return false };
     if let Some(outcome) = excerpt.outcome.as_str() {
         run.outcome = harmless(outcome, 20);
     }
@@ -525,6 +551,11 @@ pub(super) fn read_end(run: &mut ArchivedRun) -> bool {
     run.source_weights = serde_json::from_value(excerpt.source_weights).unwrap_or_default();
     let numbers = excerpt.guarantee["epsilon"].as_f64().zip(excerpt.guarantee["delta"].as_f64());
     run.guarantee = numbers.map(|(epsilon, delta)| Target { epsilon, delta });
+    let starts = excerpt.start.get_mut("runs").map(Value::take);
+    let looks = excerpt.registry.pointer(LOOKS).and_then(Value::as_str);
+    run.was_ranked = looks.is_some_and(|looks| looks.contains(EXACT_RANKING));
+    run.drawn = starts.and_then(|it| serde_json::from_value(it).ok()).unwrap_or_default();
+    run.drawn.extend(serde_json::from_slice::<DrawnRun>(&text).ok());
     if let Ok(chosen) = serde_json::from_value::<ChosenPlan>(excerpt.chosen)
         && let Ok(session) = Session::open(&run.directory.join(SESSION))
     {
@@ -554,6 +585,8 @@ struct CertificateExcerpt {
     score: Value,
     source_weights: Value,
     guarantee: Value,
+    start: Value,
+    registry: Value,
     chosen: Value,
 }
 

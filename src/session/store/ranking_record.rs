@@ -101,6 +101,11 @@ pub enum WholeRanking {
 }
 
 impl ArchivedRanking {
+    /// Whether exact numbers of the private data decided.
+    pub fn is_exact(&self) -> bool {
+        matches!(self.findings, ArchivedFindings::Exact(_))
+    }
+
     /// The names of the datasets that it names. `None` if it may not be seen.
     pub fn names(&self, watch: &Watch) -> Option<Vec<&str>> {
         let table = match &self.findings {

@@ -22,12 +22,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::certificate::Certificate;
+use super::sum;
 use crate::error::{Error, Result};
 use crate::evaluation::Scored;
 use crate::files;
-use crate::privacy::accountant::{Composition, Guarantee, counted};
-use crate::privacy::ledger::RunId;
-use crate::privacy::{Event, Watch};
+use crate::privacy::Watch;
+use crate::privacy::accountant::Guarantee;
 use crate::rehearsal::advice::Advice;
 use crate::store::ranking_record::ArchivedRanking;
 use crate::store::run_directory::SESSION;
@@ -83,12 +83,6 @@ impl Reported {
         self.run.score.as_ref()
     }
 
-    /// δ of the budget in its session.
-    fn budget_delta(&self) -> Option<f64> {
-        let budgets = &self.session.as_ref()?.budgets;
-        budgets.get(&self.plan()?.private).map(|budget| budget.delta)
-    }
-
     /// Whether its certificate says that nothing is guaranteed.
     pub fn is_void(&self) -> bool {
         self.certificate.as_ref().is_some_and(|certificate| certificate.guarantee.is_none())
@@ -117,6 +111,11 @@ impl Report {
         });
         let mut runs: Vec<Reported> = runs.collect::<Result<_>>()?;
         let rankings = rankings::of(&runs);
+        // Others learn of no ranking but of those that the report shows.
+        let was_ranked = rankings.iter().any(ArchivedRanking::is_exact);
+        for reported in runs.iter_mut().filter(|_| watch.is_sealed()) {
+            reported.run.was_ranked = was_ranked;
+        }
         for certificate in runs.iter_mut().filter_map(|reported| reported.certificate.as_mut()) {
             if watch.is_sealed() {
                 *certificate = certificate.for_others()?;
@@ -157,9 +156,7 @@ impl Report {
         self.runs.iter().any(Reported::is_void)
     }
 
-    /// The sums of several runs, for those that protect the same unit. A sum holds although later
-    /// runs may have been chosen after seeing earlier ones. It is at the δ of their budget, as on every
-    /// screen, or else at the largest δ of the runs.
+    /// The sums of several runs, for those that protect the same unit.
     ///
     /// All runs count, whatever their accounts: runs on one account have data with common rows, and
     /// a report must not tell which runs these are.
@@ -168,32 +165,15 @@ impl Report {
         for certified in self.certified() {
             units.entry(certified.1.person.as_deref()).or_default().push(certified);
         }
-        // Noise that is not secret leaves nothing to add up.
-        let adds_up = |runs: &[(&Reported, &Certificate)]| !runs.iter().any(|(it, _)| it.is_void());
-        let is_scored = |(it, _): &(&Reported, _)| !it.run.later_scores.is_empty();
-        let is_sum = |runs: &[_]| runs.len() > 1 || runs.iter().any(is_scored);
-        let several = units.into_iter().filter(|(_, runs)| is_sum(runs) && adds_up(runs));
-        let sums = several.map(|(unit, runs)| {
-            let certificates = || runs.iter().map(|(_, certificate)| *certificate);
-            // Runs that the models started from count once, shown or not.
-            let starts = certificates().filter_map(|it| it.start.as_ref());
-            let starts =
-                starts.flat_map(|start| &start.runs).filter(|run| run.person.as_deref() == unit);
-            let drawn: BTreeMap<&RunId, &Vec<Event>> = starts
-                .map(|run| (&run.run, &run.mechanisms))
-                .chain(certificates().map(|it| (&it.run, &it.mechanisms)))
-                .collect();
-            let mut events: Vec<Event> = drawn.into_values().flat_map(|run| counted(run)).collect();
-            // Scores that were paid for later are in the report, too.
-            let later = || runs.iter().flat_map(|(it, _)| &it.run.later_scores);
-            events.extend(later().flat_map(|score| counted(&score.mechanisms)));
-            let deltas = certificates().map(|certificate| certificate.target.delta);
-            let budgets: Vec<Option<f64>> = runs.iter().map(|(it, _)| it.budget_delta()).collect();
-            let of_budget = budgets[0].filter(|_| budgets.iter().all(|it| *it == budgets[0]));
-            let delta = of_budget.unwrap_or_else(|| deltas.fold(0.0, f64::max));
-            let guarantee = Composition::of(&events)?.gate(delta)?;
+        let sums = units.into_iter().filter_map(|(unit, runs)| {
+            let archived: Vec<&ArchivedRun> = runs.iter().map(|(it, _)| &it.run).collect();
+            let has_later_scores = archived.iter().any(|run| !run.later_scores.is_empty());
+            if runs.len() == 1 && !has_later_scores {
+                return None;
+            }
             let runs = runs.iter().map(|(reported, _)| reported.letter.clone()).collect();
-            Ok(Together { runs, has_later_scores: later().next().is_some(), guarantee })
+            let sum = sum::of(&archived, unit)?;
+            Some(sum.map(|guarantee| Together { runs, has_later_scores, guarantee }))
         });
         sums.collect()
     }

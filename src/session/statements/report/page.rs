@@ -20,6 +20,7 @@ use crate::statements::comparison::{self, Answer};
 use crate::store::ArchivedRun;
 use crate::store::archive::{cell, epsilon, last, last_further, state_words};
 use crate::store::file::plan_field::{common, differences};
+use crate::store::ranking_record::ArchivedRanking;
 use crate::verdict::Standing;
 
 const STYLE: &str = include_str!("style.css");
@@ -28,6 +29,8 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 const RELEASED: &str = "Released numbers only. Nothing in this report was computed from private \
                         data without noise, and all noise is in the ledger.";
+const RANKED: &str = "But the public data were ranked by exact numbers before: no ε covers what \
+                      that decided.";
 const CURATORS: &str = "For the curator only. Numbers marked ◆ were computed from private data \
                         without noise. No guarantee covers this report: do not pass it on.";
 const VOID: &str = "The noise is known: it came from a seed that was given on the command line \
@@ -42,6 +45,9 @@ pub(super) fn html(report: &Report, figures: &[Figure], together: &[Together]) -
     let title = title(report);
     let (curators, void) = (report.is_curators(), report.is_void());
     let stamp = match (void, curators) {
+        (false, false) if report.rankings.iter().any(ArchivedRanking::is_exact) => {
+            format!("{RELEASED} {RANKED}")
+        }
         (false, false) => RELEASED.to_owned(),
         (true, false) => VOID.to_owned(),
         (false, true) => CURATORS.to_owned(),
@@ -354,9 +360,13 @@ fn score(report: &Report) -> Markup {
         }
         @for reported in &report.runs {
             @for later in &reported.run.later_scores {
-                p {
-                    @if report.has_several() { "Run " (reported.letter) ": scored" } @else { "Scored" }
-                    " later: " (later.sentence()) "."
+                @let of = if report.has_several() { format!("Run {}: ", reported.letter) } else { String::new() };
+                @if reported.score() == Some(&later.score) {
+                    p { (of) "this score was paid for later." }
+                } @else {
+                    p { (of) "scored later, " (later.sentence()) "." }
+                    @let rows = later.score.rows().into_iter().map(|(name, value)| vec![name, value]);
+                    (table(&["", "95 % interval in brackets"], rows))
                 }
             }
         }

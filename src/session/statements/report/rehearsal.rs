@@ -46,7 +46,7 @@ pub(super) fn html(report: &Report) -> Markup {
     });
     html! {
         @for ((promise, rehearsal), letters) in &once(told) {
-            @if report.has_several() { p { "Runs " (letters.join(", ")) } }
+            @if report.has_several() { p { (if letters.len() > 1 { "Runs " } else { "Run " }) (letters.join(", ")) } }
             p { (promise.unwrap_or("Nothing was promised of the plan that ran.")) }
             @if let Some((advice, title, further)) = rehearsal {
                 figure { (PreEscaped(figure(advice).svg())) }

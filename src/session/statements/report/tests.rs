@@ -4,11 +4,11 @@ use super::*;
 use crate::certificate::{AccountStanding, Facts, TakenAsPublic};
 use crate::demo;
 use crate::evaluation::Score;
-use crate::privacy::accountant::{Adjacency, Coverage, Noise, QueryKind};
+use crate::privacy::accountant::{Adjacency, Composition, Coverage, Noise, QueryKind};
 use crate::privacy::ledger::AccountId;
 use crate::privacy::ledger::{RunId, RunOutcome};
 use crate::privacy::openings::OpenWatch;
-use crate::privacy::{NoiseSource, Target};
+use crate::privacy::{Event, NoiseSource, Target};
 use halflight_testing::elements;
 
 const EXACT: &str = "7654.3";
@@ -240,7 +240,7 @@ fn several_runs_are_told_apart_and_their_sum_is_that_of_the_gate() {
     assert_eq!(sum.delta, 1e-5);
     assert!((sum.epsilon / wanted(1e-5) - 1.0).abs() < 1e-9, "{}", sum.epsilon);
     let mut without = Report::read(&runs, Watch::sealed()).unwrap();
-    without.runs[1].session.as_mut().unwrap().budgets.clear();
+    without.runs[1].run.budget_delta = None;
     let sum = &without.together().unwrap()[0].guarantee;
     assert!((sum.epsilon / wanted(1e-6) - 1.0).abs() < 1e-9, "{}", sum.epsilon);
     let page = report.html().unwrap();
@@ -350,7 +350,7 @@ fn a_report_says_first_which_model_to_take_and_what_may_be_told() {
     let runs = [of(1, 58.0, 80.0, 140.0), of(2, 29.0, 75.0, 140.0)];
     let page = html(&runs, Watch::sealed());
     let answer = "Take run B (winter &lt;2&gt;) (ε 1): 61.3 % (58.7 to 64.0) less error than public \
-                  data alone (cap 140). It has 50 % less error than run A (winter \
+                  data alone (cap 140), on 400 held-out records. It has 50 % less error than run A (winter \
                   &lt;1&gt;); their ranges do not overlap.";
     assert!(page.contains(answer) && !page.contains('◆'), "{page}");
     assert!(page.contains("Anybody may get its model and score"), "{page}");

@@ -498,7 +498,11 @@ fn selected<'a>(shown: Shown, canvas: &Canvas, room: u16) -> Vec<Line<'a>> {
         // The table has the score itself.
         facts.push(("released score", told.verdict().unwrap_or_else(|| told.sentence())));
     }
-    facts.extend(run.later_scores.iter().map(|it| ("scored later", it.sentence())));
+    for later in &run.later_scores {
+        facts.push(("scored later", later.sentence()));
+        let further = later.score.rows().into_iter().skip(1);
+        facts.extend(further.map(|(name, value)| ("", format!("{name} {value}"))));
+    }
     facts.extend(source_words(&run.source_weights).map(|words| ("released", words)));
     if let Some(choice) = &run.choice {
         let among = || format!("among {}: none so far", choice.candidates.join(", "));

@@ -11,11 +11,13 @@ use crate::context::{Change, Context};
 use crate::engine::Request;
 use crate::engine::lookup::{Digest, EntryDigest, RunLife};
 use crate::glossary::Explained;
+
 use crate::privacy::Watch;
 use crate::privacy::accountant::{delta_words, round_up};
 use crate::privacy::ledger::{Account, RunRecord, RunState};
 use crate::tab::Pane;
 use crate::text_table::Sheet;
+use crate::widgets::number::compact_up;
 use crate::{fuzzy, methods};
 
 pub const ACCOUNTS: Pane = Pane::list("accounts");
@@ -150,7 +152,7 @@ fn entry_cells(run: &RunRecord, digest: &EntryDigest) -> Vec<String> {
 /// The ε that a run was granted, or that another trainer states.
 fn asked(run: &RunRecord) -> String {
     let states_none = run.claim.as_ref().is_some_and(|claim| claim.says.is_none());
-    if states_none { "none".to_owned() } else { run.grant.target.epsilon.to_string() }
+    if states_none { "none".to_owned() } else { compact_up(run.grant.target.epsilon) }
 }
 
 pub fn state_words(run: &RunRecord, digest: &EntryDigest) -> &'static str {
