@@ -4,7 +4,7 @@
 //! [`data_of`] takes only the number of records and the definition of the private dataset. The
 //! contents of its rows cannot get in: [`RehearsalData`] are made of public tables and [`Declared`].
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -536,9 +536,11 @@ fn roles<'a>(
 /// A name for everything that a loss depends on, besides player, ε and repetition.
 pub(super) fn name_of(plan: &PlanDefinition, loaded: &[&Loaded]) -> Result<String> {
     let (private, publics) = roles(plan, loaded)?;
-    // Independent of the place of the files: public ones are identified by their fingerprints.
+    // Independent of the place of the files: public ones are identified by their fingerprints. What
+    // was guessed is the same once it is confirmed.
     let nowhere = |loaded: &Loaded| DatasetDefinition {
         source: Source::Builtin(String::new()),
+        guessed: BTreeMap::new(),
         ..loaded.definition.clone()
     };
     let facts = (
@@ -719,9 +721,8 @@ impl Trials {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
+    use crate::data::Guessed;
     use crate::privacy::Guarantee;
     use crate::privacy::accountant::{Adjacency, Coverage};
     use crate::privacy::ledger::{AccountId, RunId};
@@ -925,6 +926,13 @@ mod tests {
         assert_eq!(advice(&job), None);
         let found = run(&job);
         assert_eq!(advice(&job), Some(found.advice.clone()));
+        // A guess that is confirmed afterwards changes nothing.
+        let definition = &job.run.session.datasets[0];
+        let mut guessed = dataset::load(definition, &job.run.workspace).unwrap();
+        guessed.definition.guessed.insert(Guessed::Label, "labels often have this name".to_owned());
+        let others = job.run.datasets[1..].iter().map(Arc::as_ref);
+        let loaded: Vec<&Loaded> = std::iter::once(&guessed).chain(others).collect();
+        assert!(known(&job.run.plan, &loaded, &job.run.workspace).is_some());
         let plan = Player::of_plan("target_only", &BTreeMap::new(), &PublicPredictor::None);
         assert!(
             found
