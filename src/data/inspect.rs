@@ -362,6 +362,10 @@ impl Inspection {
             let words = format!("left out: {}", reasons.collect::<Vec<_>>().join("; "));
             definition.guessed.insert(Guessed::Columns, words);
         }
+        if let Some(words) = Self::numbers_like_codes(all, &definition).filter(|_| all_public) {
+            let said = definition.guessed.entry(Guessed::Columns).or_default();
+            *said = if said.is_empty() { words } else { format!("{said}; {words}") };
+        }
         let columns = || all.iter().flat_map(|table| &table.columns);
         let mut gaps: Vec<&str> = Vec::new();
         let has_gap = |it: &&ColumnFacts| it.missing > 0 || all_public && it.odd.is_some();
@@ -393,6 +397,40 @@ impl Inspection {
             *said = if said.is_empty() { words } else { format!("{said}; {words}") };
         }
         definition
+    }
+
+    /// Which columns hold a few whole numbers, which may be codes.
+    fn numbers_like_codes(all: &[&Self], definition: &DatasetDefinition) -> Option<String> {
+        let is_code = |table: &&Self, column: &str| {
+            table.label_candidates.iter().any(|it| it.is_either && it.column == column)
+        };
+        let columns = all.first()?.columns.iter().map(|it| it.name.as_str());
+        let has_problem = |name: &str| {
+            let mut problems = all.iter().flat_map(|table| &table.problems);
+            problems.any(|problem| problem.column.as_deref() == Some(name))
+        };
+        let is_feature = |name: &&str| {
+            let is_label = definition.label.as_deref() == Some(*name);
+            definition.uses(name) && !is_label && !has_problem(name)
+        };
+        let codes = columns.filter(|name| all.iter().all(|table| is_code(table, name)));
+        let codes: Vec<&str> = codes.filter(is_feature).collect();
+        let (count, first) = (codes.len(), quoted(&codes[..codes.len().min(3)]));
+        match count {
+            0 => None,
+            1 => Some(format!(
+                "{first} has few whole numbers and counts as a number: if they are codes, Enter and \
+                 'categories' says so"
+            )),
+            _ => {
+                let more =
+                    if count > 3 { format!(" and {} more", count - 3) } else { String::new() };
+                Some(format!(
+                    "{first}{more} have few whole numbers and count as numbers: if they are codes, \
+                     Enter and 'categories' says so"
+                ))
+            }
+        }
     }
 
     /// Which texts are read as categories although they may say that there is no value, and what

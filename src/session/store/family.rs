@@ -417,6 +417,23 @@ mod tests {
         FamilyFile::of(Source::File(file.to_owned()), &table(text))
     }
 
+    #[test]
+    fn a_few_whole_numbers_are_told_of_public_files_alone() {
+        let rows = |from: usize| {
+            (from..from + 40).map(|at| format!("{},{}.5,{}\n", at % 4 + 1, at, at % 2))
+        };
+        let text = |from| format!("status,amount,risk\n{}", rows(from).collect::<String>());
+        let files = [found("a.csv", &text(0)), found("b.csv", &text(7))];
+        let of_all = definitions(&files, true);
+        let said = &of_all[1].guessed[&Guessed::Columns];
+        assert!(
+            said.starts_with("'status' has few whole numbers and counts as a number"),
+            "{said}"
+        );
+        let alone = definitions(&files[..1], true);
+        assert!(!alone[0].guessed.contains_key(&Guessed::Columns), "{alone:?}");
+    }
+
     const WINE: &str = "colour,acid,year,quality\nred,7.5,2010,5\nwhite,6.25,2011,6\nred,7,2010,5\nwhite,6.5,2011,7\n";
 
     #[test]
