@@ -424,9 +424,7 @@ impl ClassificationStudy {
             rows: rows.collect(),
         })
     }
-}
 
-impl ClassificationStudy {
     /// What k directions of the labelled public records hold of the differences between classes, for
     /// the first split.
     fn separation(&self) -> Option<StudyTable> {

@@ -93,7 +93,7 @@ impl ChooseStudy {
             let wanted = CASES.iter().chain([&HEART]);
             wanted.filter(|case| WANTED.contains(&case.name)).collect()
         };
-        let (problems, missing) = self.on.problems(&cases)?;
+        let (problems, missing) = self.on.problems(cases)?;
         let manner = &self.on.manner;
         let interrupted = signals::on_first(|| {})?;
         let study = ChoiceStudy {
