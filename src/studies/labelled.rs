@@ -15,7 +15,7 @@ use rand::{RngExt, SeedableRng};
 
 use super::grid::{Grid, GridTask, Harvest};
 use super::shown::ShownScore;
-use super::table::{ExpectedMean, SeedValues, StudyTable, TableContent, TableRow};
+use super::table::{ExpectedMean, StudyTable, TableRow};
 use super::tuned::{MATCHED_RECORDS, Minimiser, Strengths, Tuned};
 use crate::data::column::Column;
 use crate::data::filter::Filter;
@@ -902,21 +902,12 @@ impl LabelledStudy {
     /// Where the published objectives end without noise, and with which settings.
     fn minima(&self, harvest: &Harvest<LabelledScores>) -> StudyTable {
         let row = |(at, problem): (usize, &LabelledProblem)| {
-            let cell = |column: usize| {
-                SeedValues::of(harvest.of(at, 0).map(|one| one.minimum[column]).collect())
-            };
-            let cells = (0..MINIMUM_COLUMNS.len()).map(cell).collect();
-            TableRow { label: problem.case.name.to_owned(), cells }
+            let cell = |column| harvest.of(at, 0).map(move |one| one.minimum[column]);
+            TableRow::new(problem.case.name, (0..MINIMUM_COLUMNS.len()).map(cell))
         };
-        StudyTable {
-            title:
-                "CnvxAdap and NCnvxAdap without noise · gradient mapping at the end, that of the \
-                    public solution = 1 · settings chosen on validation records"
-                    .to_owned(),
-            content: TableContent::Measurements,
-            columns: MINIMUM_COLUMNS.map(str::to_owned).to_vec(),
-            rows: self.problems.iter().enumerate().map(row).collect(),
-        }
+        let title = "CnvxAdap and NCnvxAdap without noise · gradient mapping at the end, that of the \
+                     public solution = 1 · settings chosen on validation records";
+        StudyTable::new(title, MINIMUM_COLUMNS, self.problems.iter().enumerate().map(row))
     }
 
     /// Errors over ε, a file for every dataset. Rows without noise are a level.
@@ -962,27 +953,21 @@ impl LabelledStudy {
         let role = if case.chosen_on { "defaults chosen on it" } else { "not used for defaults" };
         let rows = ENTRIES.iter().enumerate().filter_map(|(index, entry)| {
             let cell = |k: usize| {
-                let samples = measured.iter().filter_map(|one| {
+                measured.iter().filter_map(move |one| {
                     shown.of(&one.entries[index].as_ref()?[k], &one.exact, case.task)
-                });
-                SeedValues::of(samples.collect())
+                })
             };
-            let cells: Vec<SeedValues> = (0..self.epsilons.len()).map(cell).collect();
-            let any = cells.iter().any(|cell| !cell.samples.is_empty());
-            any.then(|| TableRow { label: entry.title.to_owned(), cells })
+            let row = TableRow::new(entry.title, (0..self.epsilons.len()).map(cell));
+            row.has_any().then_some(row)
         });
-        let mut table = StudyTable {
-            title: format!(
-                "{} · {} public records · {} · δ = {:e} · {role}",
-                case.name,
-                problem.source.rows(),
-                shown.words(case.task),
-                case.delta
-            ),
-            content: TableContent::Measurements,
-            columns: self.epsilons.iter().map(|epsilon| column(*epsilon)).collect(),
-            rows: rows.collect(),
-        };
+        let title = format!(
+            "{} · {} public records · {} · δ = {:e} · {role}",
+            case.name,
+            problem.source.rows(),
+            shown.words(case.task),
+            case.delta
+        );
+        let mut table = StudyTable::new(title, self.epsilons.iter().map(|it| column(*it)), rows);
         if shown == ShownScore::Main {
             self.want(case, &mut table);
         }
