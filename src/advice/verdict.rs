@@ -23,19 +23,14 @@ pub struct Errors {
     pub loss: Loss,
     pub model: f64,
     /// The error of a model of the public records alone.
-    #[serde(default)]
     pub public_alone: Option<f64>,
     /// The error of a model of the private records without any noise.
-    #[serde(default)]
     pub no_privacy: Option<f64>,
     /// The error of always answering with the mean, or the most common class.
-    #[serde(default)]
     pub trivial: Option<f64>,
     /// The number of held-out records.
-    #[serde(default)]
     pub records: Option<usize>,
     /// The number of their persons, if a person may have several.
-    #[serde(default)]
     pub persons: Option<usize>,
     /// Further scores. Earlier versions did not compute them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -50,9 +45,7 @@ fn squared() -> Loss {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct FurtherErrors {
     pub model: FurtherScores,
-    #[serde(default)]
     pub public_alone: Option<FurtherScores>,
-    #[serde(default)]
     pub no_privacy: Option<FurtherScores>,
 }
 

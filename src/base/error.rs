@@ -39,31 +39,20 @@ pub struct Error {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// `None` for a dataset that has no account yet.
-    SetBudget {
-        account: Option<String>,
-    },
+    SetBudget { account: Option<String> },
     /// Raise a budget where it is set: in the ledger for this account, in the session, or in both.
-    RaiseBudget {
-        account: Option<String>,
-        in_session: bool,
-    },
+    RaiseBudget { account: Option<String>, in_session: bool },
     /// Give the account this budget, "ε δ", although its δ is large.
-    AllowDelta {
-        account: String,
-        budget: String,
-    },
+    AllowDelta { account: String, budget: String },
     /// Continue although something about this account is unknown.
-    Accept {
-        account: String,
-    },
+    Accept { account: String },
     /// Continue without the records under this lost secret.
-    DoWithout {
-        secret: String,
-    },
+    DoWithout { secret: String },
     /// Say that no other machine uses the workspace.
     TrustLocks,
     /// Set a damaged ledger aside, and accept that something is then unknown.
     Repair,
+    /// List the accounts of the ledger.
     ListAccounts,
     /// Say that another trainer's file was corrected since it was charged.
     MendClaim,

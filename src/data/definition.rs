@@ -491,9 +491,7 @@ impl DatasetDefinition {
             UnknownLabels::Refuse => Ok(()),
         }
     }
-}
 
-impl DatasetDefinition {
     /// Splits the vectors of a table whose numbers this definition names into columns.
     pub fn apart(&self, table: Table) -> Result<Table> {
         table.apart(|column| self.speaks_of_numbers_in(column))

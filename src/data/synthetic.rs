@@ -1,5 +1,5 @@
-//! The synthetic source and target of Bassily, Mohri and Suresh in
-//! [`PRINCIPLED_ADAPTATION`](halflight_base::bibliography::PRINCIPLED_ADAPTATION).
+//! The synthetic source and target of
+//! [Bassily, Mohri, Suresh 2023](halflight_base::bibliography).
 //!
 //! Features are spherical Gaussians of variance 1/(9d) in all directions, around two orthogonal
 //! centres of norm 1/√2: the target's has entries ±1/√(2d) with alternating signs, the other has

@@ -79,15 +79,10 @@ pub enum Manner {
 /// The events of a ranking while it works.
 #[derive(Debug, Clone)]
 pub enum RankingProgress {
-    Begun {
-        total: usize,
-        remarks: Vec<String>,
-    },
+    /// The number of steps, and remarks on the settings.
+    Begun { total: usize, remarks: Vec<String> },
     /// With the table so far, if there is one for the curator.
-    Stepped {
-        step: RankStep,
-        comparison: Option<Box<CuratorOnly<Comparison>>>,
-    },
+    Stepped { step: RankStep, comparison: Option<Box<CuratorOnly<Comparison>>> },
 }
 
 /// A ranking that has ended.
@@ -109,11 +104,8 @@ pub struct RankingSummary {
 pub enum Findings {
     /// `None` if it was stopped before the second repeat.
     Curator(Option<CuratorOnly<Comparison>>),
-    Private {
-        disclosed: Disclosed,
-        guarantee: Guarantee,
-        run: RunId,
-    },
+    /// What was released, and its guarantee.
+    Private { disclosed: Disclosed, guarantee: Guarantee, run: RunId },
     /// A private one that was stopped before it drew anything.
     Nothing,
 }

@@ -7,10 +7,10 @@
 //!
 //! | formulas | paper |
 //! |---|---|
-//! | [`UnlabelledSizes`] | [`PRINCIPLED_ADAPTATION`](halflight_base::bibliography::PRINCIPLED_ADAPTATION) |
-//! | [`WeightedSizes`] | [`ADAPTATION_WITH_GUARANTEES`](halflight_base::bibliography::ADAPTATION_WITH_GUARANTEES) |
-//! | [`ProjectedSizes`] | [`PILLAR`](halflight_base::bibliography::PILLAR) |
-//! | [`direction_records`] | [`GRADIENT_SUBSPACE_DISTANCE`](halflight_base::bibliography::GRADIENT_SUBSPACE_DISTANCE) |
+//! | [`UnlabelledSizes`] | [Bassily, Mohri, Suresh 2023](halflight_base::bibliography) |
+//! | [`WeightedSizes`] | [Bassily, Cortes, Mao, Mohri 2024](halflight_base::bibliography) |
+//! | [`ProjectedSizes`] | [Pinto, Hu, Yang, Sanyal 2023](halflight_base::bibliography) |
+//! | [`direction_records`] | [Gu, Kamath, Wu 2023](halflight_base::bibliography) |
 
 use crate::mode::refuse_given;
 use crate::prelude::*;

@@ -44,10 +44,8 @@ impl ScoreMeaning {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Predictor {
     /// For records shortened to the norm `radius`: for every score its weights, then its intercept.
-    Linear {
-        weights: Vec<f64>,
-        radius: f64,
-    },
+    Linear { weights: Vec<f64>, radius: f64 },
+    /// Decision trees.
     Forest(Forest),
 }
 
@@ -68,21 +66,16 @@ pub struct Block {
 /// The source of a block's numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub enum BlockSource {
+    /// A one for every record.
     Constant,
     /// The scores of a mixture of the predictors.
     Scores(Vec<f64>),
     /// The columns of the record, or linear functions of them, one per row.
     Columns(Option<Matrix>),
     /// The contribution of splits on each group of columns to the score of this forest.
-    Effects {
-        predictor: usize,
-        groups: Vec<u32>,
-    },
+    Effects { predictor: usize, groups: Vec<u32> },
     /// The node of a tree into which the record falls, among those with a number here.
-    Cells {
-        tree: Tree,
-        slots: Vec<u32>,
-    },
+    Cells { tree: Tree, slots: Vec<u32> },
 }
 
 #[derive(Debug, Clone, PartialEq)]

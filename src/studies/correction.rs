@@ -9,8 +9,8 @@ use std::sync::OnceLock;
 
 use super::grid::{Grid, GridTask, Harvest};
 use super::labelled::{LabelledProblem, SplitModels};
-use super::shown::{SplitScores, beside};
-use super::table::{ExpectedMean, SeedValues, StudyTable, TableContent, TableRow};
+use super::shown::{SplitErrors, SplitScores, error_tables};
+use super::table::{ExpectedMean, StudyTable};
 use crate::data::{PublicRecords, Task};
 use crate::error::Result;
 use crate::evaluation::Measured;
@@ -64,14 +64,6 @@ pub struct CorrectionStudy {
     pub chosen_on: bool,
 }
 
-/// The errors of one split.
-#[derive(Debug, Clone)]
-pub struct CorrectionErrors {
-    /// Relative, by entry, then by ε.
-    losses: Vec<Vec<f64>>,
-    scores: SplitScores,
-}
-
 impl CorrectionStudy {
     pub fn new(problems: Vec<LabelledProblem>, quick: bool, seeds: u64, chosen_on: bool) -> Self {
         let epsilons = if quick { vec![0.5, 5.0] } else { vec![0.1, 0.5, 1.0, 2.0, 5.0] };
@@ -90,7 +82,7 @@ impl CorrectionStudy {
         }
     }
 
-    pub fn measure(&self, place: GridTask<'_>) -> Result<Option<CorrectionErrors>> {
+    pub fn measure(&self, place: GridTask<'_>) -> Result<Option<SplitErrors>> {
         let subject = &self.subjects[place.row];
         let case = subject.problem.case;
         let plain = subject.problem.split(place.repetition)?;
@@ -134,66 +126,28 @@ impl CorrectionStudy {
             losses.push(found.iter().map(|(loss, _)| loss / unit).collect());
             entries.push(found.into_iter().map(|(_, measured)| measured).collect());
         }
-        Ok(Some(CorrectionErrors { losses, scores: SplitScores { entries, exact } }))
+        Ok(Some(SplitErrors { losses, scores: SplitScores { entries, exact } }))
     }
 
-    pub fn tables(&self, harvest: &Harvest<CorrectionErrors>) -> Vec<StudyTable> {
+    pub fn tables(&self, harvest: &Harvest<SplitErrors>) -> Vec<StudyTable> {
         let columns: Vec<String> = self.epsilons.iter().map(|e| format!("ε={e}")).collect();
-        let row_of = |subject: usize, entry: usize, title: &str| {
-            let cell = |k: usize| {
-                let samples = harvest.of(subject, 0).map(|measured| measured.losses[entry][k]);
-                SeedValues::of(samples.filter(|x| x.is_finite()).collect())
-            };
-            TableRow { label: title.to_owned(), cells: (0..columns.len()).map(cell).collect() }
-        };
-        let mut tables: Vec<StudyTable> = Vec::new();
-        for (at, subject) in self.subjects.iter().enumerate() {
-            let rows: Vec<TableRow> =
-                ENTRIES.iter().enumerate().map(|(k, (_, title))| row_of(at, k, title)).collect();
-            let case = subject.problem.case;
-            let mut table = StudyTable {
-                title: format!("{} · δ = {:e}", case.name, case.delta),
-                content: TableContent::Measurements,
-                columns: columns.clone(),
-                rows,
-            };
+        let entries = ENTRIES.map(|(_, title)| title.to_owned());
+        let cases = self.subjects.iter().map(|it| it.problem.case).enumerate();
+        let cases: Vec<_> = cases.collect();
+        let mut tables = error_tables(harvest, &cases, (&entries, &columns), "geometric mean");
+        for table in &mut tables[..cases.len()] {
             let best = |k: usize| {
                 let others = [0, 1, 3].map(|entry| table.rows[entry].cells[k].mean());
                 others.into_iter().flatten().fold(f64::INFINITY, f64::min)
             };
             let bounds: Vec<f64> = (0..columns.len()).map(|k| 1.02 * best(k)).collect();
             table.want(ENTRIES[CORRECTION].1, |k| Some(ExpectedMean::AtMost(bounds[k])));
-            tables.push(table);
         }
-        // The geometric mean over the datasets, for each split.
-        let rows = ENTRIES.iter().enumerate().map(|(entry, (_, title))| {
-            let cell = |k: usize| {
-                let means: Vec<f64> =
-                    tables.iter().filter_map(|table| table.rows[entry].cells[k].mean()).collect();
-                let all = means.len() == tables.len();
-                let mean = (means.iter().map(|x| x.ln()).sum::<f64>() / means.len() as f64).exp();
-                SeedValues::of(if all { vec![mean] } else { Vec::new() })
-            };
-            TableRow { label: (*title).to_owned(), cells: (0..columns.len()).map(cell).collect() }
-        });
-        let mut all = StudyTable {
-            title: "geometric mean".to_owned(),
-            content: TableContent::Measurements,
-            columns: columns.clone(),
-            rows: rows.collect(),
-        };
-        all.want(ENTRIES[CORRECTION].1, |k| {
+        tables[cases.len()].want(ENTRIES[CORRECTION].1, |k| {
             let mut goals = WANTED.iter().filter(|_| self.chosen_on);
             let wanted = goals.find(|(epsilon, _)| *epsilon == self.epsilons[k]);
             wanted.map(|(_, bound)| ExpectedMean::AtMost(*bound))
         });
-        tables.push(all);
-        let entries = ENTRIES.map(|(_, title)| title.to_owned());
-        for (at, subject) in self.subjects.iter().enumerate() {
-            let case = subject.problem.case;
-            let about = (case.name, case.task);
-            tables.extend(beside(harvest, at, |one| &one.scores, about, (&entries, &columns)));
-        }
         tables
     }
 

@@ -8,7 +8,7 @@ use std::sync::mpsc::channel;
 
 use sha2::{Digest, Sha256};
 
-use super::table::{SeedValues, StudyTable, TableContent, TableRow};
+use super::table::{StudyTable, TableRow};
 use crate::error::Result;
 
 /// The measurements to make.
@@ -150,18 +150,12 @@ impl<T> Harvest<T> {
     /// One number of every result, as a table. Rows without any are left out.
     pub fn table(&self, title: &str, number: impl Fn(&T) -> Option<f64>) -> StudyTable {
         let row = |(index, label): (usize, &String)| {
-            let cell =
-                |column| SeedValues::of(self.of(index, column).filter_map(&number).collect());
-            let cells: Vec<SeedValues> = (0..self.grid.columns.len()).map(cell).collect();
-            let any = cells.iter().any(|cell| !cell.samples.is_empty());
-            any.then(|| TableRow { label: label.clone(), cells })
+            let cell = |column| self.of(index, column).filter_map(&number);
+            let row = TableRow::new(label, (0..self.grid.columns.len()).map(cell));
+            row.has_any().then_some(row)
         };
-        StudyTable {
-            title: title.to_owned(),
-            content: TableContent::Measurements,
-            columns: self.grid.columns.clone(),
-            rows: self.grid.rows.iter().enumerate().filter_map(row).collect(),
-        }
+        let rows = self.grid.rows.iter().enumerate().filter_map(row);
+        StudyTable::new(title, &self.grid.columns, rows)
     }
 }
 

@@ -12,6 +12,7 @@
 //! | [`guesses`] | what opening a file guesses: label, columns, gaps, identifiers of persons |
 //! | `kernel_mean_matching` | weights that match means in a kernel's space |
 //! | [`labelled`] | labelled adaptation on real datasets |
+//! | [`minimum`] | the minima of the published objectives, without noise |
 //! | [`peers`] | our methods beside other people's private learners |
 //! | [`sites`] | what several sites gain by training together |
 //! | [`persons`] | the cost of protecting whole persons |
@@ -21,7 +22,7 @@
 //! | [`rehearsal`] | the advice of rehearsals on public data, and the best choice in hindsight |
 //! | [`reviews`] | reviews of one kind of goods, with those of another as public records |
 //! | `shown` | AUC, balanced accuracy and mean absolute error beside a study's own error |
-//! | `tuned` | settings chosen on validation records, and minima without noise |
+//! | `tuned` | settings chosen on validation records |
 //! | [`trees`] | public records of shifts for other people's trees, and what ours predict |
 //! | [`table`] | the results: mean ± sd, with the expected values; as text, Markdown, JSON |
 //!
@@ -50,6 +51,7 @@ pub mod grid;
 pub mod guesses;
 mod kernel_mean_matching;
 pub mod labelled;
+pub mod minimum;
 pub mod peers;
 pub mod persons;
 pub mod predictor;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::correction::warm_start;
 use super::grid::{Grid, GridTask, Harvest};
 use super::labelled::{LabelledProblem, SplitModels};
-use super::table::{SeedValues, StudyTable, TableContent, TableRow};
+use super::table::{StudyTable, TableRow};
 use crate::data::column::Cell;
 use crate::data::preparation::LabelRange;
 use crate::data::read::{Reading, Unwatched, read};
@@ -146,29 +146,19 @@ impl PeerStudy {
     pub fn tables(&self, harvest: &Harvest<Vec<PeerScores>>) -> Vec<StudyTable> {
         let peers = self.peers();
         let table = |(score, title): (usize, &str)| {
-            let ours = OURS.iter().enumerate().map(|(row, (method, _))| TableRow {
-                label: (*method).to_owned(),
-                cells: (0..EPSILONS.len())
-                    .map(|k| harvest.of(row, 0).map(|found| found[k][score]).collect())
-                    .map(SeedValues::of)
-                    .collect(),
+            let ours = OURS.iter().enumerate().map(|(row, (method, _))| {
+                let cell = |k: usize| harvest.of(row, 0).map(move |found| found[k][score]);
+                TableRow::new(*method, (0..EPSILONS.len()).map(cell))
             });
-            let theirs = peers.iter().map(|(peer, lines)| TableRow {
-                label: (*peer).to_owned(),
-                cells: EPSILONS
-                    .map(|epsilon| {
-                        let fits = |it: &&&PeerLine| it.epsilon.is_nan() || it.epsilon == epsilon;
-                        let found = lines.iter().filter(fits).map(|line| line.scores[score]);
-                        SeedValues::of(found.collect())
-                    })
-                    .into(),
+            let theirs = peers.iter().map(|(peer, lines)| {
+                let cell = |epsilon: f64| {
+                    let fits = move |it: &&&PeerLine| it.epsilon.is_nan() || it.epsilon == epsilon;
+                    lines.iter().filter(fits).map(|line| line.scores[score])
+                };
+                TableRow::new(*peer, EPSILONS.map(cell))
             });
-            StudyTable {
-                title: title.to_owned(),
-                content: TableContent::Measurements,
-                columns: EPSILONS.map(|epsilon| format!("ε={epsilon}")).into(),
-                rows: ours.chain(theirs).collect(),
-            }
+            let columns = EPSILONS.map(|epsilon| format!("ε={epsilon}"));
+            StudyTable::new(title, columns, ours.chain(theirs))
         };
         TITLES.into_iter().enumerate().map(table).collect()
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::grid::{Grid, GridTask, Harvest};
 use super::labelled::{LabelledProblem, SplitModels};
-use super::table::{ExpectedMean, SeedValues, StudyTable, TableContent, TableRow};
+use super::table::{ExpectedMean, SeedValues, StudyTable, TableRow};
 use crate::data::persons::{WithoutUnit, by_person};
 use crate::data::table::{seeded, shuffled};
 use crate::data::{Dataset, Persons, Preparation, Table, Unit};
@@ -182,24 +182,15 @@ impl PersonsStudy {
         let mut tables = Vec::new();
         for (row, name) in grid.rows.iter().enumerate() {
             for (column, method) in grid.columns.iter().enumerate() {
-                let table =
-                    |title: String, of: &dyn Fn(&PersonErrors, usize, usize) -> Option<f64>| {
-                        let row_of = |form: usize| TableRow {
-                            label: FORMS[form].1.to_owned(),
-                            cells: (0..columns.len())
-                                .map(|k| {
-                                    let all = harvest.of(row, column);
-                                    SeedValues::of(all.filter_map(|it| of(it, form, k)).collect())
-                                })
-                                .collect(),
-                        };
-                        StudyTable {
-                            title,
-                            content: TableContent::Measurements,
-                            columns: columns.clone(),
-                            rows: (0..FORMS.len()).map(row_of).collect(),
-                        }
+                type Of<'a> = &'a dyn Fn(&PersonErrors, usize, usize) -> Option<f64>;
+                let table = |title: String, of: Of| {
+                    let row_of = |(form, (_, label)): (usize, &(Protection, &str))| {
+                        let cell =
+                            |k| harvest.of(row, column).filter_map(move |found| of(found, form, k));
+                        TableRow::new(*label, (0..columns.len()).map(cell))
                     };
+                    StudyTable::new(title, &columns, FORMS.iter().enumerate().map(row_of))
+                };
                 let title = format!("{name} · {method}");
                 let absolute = format!("{title} · mean absolute error, without noise = 1");
                 let absolute = table(absolute, &|it, form, k| it.absolute[form][k]);

@@ -10,7 +10,7 @@ use super::labelled::{
     ALL_PUBLIC, CNVX_ADAP, CNVX_ADAP_PRINTED, LabelledProblem, LabelledRow, NCNVX_ADAP,
     NCNVX_ADAP_PRINTED, NOISY_TARGET, PROFILED, SplitModels, method,
 };
-use super::table::{SeedValues, StudyTable, TableContent, TableRow};
+use super::table::{StudyTable, TableRow};
 use crate::data::Task;
 use crate::error::Result;
 use crate::plot::{AxisSide, Figure, Panel};
@@ -166,12 +166,10 @@ impl<'a> RecordCountStudy<'a> {
             for (k, epsilon) in self.epsilons.iter().enumerate() {
                 let cell = |column: &usize| {
                     let errors = harvest.of(problem, *column);
-                    SeedValues::of(errors.filter_map(|it| Some(it.0[at].as_ref()?[k])).collect())
+                    errors.filter_map(move |it| Some(it.0[at].as_ref()?[k]))
                 };
-                let cells: Vec<SeedValues> = columns.iter().map(cell).collect();
-                if cells.iter().any(|cell| !cell.samples.is_empty()) {
-                    rows.push(TableRow { label: format!("{}, ε={epsilon}", row.title), cells });
-                }
+                let label = format!("{}, ε={epsilon}", row.title);
+                rows.push(TableRow::new(label, columns.iter().map(cell)));
             }
         }
         let case = self.problems[problem].case;
@@ -179,17 +177,14 @@ impl<'a> RecordCountStudy<'a> {
             Task::Regression => "mean squared error",
             Task::Classification => "wrong answers",
         };
-        StudyTable {
-            title: format!(
-                "{} · {what} over the number of {}, all private data without privacy = 1 · δ = {:e}",
-                case.name,
-                side.words(),
-                case.delta
-            ),
-            content: TableContent::Measurements,
-            columns: columns.iter().map(|it| self.count(problem, *it).to_string()).collect(),
-            rows,
-        }
+        let title = format!(
+            "{} · {what} over the number of {}, all private data without privacy = 1 · δ = {:e}",
+            case.name,
+            side.words(),
+            case.delta
+        );
+        let columns = columns.iter().map(|it| self.count(problem, *it).to_string());
+        StudyTable::new(title, columns, rows.into_iter().filter(TableRow::has_any))
     }
 
     /// The count of a column that changes.

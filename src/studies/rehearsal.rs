@@ -6,7 +6,7 @@
 
 use super::grid::{Grid, GridTask, Harvest};
 use super::labelled::LabelledProblem;
-use super::table::{ExpectedMean, SeedValues, StudyTable, TableContent, TableRow};
+use super::table::{ExpectedMean, SeedValues, StudyTable, TableRow};
 use crate::data;
 use crate::data::PreparationSettings;
 use crate::data::filter::Filter;
@@ -281,8 +281,7 @@ impl RehearsalStudy {
             for cell in rows.iter_mut().flat_map(|row| &mut row.cells) {
                 cell.wanted = bound.map(ExpectedMean::AtMost);
             }
-            let (title, columns) = (title.to_owned(), columns.clone());
-            StudyTable { title, content: TableContent::Measurements, columns, rows }
+            StudyTable::new(title, &columns, rows)
         };
         let all: Vec<f64> =
             regrets.iter().flat_map(|row| &row.cells).filter_map(SeedValues::mean).collect();
@@ -365,12 +364,9 @@ fn ranges_told(rows: [&[TableRow]; 2]) -> StudyTable {
             ..SeedValues::of(cells.collect())
         }
     };
-    StudyTable {
-        title: "runs within the range that was told, over all cells".to_owned(),
-        content: TableContent::Measurements,
-        columns: ["of the advised player", "of every player"].map(str::to_owned).to_vec(),
-        rows: vec![TableRow { label: "share of runs".to_owned(), cells: rows.map(share).to_vec() }],
-    }
+    let row = TableRow { label: "share of runs".to_owned(), cells: rows.map(share).to_vec() };
+    let title = "runs within the range that was told, over all cells";
+    StudyTable::new(title, ["of the advised player", "of every player"], [row])
 }
 
 /// The median, the share of small ones and the largest.
@@ -388,12 +384,9 @@ fn summary(mut regrets: Vec<f64>) -> StudyTable {
         cell(within(0.05), Some(ExpectedMean::AtLeast(0.9))),
         cell(regrets.last().copied().unwrap_or_default(), None),
     ];
-    StudyTable {
-        title: format!("regrets of all {count} cells"),
-        content: TableContent::Measurements,
-        columns: ["median", "share up to 5 %", "largest"].map(str::to_owned).to_vec(),
-        rows: vec![TableRow { label: "advised".to_owned(), cells }],
-    }
+    let row = TableRow { label: "advised".to_owned(), cells };
+    let title = format!("regrets of all {count} cells");
+    StudyTable::new(title, ["median", "share up to 5 %", "largest"], [row])
 }
 
 /// The share of cells in which quick and deep rehearsals advise the same.
@@ -401,10 +394,7 @@ fn agreement(same: &[f64]) -> StudyTable {
     let share = same.iter().sum::<f64>() / same.len() as f64;
     let samples = if same.is_empty() { Vec::new() } else { vec![share] };
     let cell = SeedValues { samples, wanted: Some(ExpectedMean::AtLeast(WANTED_AGREEMENT)) };
-    StudyTable {
-        title: format!("quick and deep rehearsals advise the same in {} cells", same.len()),
-        content: TableContent::Measurements,
-        columns: vec!["share".to_owned()],
-        rows: vec![TableRow { label: "advised".to_owned(), cells: vec![cell] }],
-    }
+    let row = TableRow { label: "advised".to_owned(), cells: vec![cell] };
+    let title = format!("quick and deep rehearsals advise the same in {} cells", same.len());
+    StudyTable::new(title, ["share"], [row])
 }

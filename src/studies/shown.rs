@@ -2,7 +2,7 @@
 
 use super::grid::Harvest;
 use super::labelled::Case;
-use super::table::{SeedValues, StudyTable, TableContent, TableRow};
+use super::table::{StudyTable, TableRow};
 use crate::data::Task;
 use crate::evaluation::Measured;
 
@@ -80,23 +80,16 @@ pub(super) fn error_tables(
     (entries, columns): (&[String], &[String]),
     mean: &str,
 ) -> Vec<StudyTable> {
-    let table = |title: String, cell: &dyn Fn(usize, usize) -> SeedValues| StudyTable {
-        title,
-        content: TableContent::Measurements,
-        columns: columns.to_vec(),
-        rows: entries
-            .iter()
-            .enumerate()
-            .map(|(entry, label)| TableRow {
-                label: label.clone(),
-                cells: (0..columns.len()).map(|k| cell(entry, k)).collect(),
-            })
-            .collect(),
+    let table = |title: String, cell: &dyn Fn(usize, usize) -> Vec<f64>| {
+        let row = |(entry, label): (usize, &String)| {
+            TableRow::new(label, (0..columns.len()).map(|k| cell(entry, k)))
+        };
+        StudyTable::new(title, columns, entries.iter().enumerate().map(row))
     };
     let of_case = |(at, case): &(usize, &Case)| {
         table(format!("{} · δ = {:e}", case.name, case.delta), &|entry, k| {
             let losses = harvest.of(*at, 0).map(|one| one.losses[entry][k]);
-            SeedValues::of(losses.filter(|loss| loss.is_finite()).collect())
+            losses.filter(|loss| loss.is_finite()).collect()
         })
     };
     let mut tables: Vec<StudyTable> = cases.iter().map(of_case).collect();
@@ -106,7 +99,7 @@ pub(super) fn error_tables(
         let mean = means
             .filter(|means| !means.is_empty())
             .map(|means| (means.iter().map(|x| x.ln()).sum::<f64>() / means.len() as f64).exp());
-        SeedValues::of(mean.into_iter().collect())
+        mean.into_iter().collect()
     });
     tables.push(all);
     for (at, case) in cases {
@@ -126,23 +119,18 @@ pub(super) fn beside<T>(
     (entries, columns): (&[String], &[String]),
 ) -> Vec<StudyTable> {
     let table = |shown: ShownScore| {
-        let cell = |entry: usize, column: usize| {
-            let samples = harvest.of(row, 0).filter_map(|one| {
-                let scores = scores(one);
-                shown.of(scores.entries[entry][column].as_ref()?, &scores.exact, task)
-            });
-            SeedValues::of(samples.collect())
+        let scores = &scores;
+        let row_of = |(entry, label): (usize, &String)| {
+            let cell = |column: usize| {
+                harvest.of(row, 0).filter_map(move |one| {
+                    let scores = scores(one);
+                    shown.of(scores.entries[entry][column].as_ref()?, &scores.exact, task)
+                })
+            };
+            TableRow::new(label, (0..columns.len()).map(cell))
         };
-        let rows = entries.iter().enumerate().map(|(entry, label)| TableRow {
-            label: label.clone(),
-            cells: (0..columns.len()).map(|column| cell(entry, column)).collect(),
-        });
-        StudyTable {
-            title: format!("{name} · {}", shown.words(task)),
-            content: TableContent::Measurements,
-            columns: columns.to_vec(),
-            rows: rows.collect(),
-        }
+        let title = format!("{name} · {}", shown.words(task));
+        StudyTable::new(title, columns, entries.iter().enumerate().map(row_of))
     };
     let mut tables: Vec<StudyTable> = ShownScore::BESIDE.map(table).into();
     tables.retain(StudyTable::has_any);

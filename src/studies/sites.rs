@@ -8,7 +8,7 @@
 
 use super::grid::{Grid, GridTask, Harvest};
 use super::labelled::{Case, LabelledProblem, SplitModels};
-use super::table::{SeedValues, StudyTable, TableContent, TableRow};
+use super::table::{StudyTable, TableRow};
 use crate::data::filter::Filter;
 use crate::data::table::{seeded, shuffled};
 use crate::data::{Dataset, PublicRecords, Table, Task};
@@ -130,22 +130,16 @@ impl SitesStudy {
     pub fn tables(&self, harvest: &Harvest<SiteErrors>) -> Vec<StudyTable> {
         let table = |(row, problem): (usize, &LabelledProblem)| {
             let cells = |kind: usize| {
-                let cell = |at| SeedValues::of(harvest.of(row, 0).map(|it| it[kind][at]).collect());
-                TableRow {
-                    label: ROWS[kind].to_owned(),
-                    cells: (0..EPSILONS.len()).map(cell).collect(),
-                }
+                let cell = |at: usize| harvest.of(row, 0).map(move |it| it[kind][at]);
+                TableRow::new(ROWS[kind], (0..EPSILONS.len()).map(cell))
             };
             let measure = match problem.case.task {
                 Task::Regression => "root mean square error",
                 Task::Classification => "share of wrong answers",
             };
-            StudyTable {
-                title: format!("{} · {measure} (less is better)", of_case(problem.case)),
-                content: TableContent::Measurements,
-                columns: EPSILONS.map(|epsilon| format!("ε={epsilon}")).to_vec(),
-                rows: (0..ROWS.len()).map(cells).collect(),
-            }
+            let title = format!("{} · {measure} (less is better)", of_case(problem.case));
+            let columns = EPSILONS.map(|epsilon| format!("ε={epsilon}"));
+            StudyTable::new(title, columns, (0..ROWS.len()).map(cells))
         };
         self.problems.iter().enumerate().map(table).collect()
     }

@@ -67,6 +67,39 @@ impl ExpectedMean {
     }
 }
 
+impl StudyTable {
+    /// A table of measurements.
+    pub fn new(
+        title: impl Into<String>,
+        columns: impl IntoIterator<Item: Into<String>>,
+        rows: impl IntoIterator<Item = TableRow>,
+    ) -> Self {
+        Self {
+            title: title.into(),
+            content: TableContent::Measurements,
+            columns: columns.into_iter().map(Into::into).collect(),
+            rows: rows.into_iter().collect(),
+        }
+    }
+}
+
+impl TableRow {
+    /// A row with the samples of each cell.
+    pub fn new(
+        label: impl Into<String>,
+        cells: impl IntoIterator<Item: IntoIterator<Item = f64>>,
+    ) -> Self {
+        let of = |samples| SeedValues::of(Vec::from_iter(samples));
+        let cells = cells.into_iter().map(of);
+        Self { label: label.into(), cells: cells.collect() }
+    }
+
+    /// Whether anything was measured.
+    pub fn has_any(&self) -> bool {
+        self.cells.iter().any(|cell| !cell.samples.is_empty())
+    }
+}
+
 impl SeedValues {
     pub fn of(samples: Vec<f64>) -> Self {
         Self { samples, wanted: None }

@@ -25,30 +25,19 @@ const MOST_WORK: f64 = 3e8;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum CheckedLoss {
-    Gaussian {
-        mu: f64,
-    },
-    Sampled {
-        mu: f64,
-        rate: f64,
-        replaced: bool,
-    },
-    Laplace {
-        epsilon: f64,
-    },
-    Range {
-        epsilon: f64,
-    },
-    Pure {
-        epsilon: f64,
-    },
+    /// A Gaussian mechanism.
+    Gaussian { mu: f64 },
+    /// A Gaussian mechanism on a sample of the records.
+    Sampled { mu: f64, rate: f64, replaced: bool },
+    /// A Laplace mechanism.
+    Laplace { epsilon: f64 },
+    /// A choice whose losses lie in a range of ε.
+    Range { epsilon: f64 },
+    /// Any mechanism with this ε.
+    Pure { epsilon: f64 },
     /// The best of a random number of repeats of a Gaussian mechanism: e^{cz}·m times the
     /// transform of one repeat bounds it at every z of a line c > 0.
-    Repeated {
-        mu: f64,
-        surcharge: f64,
-        log_factor: f64,
-    },
+    Repeated { mu: f64, surcharge: f64, log_factor: f64 },
 }
 
 /// How often a mechanism is drawn.

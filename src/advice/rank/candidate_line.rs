@@ -177,9 +177,7 @@ impl MeanScores {
             angles: (0..directions).map(angle).collect(),
         }
     }
-}
 
-impl MeanScores {
     /// The projection metric d of both spans, which is not divided by √k.
     pub fn projection_metric(&self) -> Mean {
         let root = (self.angles.len() as f64).sqrt();

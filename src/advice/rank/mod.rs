@@ -1,5 +1,5 @@
-//! Which public data can stand in for the private, after Gu, Kamath and Wu,
-//! [`GRADIENT_SUBSPACE_DISTANCE`](halflight_base::bibliography::GRADIENT_SUBSPACE_DISTANCE).
+//! Which public data can stand in for the private, after
+//! [Gu, Kamath, Wu 2023](halflight_base::bibliography).
 //!
 //! A small model with random weights and random labels turns every dataset into per-example
 //! gradients. How well the leading subspace of a candidate's gradients captures the private

@@ -1,5 +1,5 @@
-//! Task2Vec: how alike two datasets are by what a network learns from each, after Achille and
-//! others, [`TASK_EMBEDDING`](halflight_base::bibliography::TASK_EMBEDDING).
+//! Task2Vec: how alike two datasets are by what a network learns from each, after
+//! [Achille and others 2019](halflight_base::bibliography).
 //!
 //! The network of the ranking starts from the same weights for every dataset, and learns its labels.
 //! Then the *embedding* of the dataset is the diagonal of the Fisher information of the trained

@@ -162,7 +162,6 @@ pub struct PlayerStanding {
     pub cases: usize,
     /// The typical factor between repetitions with other records and other noise within a case:
     /// one standard deviation. `None` if nothing was repeated.
-    #[serde(default)]
     pub spread: Option<f64>,
     /// What the released score of a run would say, as the mean over trials.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -16,10 +16,8 @@ pub enum Player {
     PublicOnly,
     /// The private records alone, without any privacy. Such a model must not be passed on.
     NoPrivacy,
-    Method {
-        id: String,
-        settings: BTreeMap<String, Value>,
-    },
+    /// A method with settings that differ from its defaults.
+    Method { id: String, settings: BTreeMap<String, Value> },
 }
 
 impl Player {

@@ -24,7 +24,6 @@ use crate::privacy::accountant::{Adjacency, Event, Noise, QueryKind, Rule};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlanFile {
-    #[serde(default)]
     pub delta: Option<f64>,
     pub events: Vec<PaperEvent>,
 }
@@ -38,7 +37,6 @@ pub struct PaperEvent {
     #[serde(default = "once")]
     pub count: u64,
     /// The default is zero-out for samples and replace-one for everything else.
-    #[serde(default)]
     pub adjacency: Option<Adjacency>,
 }
 

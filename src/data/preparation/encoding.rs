@@ -22,10 +22,8 @@ pub(crate) const MOST_VALUES: usize = 200;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Encoding {
-    Number {
-        column: String,
-        scale: Standardisation,
-    },
+    /// A column of numbers.
+    Number { column: String, scale: Standardisation },
     Category {
         column: String,
         /// Canonical texts of the known values.
@@ -34,10 +32,7 @@ pub(super) enum Encoding {
         scales: Vec<Standardisation>,
     },
     /// A column of vectors; one scale per number of the vector.
-    Vector {
-        column: String,
-        scales: Vec<Standardisation>,
-    },
+    Vector { column: String, scales: Vec<Standardisation> },
 }
 
 /// A column's cells in the form that its encoding uses.

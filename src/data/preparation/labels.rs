@@ -43,10 +43,8 @@ pub(super) enum LabelColumn {
 
 /// The labels of a table, not yet scaled.
 pub(super) enum RawLabels<'a> {
-    Numbers {
-        raw: Cow<'a, [f64]>,
-        scale: Standardisation,
-    },
+    /// Numbers in label units, and their scale.
+    Numbers { raw: Cow<'a, [f64]>, scale: Standardisation },
     /// Indices into the names of the classes.
     Classes(Vec<u32>),
 }
@@ -107,9 +105,7 @@ impl LabelColumn {
             }
         }
     }
-}
 
-impl LabelColumn {
     /// For every row, whether its label is usable.
     pub fn usable(&self, table: &Table) -> Result<Vec<bool>> {
         let column = table.column(self.column())?;

@@ -29,19 +29,16 @@ const REACH: f64 = 9.0;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Pair {
-    Gaussian {
-        mu: f64,
-    },
+    /// Two normal distributions whose means are μ standard deviations apart.
+    Gaussian { mu: f64 },
+    /// A Gaussian pair of which a sample decides.
     Subsampled(Subsampled),
-    Laplace {
-        epsilon: f64,
-    },
-    BoundedRange {
-        epsilon: f64,
-    },
-    Response {
-        epsilon: f64,
-    },
+    /// Two Laplace distributions.
+    Laplace { epsilon: f64 },
+    /// A choice whose losses lie in a range of ε.
+    BoundedRange { epsilon: f64 },
+    /// Randomised response: the worst pair of any ε.
+    Response { epsilon: f64 },
     /// Not a pair by itself: a bound on its moments. [`super::composition`] handles everything else
     /// about it.
     Repeated(Repeated),

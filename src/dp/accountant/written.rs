@@ -9,45 +9,21 @@ use super::repeats::Repeats;
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Written {
-    Gaussian {
-        sensitivity: f64,
-        sigma: f64,
-        grid: f64,
-        coordinates: u64,
-    },
-    SubsampledGaussian {
-        sensitivity: f64,
-        sigma: f64,
-        grid: f64,
-        coordinates: u64,
-        rate: f64,
-    },
-    Laplace {
-        sensitivity: f64,
-        scale: f64,
-        grid: f64,
-        coordinates: u64,
-    },
-    Selection {
-        range: f64,
-        scale: f64,
-        candidates: u64,
-    },
-    PermuteAndFlip {
-        range: f64,
-        scale: f64,
-        candidates: u64,
-    },
-    Direction {
-        range: f64,
-        scale: f64,
-        dimension: u64,
-    },
-    NoisySelection {
-        sensitivity: f64,
-        scale: f64,
-        candidates: u64,
-    },
+    /// [`QueryKind::Gaussian`]
+    Gaussian { sensitivity: f64, sigma: f64, grid: f64, coordinates: u64 },
+    /// [`QueryKind::SampledSum`]
+    SubsampledGaussian { sensitivity: f64, sigma: f64, grid: f64, coordinates: u64, rate: f64 },
+    /// [`QueryKind::Laplace`]
+    Laplace { sensitivity: f64, scale: f64, grid: f64, coordinates: u64 },
+    /// [`QueryKind::Selection`] by the exponential mechanism.
+    Selection { range: f64, scale: f64, candidates: u64 },
+    /// [`QueryKind::Selection`] by permute-and-flip.
+    PermuteAndFlip { range: f64, scale: f64, candidates: u64 },
+    /// [`QueryKind::Direction`]
+    Direction { range: f64, scale: f64, dimension: u64 },
+    /// [`QueryKind::Selection`] by the noisy maximum.
+    NoisySelection { sensitivity: f64, scale: f64, candidates: u64 },
+    /// [`QueryKind::Repeated`]
     RepeatedGaussian {
         sensitivity: f64,
         sigma: f64,
@@ -56,9 +32,8 @@ pub(super) enum Written {
         shape: u32,
         stop: f64,
     },
-    Pure {
-        epsilon: f64,
-    },
+    /// [`QueryKind::Pure`]
+    Pure { epsilon: f64 },
 }
 
 impl From<Mechanism> for Written {

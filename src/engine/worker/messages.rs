@@ -31,15 +31,11 @@ pub type JobId = u64;
 /// The requests of an interface.
 #[derive(Debug)]
 pub enum Request {
+    /// Open the session in this file, or list this folder.
     OpenSession(PathBuf),
-    /// Save, unless the file differs from the session that is `known`.
-    SaveSession {
-        session: Session,
-        path: PathBuf,
-        known: Option<Box<Session>>,
-        /// Ledger and runs of the workspace move with the session.
-        moves: bool,
-    },
+    /// Save, unless the file differs from the session that is `known`. If it `moves`, ledger and runs
+    /// of the workspace move with it.
+    SaveSession { session: Session, path: PathBuf, known: Option<Box<Session>>, moves: bool },
     /// Read (again) the dataset with this definition.
     Load(DatasetDefinition),
     /// The session has no dataset of this name any more.
@@ -48,136 +44,74 @@ pub enum Request {
     CancelLoad(String),
     /// Columns of a file, before it becomes a dataset, and a definition to start from. Of a file that
     /// may be private, a sealed view gets a definition that does not depend on its cells.
-    Inspect {
-        file: String,
-        watch: Watch,
-    },
+    Inspect { file: String, watch: Watch },
     /// The columns by which a dataset can be split, with their values.
-    Dividers {
-        dataset: String,
-        watch: Watch,
-    },
+    Dividers { dataset: String, watch: Watch },
     /// The contents of a directory, relative to the data of the workspace.
     Browse(PathBuf, Wanted),
     /// Columns of a file, if they can be read quickly, and its first cells if they are public or
     /// somebody looks. Only the newest of several waiting requests is answered.
-    Glance {
-        file: PathBuf,
-        look: Option<Watch>,
-    },
+    Glance { file: PathBuf, look: Option<Watch> },
     /// Rows of a private dataset, only for the curator.
-    Peek {
-        dataset: String,
-        watch: Watch,
-    },
+    Peek { dataset: String, watch: Watch },
     /// The runs of the workspace; from then on changes are reported.
     Archive,
     /// Follow runs of these places together with those of the workspace.
     Watch(Vec<PathBuf>),
     /// Ask the process of the run in this directory to do something.
-    Steer {
-        directory: PathBuf,
-        request: SteeringRequest,
-    },
-    TagRun {
-        run: RunId,
-        tag: String,
-    },
+    Steer { directory: PathBuf, request: SteeringRequest },
+    /// Give a run a tag.
+    TagRun { run: RunId, tag: String },
+    /// Remove the directory of a run; its ledger entries stay.
     DeleteRun(RunId),
     /// Write the contents of a screen to a file, relative to the workspace.
-    Export {
-        path: PathBuf,
-        text: String,
-        replace: Replace,
-    },
+    Export { path: PathBuf, text: String, replace: Replace },
     /// A certificate of a private dataset's spending, for others.
-    Certify {
-        account: AccountId,
-        path: PathBuf,
-    },
+    Certify { account: AccountId, path: PathBuf },
     /// The user's position, for the next time.
     Remember(ProgramState),
     /// What would this plan cost? Only the newest of several waiting requests is answered.
-    Preview {
-        session: Session,
-        plan: PlanDefinition,
-    },
+    Preview { session: Session, plan: PlanDefinition },
     /// How long would a ranking by exact numbers take?
     TimeRanking(Box<Session>),
+    /// Read the ledger.
     Ledger,
     /// The last rankings for a loaded private dataset.
     KeptRankings(String),
     /// Budget of a loaded private dataset.
-    SetBudget {
-        dataset: String,
-        budget: Budget,
-    },
+    SetBudget { dataset: String, budget: Budget },
+    /// Go on with an account whose past is not fully known.
     AcceptUnknownPast(AccountId),
+    /// Settle a run whose program died, with what it drew.
     AbandonRun(RunId),
+    /// Cut the damaged end off the ledger.
     RepairLedger,
     /// Start a job, which is steered by its control.
-    Start {
-        id: JobId,
-        control: Control,
-        job: JobRequest,
-    },
+    Start { id: JobId, control: Control, job: JobRequest },
     /// What would it cost to let private records choose among these plans?
-    OfferChoice {
-        session: Session,
-        plans: Vec<PlanDefinition>,
-        target: Target,
-    },
+    OfferChoice { session: Session, plans: Vec<PlanDefinition>, target: Target },
     /// Write the predictions of a run's model for the rows of a file.
-    Predict {
-        run: RunId,
-        data: PathBuf,
-        output: PathBuf,
-    },
-    /// Gather the results of a sweep and settle its runs.
-    Collect {
-        sweep: SoughtSweep,
-        /// Whether tasks that have not ended are settled, too.
-        give_up: bool,
-    },
+    Predict { run: RunId, data: PathBuf, output: PathBuf },
+    /// Gather the results of a sweep and settle its runs; with `give_up` also of tasks that have not
+    /// ended.
+    Collect { sweep: SoughtSweep, give_up: bool },
     /// Write a page about these runs, without exact numbers.
-    Report {
-        runs: Vec<RunId>,
-        path: PathBuf,
-    },
+    Report { runs: Vec<RunId>, path: PathBuf },
 }
 
 /// The work of a job.
 #[derive(Debug)]
 pub enum JobRequest {
-    Run {
-        session: Session,
-        plan: PlanDefinition,
-        watch: Watch,
-    },
+    /// Make the run of this plan.
+    Run { session: Session, plan: PlanDefinition, watch: Watch },
     /// Continue a run whose program died.
-    Resume {
-        run: RunId,
-        watch: Watch,
-    },
+    Resume { run: RunId, watch: Watch },
     /// Let private records choose among these plans.
-    Choice {
-        session: Session,
-        plans: Vec<PlanDefinition>,
-        target: Target,
-    },
+    Choice { session: Session, plans: Vec<PlanDefinition>, target: Target },
     /// Rank the public datasets.
-    Ranking {
-        session: Session,
-        watch: Watch,
-        manner: Manner,
-    },
+    Ranking { session: Session, watch: Watch, manner: Manner },
     /// Let public data play the private role for this plan, with these methods, or all that fit.
-    Rehearsal {
-        session: Session,
-        plan: PlanDefinition,
-        methods: Vec<String>,
-        deep: bool,
-    },
+    Rehearsal { session: Session, plan: PlanDefinition, methods: Vec<String>, deep: bool },
 }
 
 /// The columns by which a dataset can be split.
@@ -212,39 +146,20 @@ pub struct TrainerSteps {
 /// The reports to an interface.
 #[derive(Debug)]
 pub enum WorkerReport {
-    SessionOpened {
-        session: Box<Session>,
-        path: PathBuf,
-    },
-    SessionSaved {
-        session: Box<Session>,
-        path: PathBuf,
-    },
+    /// A session was read.
+    SessionOpened { session: Box<Session>, path: PathBuf },
+    /// A session was written.
+    SessionSaved { session: Box<Session>, path: PathBuf },
     /// The file holds another session, which would be overwritten.
-    SessionClash {
-        session: Box<Session>,
-        path: PathBuf,
-        differences: Vec<String>,
-    },
+    SessionClash { session: Box<Session>, path: PathBuf, differences: Vec<String> },
     /// Whether this public dataset contains rows of a private one, and that one's name.
-    Compared {
-        dataset: String,
-        private: Option<String>,
-    },
+    Compared { dataset: String, private: Option<String> },
     /// The progress of reading a dataset.
-    Reading {
-        name: String,
-        bytes: u64,
-        of: u64,
-    },
-    Loaded {
-        loaded: Arc<Loaded>,
-        account: Option<AccountId>,
-    },
-    LoadFailed {
-        name: String,
-        error: Error,
-    },
+    Reading { name: String, bytes: u64, of: u64 },
+    /// A dataset was read, with its account if the ledger knows it.
+    Loaded { loaded: Arc<Loaded>, account: Option<AccountId> },
+    /// A dataset could not be read.
+    LoadFailed { name: String, error: Error },
     /// A definition to start from.
     Inspected {
         definition: Box<DatasetDefinition>,
@@ -253,47 +168,40 @@ pub enum WorkerReport {
         odd_texts: (Vec<String>, String),
     },
     /// The columns by which a dataset can be split; `None` under a sealed watch.
-    Dividers {
-        dataset: String,
-        columns: Option<Dividers>,
-    },
+    Dividers { dataset: String, columns: Option<Dividers> },
+    /// The contents of a directory.
     Listing(Listing),
-    Glance {
-        file: PathBuf,
-        schema: Result<Schema>,
-    },
-    Peeked {
-        dataset: String,
-        rows: Option<CuratorOnly<ExactRows>>,
-    },
+    /// The columns of a file.
+    Glance { file: PathBuf, schema: Result<Schema> },
+    /// Rows of a private dataset; `None` under a sealed watch.
+    Peeked { dataset: String, rows: Option<CuratorOnly<ExactRows>> },
+    /// The runs of the workspace.
     Archive(Vec<ArchivedRun>),
     /// The steps of another trainer so far.
     Trained(Box<TrainerSteps>),
     /// The changes to them since.
     Followed(Box<FollowedNews>),
+    /// The cost of a plan.
     Preview(Box<Result<Preview>>),
     /// The time that a run of this plan will take, if it could be timed.
-    Timed {
-        plan: Box<PlanDefinition>,
-        time: Option<RunTime>,
-    },
+    Timed { plan: Box<PlanDefinition>, time: Option<RunTime> },
+    /// The cost of a choice among plans.
     ChoiceOffered(Box<Result<Offer>>),
     /// The time that a ranking of this session will take, if it could be timed.
-    RankingTimed {
-        session: Box<Session>,
-        time: Option<Duration>,
-    },
+    RankingTimed { session: Box<Session>, time: Option<Duration> },
     /// Rankings for this private dataset that were made earlier, the newest first.
-    KeptRankings {
-        private: String,
-        rankings: Vec<ArchivedRanking>,
-    },
+    KeptRankings { private: String, rankings: Vec<ArchivedRanking> },
     /// The ledger, and the sums of each account.
     Ledger(Book, Vec<Digest>),
+    /// An event of a run.
     Run(JobId, RunEvent),
+    /// An event of a choice among plans.
     Choice(JobId, ChoiceEvent),
+    /// An event of a ranking.
     Ranking(JobId, RankingEvent),
+    /// An event of a rehearsal.
     Rehearsal(JobId, RehearsalEvent),
+    /// A request failed.
     Trouble(Error),
     /// A page, a table or a picture of a screen was written here.
     Wrote(PathBuf),
@@ -302,10 +210,7 @@ pub enum WorkerReport {
     /// The requested sweep is outside this workspace.
     WhichSweep,
     /// A sweep was collected, as far as its tasks have ended.
-    Collected {
-        sweep: PathBuf,
-        tally: TaskTally,
-    },
+    Collected { sweep: PathBuf, tally: TaskTally },
 }
 
 /// A sweep whose results are wanted.

@@ -68,18 +68,13 @@ impl std::fmt::Debug for Worker {
 
 /// The messages to the thread.
 enum WorkerMessage {
+    /// The interface asks for something.
     Asked(Box<Request>),
     /// A dataset was read, unless nobody waits for it any more.
-    Read {
-        name: String,
-        reading: Control,
-        result: Box<Result<Loaded>>,
-    },
+    Read { name: String, reading: Control, result: Box<Result<Loaded>> },
     /// A public dataset was compared with the private ones.
-    Compared {
-        name: String,
-        private: Option<String>,
-    },
+    Compared { name: String, private: Option<String> },
+    /// The interface ends.
     Close,
 }
 

@@ -1,6 +1,5 @@
 //! The discrepancy between a private moment and re-weighted public records,
-//! of Bassily, Mohri and Suresh,
-//! [`PRINCIPLED_ADAPTATION`](halflight_base::bibliography::PRINCIPLED_ADAPTATION).
+//! of [Bassily, Mohri, Suresh 2023](halflight_base::bibliography).
 //!
 //! With M(q) = M₀ − Σ qᵢxᵢxᵢᵀ, no linear model in the ball of radius Λ has squared losses
 //! on the two that differ by more than dis(q) = 4Λ²‖M(q)‖₂. The norm is smoothed to

@@ -1,6 +1,6 @@
 //! Private Frank–Wolfe on the weights of public records: algorithms 1 (single-stage, the model
-//! moves along) and 2 (two-stage, the model is fitted afterwards) of Bassily, Mohri and Suresh,
-//! [`PRINCIPLED_ADAPTATION`](halflight_base::bibliography::PRINCIPLED_ADAPTATION).
+//! moves along) and 2 (two-stage, the model is fitted afterwards) of
+//! [Bassily, Mohri, Suresh 2023](halflight_base::bibliography).
 //!
 //! In every round one public record is chosen to receive weight; the more it lowers the objective,
 //! the likelier it is chosen: q ← (1 − η)q + η·e_vertex. The model's step sees public data only.

@@ -1,6 +1,5 @@
 //! Private mirror descent on the weights of public records, then weighted least squares:
-//! algorithm 3 of Bassily, Mohri and Suresh,
-//! [`PRINCIPLED_ADAPTATION`](halflight_base::bibliography::PRINCIPLED_ADAPTATION).
+//! algorithm 3 of [Bassily, Mohri, Suresh 2023](halflight_base::bibliography).
 //!
 //! *Rigorous.* The gradient −xᵢᵀExᵢ has m entries but only d(d + 1)/2 independent numbers, so E is
 //! released instead, as a packed symmetric matrix with Gaussian noise. The step is the Bregman step

@@ -58,13 +58,9 @@ pub(super) enum ChainTail {
     /// The unfinished line of a program that died while writing. It never
     /// returned from writing, so nothing was drawn under this line.
     Torn,
-    /// Confirmed lines were lost or changed, from this line on.
-    Damaged {
-        line: u64,
-        why: String,
-        /// The last confirmed line, if it is lost.
-        until: Option<u64>,
-    },
+    /// Confirmed lines were lost or changed, from this line on, and `until` the last confirmed one if
+    /// that is lost.
+    Damaged { line: u64, why: String, until: Option<u64> },
 }
 
 /// A line that may be appended next.

@@ -46,7 +46,7 @@ fn random_bits() -> Result<u64> {
 }
 
 /// Names a run: also the name of its directory.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RunId(
     /// The name.

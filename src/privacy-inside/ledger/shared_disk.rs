@@ -27,17 +27,12 @@ pub fn on_one_machine() {
 /// Which machines see a lock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Locks {
+    /// Other machines see the locks.
     Everywhere,
     /// Other machines do not see locks, because of this mount option.
-    HereAlone {
-        disk: String,
-        option: String,
-        cure: &'static str,
-    },
+    HereAlone { disk: String, option: String, cure: &'static str },
     /// Whether other machines see the locks cannot be determined here.
-    Unknown {
-        disk: String,
-    },
+    Unknown { disk: String },
 }
 
 /// The mounts of this machine, and the folder without symbolic links.

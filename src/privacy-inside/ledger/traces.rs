@@ -52,7 +52,6 @@ struct Certified {
     allow_large_delta: bool,
     #[serde(default)]
     noise: NoiseSource,
-    #[serde(default)]
     person: Option<String>,
     #[serde(default)]
     order: RowOrder,
@@ -67,7 +66,6 @@ struct Stated {
 /// The line that a certificate was written under; older ones do not name it.
 #[derive(Deserialize)]
 struct Vouched {
-    #[serde(default)]
     ledger_line: Option<LedgerLine>,
 }
 

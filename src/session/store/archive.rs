@@ -63,7 +63,7 @@ pub struct ArchivedChoice {
 pub const CHOICE: &str = "choice";
 
 /// One run, read from its directory.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct ArchivedRun {
     pub id: RunId,
     pub directory: PathBuf,
@@ -340,36 +340,8 @@ impl ArchivedRun {
 
     /// A task of a sweep that has no directory yet, or whose directory is not read.
     pub fn unread(id: RunId, directory: &Path) -> Self {
-        Self {
-            time: time_of(&id.0),
-            id,
-            directory: directory.to_path_buf(),
-            plan: None,
-            choice: None,
-            data: Vec::new(),
-            sites: Vec::new(),
-            board: Vec::new(),
-            tag: String::new(),
-            outcome: OPEN.to_owned(),
-            process: None,
-            wrote: None,
-            skipped: 0,
-            guarantee: None,
-            drawn: Vec::new(),
-            was_ranked: false,
-            budget_delta: None,
-            peeked: false,
-            steps: 0,
-            of: 0,
-            curves: Curves::new(),
-            epsilon: Vec::new(),
-            exact: None,
-            errors: None,
-            score: None,
-            later_scores: Vec::new(),
-            source_weights: Vec::new(),
-            trouble: None,
-        }
+        let (time, directory) = (time_of(&id.0), directory.to_path_buf());
+        Self { time, id, directory, outcome: OPEN.to_owned(), ..Self::default() }
     }
 }
 

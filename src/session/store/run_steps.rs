@@ -72,12 +72,10 @@ struct EventLine<'a> {
     of: u64,
     #[serde(borrow, default)]
     phase: Cow<'a, str>,
-    #[serde(default)]
     epsilon: Option<f64>,
     #[serde(default)]
     values: SeriesValues,
     /// The last line of the curator's file.
-    #[serde(default)]
     errors: Option<Errors>,
 }
 

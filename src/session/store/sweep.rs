@@ -79,13 +79,13 @@ pub struct TaskDirectory {
 /// The state of a task.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TaskState {
+    /// Nobody has claimed it.
     NotBegun,
     /// A process on this machine executes it.
     Running,
     /// Claimed but without a result: it died, or it works on another machine.
-    Missing {
-        claim: String,
-    },
+    Missing { claim: String },
+    /// Ended, with this result.
     Ended(TaskResult),
 }
 

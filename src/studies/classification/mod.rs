@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 pub use material::Material;
 
 use super::grid::{Grid, GridTask, Harvest};
-use super::table::{ExpectedMean, SeedValues, StudyTable, TableContent, TableRow};
+use super::table::{ExpectedMean, StudyTable, TableRow};
 use crate::data::Dataset;
 use crate::error::Result;
 use crate::evaluation::{FurtherScores, Measured};
@@ -353,23 +353,18 @@ impl ClassificationStudy {
         chosen: impl Fn(RowGroup) -> bool,
         of: impl Fn(&Measured) -> Option<f64>,
     ) -> StudyTable {
-        let cell = |row, column| SeedValues::of(harvest.of(row, column).filter_map(&of).collect());
         let rows = self.entries.iter().enumerate().filter(|(_, entry)| chosen(entry.group));
-        let rows = rows.map(|(row, entry)| TableRow {
-            label: entry.title.clone(),
-            cells: (0..self.epsilons.len()).map(|column| cell(row, column)).collect(),
+        let rows = rows.map(|(row, entry)| {
+            let cell = |column| harvest.of(row, column).filter_map(&of);
+            TableRow::new(&entry.title, (0..self.epsilons.len()).map(cell))
         });
         let Material { name, private, public, .. } = &self.material;
-        StudyTable {
-            title: format!(
-                "{name} · {private} private records, {public} public · {what} on {} test records \
-                 · δ = {DELTA:e}",
-                self.material.test.len()
-            ),
-            content: TableContent::Measurements,
-            columns: self.epsilons.iter().map(|epsilon| column(*epsilon)).collect(),
-            rows: rows.collect(),
-        }
+        let title = format!(
+            "{name} · {private} private records, {public} public · {what} on {} test records \
+             · δ = {DELTA:e}",
+            self.material.test.len()
+        );
+        StudyTable::new(title, self.epsilons.iter().map(|epsilon| column(*epsilon)), rows)
     }
 
     /// Sets the goals of the table, for nine thousand private images.
@@ -408,25 +403,14 @@ impl ClassificationStudy {
         );
         let rows = sets.filter_map(|(name, features)| {
             let (_, principal) = Principal::centred(features, 0)?;
-            let cell = |k: &usize| SeedValues::of(vec![100.0 * principal.explained(*k)]);
-            Some(TableRow {
-                label: name.to_owned(),
-                cells: self.components.iter().map(cell).collect(),
-            })
+            let cells = self.components.iter().map(|k| [100.0 * principal.explained(*k)]);
+            Some(TableRow::new(name, cells))
         });
-        Some(StudyTable {
-            title: format!(
-                "{} · energy of the public records that k directions keep, %",
-                self.name()
-            ),
-            content: TableContent::Measurements,
-            columns: self.components.iter().map(|k| format!("k = {k}")).collect(),
-            rows: rows.collect(),
-        })
+        let title =
+            format!("{} · energy of the public records that k directions keep, %", self.name());
+        Some(StudyTable::new(title, self.components.iter().map(|k| format!("k = {k}")), rows))
     }
-}
 
-impl ClassificationStudy {
     /// What k directions of the labelled public records hold of the differences between classes, for
     /// the first split.
     fn separation(&self) -> Option<StudyTable> {
@@ -439,30 +423,25 @@ impl ClassificationStudy {
         let shares = principal.shares();
         let explained = ExplainedEnergy { chosen: 0, shares, separation: None };
         let least = found.needed(found.advised())?;
-        let row = |label: &str, value: &dyn Fn(usize) -> Option<f64>| TableRow {
-            label: label.to_owned(),
-            cells: self
-                .components
-                .iter()
-                .map(|k| SeedValues::of(value(*k).into_iter().collect()))
-                .collect(),
+        let row = |label: &str, value: &dyn Fn(usize) -> Option<f64>| {
+            TableRow::new(label, self.components.iter().map(|k| value(*k)))
         };
-        Some(StudyTable {
-            title: format!(
-                "{} · what k directions hold of the differences between public classes; the theorem \
-                 needs fewest private records at k = {}",
-                self.name(),
-                found.advised()
-            ),
-            content: TableContent::Measurements,
-            columns: self.components.iter().map(|k| format!("k = {k}")).collect(),
-            rows: vec![
+        let title = format!(
+            "{} · what k directions hold of the differences between public classes; the theorem \
+             needs fewest private records at k = {}",
+            self.name(),
+            found.advised()
+        );
+        Some(StudyTable::new(
+            title,
+            self.components.iter().map(|k| format!("k = {k}")),
+            [
                 row("ξ", &|k| found.outside.get(k - 1).copied()),
                 row("margin that a tenth miss", &|k| found.margins.get(k - 1).copied()),
                 row("eigengap, of the largest eigenvalue", &|k| Some(explained.gap(k))),
                 row("√k/(1 − ξ − γ/10), of the least", &|k| Some(found.needed(k)? / least)),
             ],
-        })
+        ))
     }
 }
 

@@ -35,9 +35,7 @@ use crate::numeric::parallel;
 use crate::privacy::Target;
 use crate::privacy::ledger::Budget;
 use crate::session::{Loaded, PlanDefinition, SavedModel, Session, Workspace, dataset};
-use crate::{
-    ExpectedMean, Grid, GridTask, Harvest, SeedValues, StudyTable, TableContent, TableRow,
-};
+use crate::{ExpectedMean, Grid, GridTask, Harvest, SeedValues, StudyTable, TableRow};
 use halflight::cli::progress::ProgressLine;
 use halflight::cli::signals;
 use halflight_advice::rehearsal::Player;
@@ -93,7 +91,7 @@ impl ChooseStudy {
             let wanted = CASES.iter().chain([&HEART]);
             wanted.filter(|case| WANTED.contains(&case.name)).collect()
         };
-        let (problems, missing) = self.on.problems(&cases)?;
+        let (problems, missing) = self.on.problems(cases)?;
         let manner = &self.on.manner;
         let interrupted = signals::on_first(|| {})?;
         let study = ChoiceStudy {
@@ -300,17 +298,13 @@ impl ChoiceStudy {
             let share =
                 |like: fn(&f64) -> bool| ratios.iter().filter(|ratio| like(ratio)).count() as f64;
             let counted = [share(|x| *x < 1.0), share(|x| *x == 1.0), share(|x| *x > 1.0)];
-            let cell =
-                |x: f64| SeedValues::of(if ratios.is_empty() { Vec::new() } else { vec![x] });
-            let cells = [mean, mean * 2.0 * error].into_iter().chain(counted).map(cell).collect();
-            TableRow { label: problem.case.name.to_owned(), cells }
+            let cell = |x: f64| (!ratios.is_empty()).then_some(x);
+            let cells = [mean, mean * 2.0 * error].into_iter().chain(counted).map(cell);
+            TableRow::new(problem.case.name, cells)
         };
-        StudyTable {
-            title: "all ε and splits together".to_owned(),
-            content: TableContent::Measurements,
-            columns: ["ratio", "±", "better", "the same", "worse"].map(str::to_owned).to_vec(),
-            rows: self.problems.iter().enumerate().map(row).collect(),
-        }
+        let columns = ["ratio", "±", "better", "the same", "worse"];
+        let rows = self.problems.iter().enumerate().map(row);
+        StudyTable::new("all ε and splits together", columns, rows)
     }
 
     fn header(&self, missing: &[&str], harvest: &Harvest<ChoiceErrors>) -> Vec<String> {

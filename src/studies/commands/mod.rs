@@ -60,17 +60,28 @@ enum Which {
     Discrepancy(Discrepancy),
     /// Private labels correct what public data teach: against linear models and public data alone.
     Correction(CorrectionCommand),
-    Predictor(PredictorCommand),
+    /// Methods with and without a public predictor, on real datasets.
+    #[command(after_help = "Example:
+  halflight-studies predictor --only wind,wine --data data")]
+    Predictor(OnDatasets),
     /// Linear methods with fixed ridges, and with the one that public records choose.
-    Ridges(RidgesCommand),
+    #[command(after_help = "Example:
+  halflight-studies ridges --only adult,german --data data")]
+    Ridges(OnDatasets),
     /// What protecting whole persons costs, against group privacy.
-    Persons(PersonsCommand),
+    #[command(after_help = "Example:
+  halflight-studies persons --only bikeshare --quick")]
+    Persons(OnDatasets),
     /// What several sites gain by training one model together.
-    Sites(SitesCommand),
+    #[command(after_help = "Example:
+  halflight-studies sites --data data")]
+    Sites(OnDatasets),
     /// What rehearsals recommend, and what would have been best.
     Rehearsal(Rehearsal),
     /// Private targets with labels: real datasets, every method, relative to no privacy.
-    Labelled(Labelled),
+    #[command(after_help = "Example:
+  halflight-studies labelled --only wind,wine --data data")]
+    Labelled(OnDatasets),
     /// Which public images can stand in: orders, their certainty, private selection.
     Ranking(RankingCommand),
     /// Released scores: how often their intervals contain the true value.
@@ -87,13 +98,13 @@ impl Studies {
     pub fn execute(&self) -> Result<()> {
         match &self.study {
             Which::Discrepancy(study) => study.execute(),
-            Which::Persons(study) => study.execute(),
-            Which::Sites(study) => study.execute(),
+            Which::Persons(on) => on.persons(),
+            Which::Sites(on) => on.sites(),
             Which::Rehearsal(study) => study.execute(),
-            Which::Labelled(study) => study.execute(),
+            Which::Labelled(on) => on.labelled(),
             Which::Correction(study) => study.execute(),
-            Which::Predictor(study) => study.execute(),
-            Which::Ridges(study) => study.execute(),
+            Which::Predictor(on) => on.predictor(),
+            Which::Ridges(on) => on.ridges(),
             Which::Ranking(study) => study.execute(),
             Which::Scores(study) => study.execute(),
             Which::Choose(study) => study.execute(),
@@ -145,6 +156,21 @@ impl StudyOptions {
     /// The repetitions, where a study has its own numbers with and without --quick.
     fn seeds_of(&self, quick: u64, full: u64) -> u64 {
         self.seeds.unwrap_or(if self.quick { quick } else { full })
+    }
+
+    /// Conducts a study of one grid and publishes its tables. `what` names its tasks in the plural.
+    fn conduct<T: Send>(
+        &self,
+        (name, what): (&'static str, &str),
+        header: impl FnOnce(&Harvest<T>) -> Vec<String>,
+        grid: Grid,
+        measure: impl Fn(GridTask<'_>) -> Result<Option<T>> + Sync,
+        tables: impl FnOnce(&Harvest<T>) -> Vec<StudyTable>,
+    ) -> Result<()> {
+        let harvest = conduct(what, grid, &*signals::on_first(|| {})?, measure)?;
+        let (header, tables) = (header(&harvest), tables(&harvest));
+        let findings = StudyFindings { name, header, tables, figures: Vec::new() };
+        self.publish(&findings, (harvest.done, harvest.tasks()), what)
     }
 
     /// Prints the findings and writes them to the requested places. Fails if a signal left work
@@ -284,15 +310,6 @@ struct OnDatasets {
     manner: StudyOptions,
 }
 
-/// The comparison of methods for labelled private data, on real datasets.
-#[derive(Debug, Args)]
-#[command(after_help = "Example:
-  halflight-studies labelled --only wind,wine --data data")]
-struct Labelled {
-    #[command(flatten)]
-    on: OnDatasets,
-}
-
 /// Public shapes with a private correction, on real datasets.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
@@ -326,8 +343,7 @@ impl CorrectionCommand {
             return self.beside(directory);
         }
         if let Some(directory) = &self.trees {
-            let cases: Vec<&'static Case> = FURTHER.iter().chain(&KEPT).collect();
-            let (problems, missing) = self.on.problems(&cases)?;
+            let (problems, missing) = self.on.problems(FURTHER.iter().chain(&KEPT))?;
             crate::not_found(&missing).iter().for_each(messages::tell);
             return problems.iter().try_for_each(|problem| trees::write(problem, directory));
         }
@@ -336,123 +352,28 @@ impl CorrectionCommand {
             (_, true) => KEPT.iter().collect(),
             _ => CASES.iter().chain([&HEART]).collect(),
         };
-        let (problems, missing) = self.on.problems(&cases)?;
-        let manner = &self.on.manner;
-        let chosen_on = !self.further && !self.kept;
+        let (problems, missing) = self.on.problems(cases)?;
+        let (manner, chosen_on) = (&self.on.manner, !self.further && !self.kept);
         let study =
             correction::CorrectionStudy::new(problems, manner.quick, manner.seeds(), chosen_on);
-        let interrupted = signals::on_first(|| {})?;
-        let harvest = conduct("splits", study.grid(), &interrupted, |place| study.measure(place))?;
-        let findings = StudyFindings {
-            name: "correction",
-            header: study.header(&missing),
-            tables: study.tables(&harvest),
-            figures: Vec::new(),
-        };
-        manner.publish(&findings, (harvest.done, harvest.tasks()), "splits")
+        manner.conduct(
+            ("correction", "splits"),
+            |_| study.header(&missing),
+            study.grid(),
+            |place| study.measure(place),
+            |harvest| study.tables(harvest),
+        )
     }
 
     fn beside(&self, directory: &Path) -> Result<()> {
         let study = peers::PeerStudy::new(directory)?;
-        let interrupted = signals::on_first(|| {})?;
-        let harvest = conduct("runs", study.grid(), &interrupted, |place| study.measure(place))?;
-        let (header, tables) = (study.header(), study.tables(&harvest));
-        let findings = StudyFindings { name: "peers", header, tables, figures: Vec::new() };
-        self.on.manner.publish(&findings, (harvest.done, harvest.tasks()), "runs")
-    }
-}
-
-/// Methods with and without a public predictor, on real datasets.
-#[derive(Debug, Args)]
-#[command(after_help = "Example:
-  halflight-studies predictor --only wind,wine --data data")]
-struct PredictorCommand {
-    #[command(flatten)]
-    on: OnDatasets,
-}
-
-impl PredictorCommand {
-    fn execute(&self) -> Result<()> {
-        let cases: Vec<&'static Case> = CASES.iter().chain([&HEART]).collect();
-        let (problems, missing) = self.on.problems(&cases)?;
-        let manner = &self.on.manner;
-        let study = predictor::PredictorStudy::new(problems, manner.quick, manner.seeds());
-        let interrupted = signals::on_first(|| {})?;
-        let harvest = conduct("splits", study.grid(), &interrupted, |place| study.measure(place))?;
-        let header = predictor::PredictorStudy::header(&missing);
-        let tables = study.tables(&harvest);
-        let findings = StudyFindings { name: "predictor", header, tables, figures: Vec::new() };
-        manner.publish(&findings, (harvest.done, harvest.tasks()), "splits")
-    }
-}
-
-/// Linear methods over the ridge of their public solution, on real datasets.
-#[derive(Debug, Args)]
-#[command(after_help = "Example:
-  halflight-studies ridges --only adult,german --data data")]
-struct RidgesCommand {
-    #[command(flatten)]
-    on: OnDatasets,
-}
-
-impl RidgesCommand {
-    fn execute(&self) -> Result<()> {
-        let cases: Vec<&'static Case> = CASES.iter().chain([&HEART]).chain(&FURTHER).collect();
-        let (problems, missing) = self.on.problems(&cases)?;
-        let manner = &self.on.manner;
-        let study = ridges::RidgeStudy::new(problems, manner.quick, manner.seeds());
-        let interrupted = signals::on_first(|| {})?;
-        let harvest = conduct("splits", study.grid(), &interrupted, |place| study.measure(place))?;
-        let (header, tables) = (ridges::RidgeStudy::header(&missing), study.tables(&harvest));
-        let findings = StudyFindings { name: "ridges", header, tables, figures: Vec::new() };
-        manner.publish(&findings, (harvest.done, harvest.tasks()), "splits")
-    }
-}
-
-/// Persons protected instead of records, on datasets that name somebody.
-#[derive(Debug, Args)]
-#[command(after_help = "Example:
-  halflight-studies persons --only bikeshare --quick")]
-struct PersonsCommand {
-    #[command(flatten)]
-    on: OnDatasets,
-}
-
-impl PersonsCommand {
-    fn execute(&self) -> Result<()> {
-        let cases: Vec<&'static Case> = CASES.iter().filter(|it| persons::has_unit(it)).collect();
-        let (problems, missing) = self.on.problems(&cases)?;
-        let manner = &self.on.manner;
-        let study = persons::PersonsStudy::new(problems, manner.quick, manner.seeds());
-        let interrupted = signals::on_first(|| {})?;
-        let harvest = conduct("splits", study.grid(), &interrupted, |place| study.measure(place))?;
-        let (header, tables) = (study.header(&missing), study.tables(&harvest));
-        let findings = StudyFindings { name: "persons", header, tables, figures: Vec::new() };
-        manner.publish(&findings, (harvest.done, harvest.tasks()), "splits")
-    }
-}
-
-/// Several sites with one model, on real datasets whose parts play the sites.
-#[derive(Debug, Args)]
-#[command(after_help = "Example:
-  halflight-studies sites --data data")]
-struct SitesCommand {
-    #[command(flatten)]
-    on: OnDatasets,
-}
-
-impl SitesCommand {
-    fn execute(&self) -> Result<()> {
-        let all = FURTHER.iter().chain(&CASES);
-        let cases: Vec<&'static Case> = all.filter(|it| sites::has_sites(it)).collect();
-        let (problems, missing) = self.on.problems(&cases)?;
-        let manner = &self.on.manner;
-        let study = sites::SitesStudy::new(problems, manner.seeds());
-        let interrupted = signals::on_first(|| {})?;
-        let harvest = conduct("splits", study.grid(), &interrupted, |place| study.measure(place))?;
-        let (header, tables) = (study.header(&missing), study.tables(&harvest));
-        let findings = StudyFindings { name: "sites", header, tables, figures: Vec::new() };
-        manner.publish(&findings, (harvest.done, harvest.tasks()), "splits")
+        self.on.manner.conduct(
+            ("peers", "runs"),
+            |_| study.header(),
+            study.grid(),
+            |place| study.measure(place),
+            |harvest| study.tables(harvest),
+        )
     }
 }
 
@@ -485,7 +406,7 @@ impl Rehearsal {
         } else {
             CASES.iter().chain(&FURTHER).chain(&REVIEWS).collect()
         };
-        let (problems, missing) = self.on.problems(&cases)?;
+        let (problems, missing) = self.on.problems(cases)?;
         let manner = &self.on.manner;
         let study =
             rehearsal::RehearsalStudy::new(&problems, manner.quick, manner.seeds(), &self.methods)?;
@@ -494,20 +415,70 @@ impl Rehearsal {
             Some(kept) => kept.of(&study.words(place), || study.measure(place)),
             None => study.measure(place),
         };
-        let interrupted = signals::on_first(|| {})?;
-        let harvest = conduct("trials", study.grid(), &interrupted, measure)?;
-        let header = [study.header(&missing), study.choices(&harvest)].concat();
-        let tables = study.tables(&harvest);
-        let findings = StudyFindings { name: "rehearsal", header, tables, figures: Vec::new() };
-        manner.publish(&findings, (harvest.done, harvest.tasks()), "trials")
+        manner.conduct(
+            ("rehearsal", "trials"),
+            |harvest| [study.header(&missing), study.choices(harvest)].concat(),
+            study.grid(),
+            measure,
+            |harvest| study.tables(harvest),
+        )
     }
 }
 
-impl Labelled {
-    fn execute(&self) -> Result<()> {
-        let manner = &self.on.manner;
-        let cases: Vec<&'static Case> = PAPER.iter().chain([&REVIEW_SCORES]).collect();
-        let (tables, missing) = self.on.tables(&cases)?;
+impl OnDatasets {
+    fn predictor(&self) -> Result<()> {
+        let (problems, missing) = self.problems(CASES.iter().chain([&HEART]))?;
+        let (quick, seeds) = (self.manner.quick, self.manner.seeds());
+        let study = predictor::PredictorStudy::new(problems, quick, seeds);
+        self.manner.conduct(
+            ("predictor", "splits"),
+            |_| predictor::PredictorStudy::header(&missing),
+            study.grid(),
+            |place| study.measure(place),
+            |harvest| study.tables(harvest),
+        )
+    }
+
+    fn ridges(&self) -> Result<()> {
+        let (problems, missing) = self.problems(CASES.iter().chain([&HEART]).chain(&FURTHER))?;
+        let study = ridges::RidgeStudy::new(problems, self.manner.quick, self.manner.seeds());
+        self.manner.conduct(
+            ("ridges", "splits"),
+            |_| ridges::RidgeStudy::header(&missing),
+            study.grid(),
+            |place| study.measure(place),
+            |harvest| study.tables(harvest),
+        )
+    }
+
+    fn persons(&self) -> Result<()> {
+        let (problems, missing) = self.problems(CASES.iter().filter(|it| persons::has_unit(it)))?;
+        let study = persons::PersonsStudy::new(problems, self.manner.quick, self.manner.seeds());
+        self.manner.conduct(
+            ("persons", "splits"),
+            |_| study.header(&missing),
+            study.grid(),
+            |place| study.measure(place),
+            |harvest| study.tables(harvest),
+        )
+    }
+
+    fn sites(&self) -> Result<()> {
+        let all = FURTHER.iter().chain(&CASES);
+        let (problems, missing) = self.problems(all.filter(|it| sites::has_sites(it)))?;
+        let study = sites::SitesStudy::new(problems, self.manner.seeds());
+        self.manner.conduct(
+            ("sites", "splits"),
+            |_| study.header(&missing),
+            study.grid(),
+            |place| study.measure(place),
+            |harvest| study.tables(harvest),
+        )
+    }
+
+    fn labelled(&self) -> Result<()> {
+        let manner = &self.manner;
+        let (tables, missing) = self.tables(PAPER.iter().chain([&REVIEW_SCORES]))?;
         let (reviews, tables): (Vec<_>, Vec<_>) =
             tables.into_iter().partition(|(case, _)| case.name == REVIEW_SCORES.name);
         let problems = tables.into_iter().map(|(case, table)| LabelledProblem::new(case, table));
@@ -534,22 +505,11 @@ impl Labelled {
         }
         manner.publish(&findings, (done, tasks), "splits")
     }
-}
 
-fn check_names(only: &[String], cases: &[&'static Case]) -> Result<()> {
-    let known: Vec<&str> = cases.iter().map(|case| case.name).collect();
-    match only.iter().find(|name| !known.contains(&name.as_str())) {
-        None => Ok(()),
-        Some(name) => Err(Error::usage(format!("there is no dataset '{name}' in this study"))
-            .cure(format!("choose from: {}", known.join(", ")))),
-    }
-}
-
-impl OnDatasets {
     /// The requested problems, and the files of those whose data cannot be found.
     fn problems(
         &self,
-        cases: &[&'static Case],
+        cases: impl IntoIterator<Item = &'static Case>,
     ) -> Result<(Vec<LabelledProblem>, Vec<&'static str>)> {
         let (tables, missing) = self.tables(cases)?;
         let problems = tables.into_iter().map(|(case, table)| LabelledProblem::new(case, table));
@@ -557,14 +517,19 @@ impl OnDatasets {
     }
 
     /// The tables of the requested cases, and the files that cannot be found.
-    fn tables(&self, cases: &[&'static Case]) -> Result<FoundTables> {
-        check_names(&self.only, cases)?;
+    fn tables(&self, cases: impl IntoIterator<Item = &'static Case>) -> Result<FoundTables> {
+        let cases: Vec<&'static Case> = cases.into_iter().collect();
+        let known: Vec<&str> = cases.iter().map(|case| case.name).collect();
+        if let Some(name) = self.only.iter().find(|name| !known.contains(&name.as_str())) {
+            return Err(Error::usage(format!("there is no dataset '{name}' in this study"))
+                .cure(format!("choose from: {}", known.join(", "))));
+        }
         let any = self.only.is_empty();
         let wanted = |case: &Case| any || self.only.iter().any(|name| name == case.name);
         let (mut found, mut missing) = (Vec::new(), Vec::new());
-        for case in cases.iter().filter(|case| wanted(case)) {
+        for case in cases.into_iter().filter(|case| wanted(case)) {
             match table(case.file, case.arrays, self.data.as_deref())? {
-                Some(table) => found.push((*case, table)),
+                Some(table) => found.push((case, table)),
                 None if missing.contains(&case.file) => {}
                 None => missing.push(case.file),
             }
@@ -616,15 +581,15 @@ impl ScoresCommand {
             return self.cover();
         }
         let study = scores::Study::new(self.manner.quick, self.manner.seeds);
-        let interrupted = signals::on_first(|| {})?;
-        let harvest = conduct("cells", study.grid(), &interrupted, |place| study.measure(place))?;
-        let (header, tables) = (study.header(&harvest), study.tables(&harvest));
-        let findings = StudyFindings { name: "scores", header, tables, figures: Vec::new() };
-        self.manner.publish(&findings, (harvest.done, harvest.tasks()), "cells")
+        self.manner.conduct(
+            ("scores", "cells"),
+            |harvest| study.header(harvest),
+            study.grid(),
+            |place| study.measure(place),
+            |harvest| study.tables(harvest),
+        )
     }
-}
 
-impl ScoresCommand {
     fn cover(&self) -> Result<()> {
         let (mut problems, mut missing) = (Vec::new(), Vec::new());
         let mut found = Guesses::default();
@@ -646,13 +611,14 @@ impl ScoresCommand {
         }
         missing.dedup();
         let study = coverage::Study::new(problems, self.manner.quick, self.manner.seeds);
-        let interrupted = signals::on_first(|| {})?;
-        let harvest = conduct("cells", study.grid(), &interrupted, |place| study.measure(place))?;
-        let (mut header, tables) = (study.header(&harvest), study.tables(&harvest));
-        header.extend(found.lines());
-        header.extend(crate::not_found(&missing));
-        let findings = StudyFindings { name: "coverage", header, tables, figures: Vec::new() };
-        self.manner.publish(&findings, (harvest.done, harvest.tasks()), "cells")
+        let further = || found.lines().into_iter().chain(crate::not_found(&missing));
+        self.manner.conduct(
+            ("coverage", "cells"),
+            |harvest| study.header(harvest).into_iter().chain(further()).collect(),
+            study.grid(),
+            |place| study.measure(place),
+            |harvest| study.tables(harvest),
+        )
     }
 }
 

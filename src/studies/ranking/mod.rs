@@ -24,7 +24,7 @@ use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 
 use super::grid::{Grid, GridTask, Harvest};
-use super::table::{ExpectedMean, SeedValues, StudyTable, TableContent, TableRow};
+use super::table::{ExpectedMean, SeedValues, StudyTable, TableRow};
 use crate::data::Dataset;
 use crate::data::SecretOrder;
 use crate::error::Result;
@@ -161,21 +161,17 @@ impl RankingStudy {
     pub fn tables(&self, harvest: &Harvest<CandidateScores>) -> Vec<StudyTable> {
         let mut tables = vec![self.orders(harvest)];
         for (row, (words, _)) in self.rows.iter().enumerate() {
-            let of = |pick: fn(&(f64, f64)) -> f64, candidate: usize| -> SeedValues {
-                let samples: Vec<f64> =
-                    harvest.of(row, 0).map(|scores| pick(&scores[candidate])).collect();
-                SeedValues::of(samples)
-            };
-            let rows = self.names().into_iter().enumerate().map(|(candidate, name)| TableRow {
-                label: name.to_owned(),
-                cells: vec![of(|score| score.0, candidate), of(|score| score.1, candidate)],
+            let rows = self.names().into_iter().enumerate().map(|(candidate, name)| {
+                let picks: [Goodness; 2] = [|score| score.0, |score| score.1];
+                let of =
+                    |pick: Goodness| harvest.of(row, 0).map(move |scores| pick(&scores[candidate]));
+                TableRow::new(name, picks.map(of))
             });
-            tables.push(StudyTable {
-                title: format!("Scores at {words}"),
-                columns: vec!["energy".to_owned(), "distance".to_owned()],
-                rows: rows.collect(),
-                content: TableContent::Measurements,
-            });
+            tables.push(StudyTable::new(
+                format!("Scores at {words}"),
+                ["energy", "distance"],
+                rows,
+            ));
         }
         tables
     }
@@ -227,14 +223,8 @@ impl RankingStudy {
                 ],
             });
         }
-        StudyTable {
-            title: "Orders".to_owned(),
-            columns: ["itself first", "own kind first", "Kendall τ of one repeat"]
-                .map(str::to_owned)
-                .to_vec(),
-            rows,
-            content: TableContent::Measurements,
-        }
+        let columns = ["itself first", "own kind first", "Kendall τ of one repeat"];
+        StudyTable::new("Orders", columns, rows)
     }
 
     /// How often a private selection, of all candidates but the private images themselves,
@@ -255,7 +245,7 @@ impl RankingStudy {
             }
         }
         let title = format!("Best found privately, share of {DRAWS} draws");
-        Ok(StudyTable { title, content: TableContent::Measurements, columns, rows })
+        Ok(StudyTable::new(title, columns, rows))
     }
 
     /// The share of draws that give the winner without noise: by a selection, or by the share of

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::grid::Harvest;
 use crate::model::Activation;
 use crate::rank::{ProbeModel, RankingSettings, RankingSetup, Subspace};
-use crate::table::{SeedValues, StudyTable, TableContent, TableRow};
+use crate::table::{StudyTable, TableRow};
 
 /// The number of directions: a multiple of C − 1 near the paper's 16.
 const DIRECTIONS: usize = 18;
@@ -57,33 +57,17 @@ impl RankingStudy {
     /// Distances by candidate and network, and how far the order of the mean distances agrees with
     /// that of the first network. For a study [`Self::of_networks`].
     pub fn transfer(&self, harvest: &Harvest<CandidateScores>) -> StudyTable {
-        let distances = |network: usize, candidate: usize| {
-            harvest.of(network, 0).map(|scores| scores[candidate].1).collect()
+        let row = |(candidate, name): (usize, &str)| {
+            let cell = |network| harvest.of(network, 0).map(move |scores| scores[candidate].1);
+            TableRow::new(name, (0..self.rows.len()).map(cell))
         };
-        let of_each = |cells: &dyn Fn(usize) -> Vec<f64>| -> Vec<SeedValues> {
-            (0..self.rows.len()).map(|network| SeedValues::of(cells(network))).collect()
-        };
-        let mut rows: Vec<TableRow> = self
-            .names()
-            .into_iter()
-            .enumerate()
-            .map(|(candidate, name)| TableRow {
-                label: name.to_owned(),
-                cells: of_each(&|network| distances(network, candidate)),
-            })
-            .collect();
+        let mut rows: Vec<TableRow> = self.names().into_iter().enumerate().map(row).collect();
         let means = |network| self.means(harvest, network, |score| -score.1);
         let first = means(0);
-        rows.push(TableRow {
-            label: "Kendall τ with the first network".to_owned(),
-            cells: of_each(&|network| vec![kendall(&means(network), &first)]),
-        });
-        StudyTable {
-            title: format!("Distances by network, k = {DIRECTIONS}"),
-            content: TableContent::Measurements,
-            columns: self.rows.iter().map(|(words, _)| words.clone()).collect(),
-            rows,
-        }
+        let taus = (0..self.rows.len()).map(|network| [kendall(&means(network), &first)]);
+        rows.push(TableRow::new("Kendall τ with the first network", taus));
+        let title = format!("Distances by network, k = {DIRECTIONS}");
+        StudyTable::new(title, self.rows.iter().map(|(words, _)| words), rows)
     }
 
     /// The distance of every dataset's span to every other's, the private images included.
@@ -111,16 +95,9 @@ impl RankingStudy {
                 }
             }
         }
-        let row = |(label, samples): (&String, Vec<Vec<f64>>)| TableRow {
-            label: label.clone(),
-            cells: samples.into_iter().map(SeedValues::of).collect(),
-        };
-        Ok(StudyTable {
-            title: format!("Distances of all pairs, k = {DIRECTIONS}"),
-            content: TableContent::Measurements,
-            rows: names.iter().zip(samples).map(row).collect(),
-            columns: names,
-        })
+        let rows = names.iter().zip(samples).map(|(name, samples)| TableRow::new(name, samples));
+        let title = format!("Distances of all pairs, k = {DIRECTIONS}");
+        Ok(StudyTable::new(title, &names, rows))
     }
 }
 

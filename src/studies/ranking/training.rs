@@ -15,7 +15,7 @@ use crate::grid::{Grid, GridTask, Harvest};
 use crate::model::ExampleLabels;
 use crate::plot::{AxisSide, ChartSeries, Figure, Mark, Panel, Point};
 use crate::rank::{Lead, Subspace};
-use crate::table::{SeedValues, StudyTable, TableContent, TableRow};
+use crate::table::{SeedValues, StudyTable, TableRow};
 
 /// Records of a step, and its length.
 const BATCH: usize = 64;
@@ -121,34 +121,22 @@ impl<'a> TrainingStudy<'a> {
 
     fn distances(&self, harvest: &Harvest<TrainingCourse>) -> StudyTable {
         let courses: Vec<&TrainingCourse> = harvest.of(0, 0).collect();
-        let cells = |of: &dyn Fn(&TrainingCourse, usize) -> f64| -> Vec<SeedValues> {
-            let cell = |at| SeedValues::of(courses.iter().map(|course| of(course, at)).collect());
-            (0..self.at.len()).map(cell).collect()
+        let row = |label: &str, of: &dyn Fn(&TrainingCourse, usize) -> f64| {
+            let cell = |at| courses.iter().map(move |course| of(course, at));
+            TableRow::new(label, (0..self.at.len()).map(cell))
         };
-        let mut rows: Vec<TableRow> = self
-            .study
-            .names()
-            .into_iter()
-            .enumerate()
-            .map(|(candidate, name)| TableRow {
-                label: name.to_owned(),
-                cells: cells(&|course, at| course.distances[at][candidate]),
-            })
+        let names = self.study.names().into_iter().enumerate();
+        let mut rows: Vec<TableRow> = names
+            .map(|(candidate, name)| row(name, &|course, at| course.distances[at][candidate]))
             .collect();
-        rows.push(TableRow {
-            label: "Kendall τ with the order before the training".to_owned(),
-            cells: cells(&|course, at| kendall(&course.distances[at], &course.distances[0])),
-        });
+        let order = "Kendall τ with the order before the training";
+        rows.push(row(order, &|it, at| kendall(&it.distances[at], &it.distances[0])));
         let right = SeedValues::of(courses.iter().map(|course| course.right).collect());
         let reached = right.mean().map_or(String::new(), |right| {
             format!(", which ends with {right:.1} % right answers on test images")
         });
-        StudyTable {
-            title: format!("Distances during training without noise{reached}"),
-            content: TableContent::Measurements,
-            columns: self.at.iter().map(|at| format!("step {at}")).collect(),
-            rows,
-        }
+        let title = format!("Distances during training without noise{reached}");
+        StudyTable::new(title, self.at.iter().map(|at| format!("step {at}")), rows)
     }
 
     fn energies(harvest: &Harvest<TrainingCourse>) -> StudyTable {
@@ -157,22 +145,13 @@ impl<'a> TrainingStudy<'a> {
             let energy = |part: &[f64]| part.iter().map(|s| s * s).sum::<f64>();
             100.0 * energy(&spectrum[..rank.min(spectrum.len())]) / energy(spectrum)
         };
-        let row = |(which, label): (usize, &str)| TableRow {
-            label: label.to_owned(),
-            cells: RANKS
-                .iter()
-                .map(|rank| {
-                    let shares = courses.iter().map(|course| share(&course.spectra[which], *rank));
-                    SeedValues::of(shares.collect())
-                })
-                .collect(),
+        let row = |(which, label): (usize, &str)| {
+            let cell = |rank| courses.iter().map(move |it| share(&it.spectra[which], rank));
+            TableRow::new(label, RANKS.map(cell))
         };
-        StudyTable {
-            title: "Energy of the private gradients in their first directions, %".to_owned(),
-            content: TableContent::Measurements,
-            columns: RANKS.iter().map(|rank| format!("first {rank}")).collect(),
-            rows: ["before the training", "after it"].into_iter().enumerate().map(row).collect(),
-        }
+        let title = "Energy of the private gradients in their first directions, %";
+        let rows = ["before the training", "after it"].into_iter().enumerate().map(row);
+        StudyTable::new(title, RANKS.map(|rank| format!("first {rank}")), rows)
     }
 
     /// Figures 1 and 3.

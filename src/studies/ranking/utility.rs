@@ -15,7 +15,7 @@ use crate::grid::{Grid, GridTask, Harvest};
 use crate::methods::Value;
 use crate::privacy::Target;
 use crate::rank::{Alongside, ProbeModel, Ranking, RankingSettings, Supply};
-use crate::table::{SeedValues, StudyTable, TableContent, TableRow};
+use crate::table::{StudyTable, TableRow};
 use halflight_advice::rehearsal::{RehearsalNoise, Trial};
 
 const TARGET: Target = Target { epsilon: 2.0, delta: 1e-5 };
@@ -115,47 +115,30 @@ impl<'a> UtilityTrials<'a> {
         let grid = &found.grid;
         let columns = study.columns(scores)?;
         let shown: Vec<&RankingColumn> = columns.iter().filter(|column| column.shown).collect();
-        let one = |value: Option<f64>| SeedValues::of(value.into_iter().collect());
         let rows = grid.rows.iter().enumerate().map(|(row, label)| {
-            let of_column = |it: &&RankingColumn| one(it.values.get(row).copied().flatten());
-            let accuracy = |column: usize| SeedValues::of(found.of(row, column).copied().collect());
-            TableRow {
-                label: label.clone(),
-                cells: shown
-                    .iter()
-                    .map(of_column)
-                    .chain((0..grid.columns.len()).map(accuracy))
-                    .collect(),
-            }
+            let one = |it: &&RankingColumn| it.values.get(row).copied().flatten();
+            let of_column = |it| one(it).into_iter().collect::<Vec<_>>();
+            let accuracy = |column: usize| found.of(row, column).copied().collect();
+            let accuracies = (0..grid.columns.len()).map(accuracy);
+            TableRow::new(label, shown.iter().map(of_column).chain(accuracies))
         });
         let names = shown.iter().map(|column| column.name.clone());
-        let accuracies = StudyTable {
-            title: format!(
-                "Columns of the ranking, and {} on {} test images, %, with {public} public images \
-                 · ε = {}, δ = {:e}",
-                if self.is_auc() { "AUC" } else { "right answers" },
-                study.test.len(),
-                TARGET.epsilon,
-                TARGET.delta
-            ),
-            columns: names.chain(grid.columns.iter().cloned()).collect(),
-            rows: rows.collect(),
-            content: TableContent::Measurements,
-        };
+        let title = format!(
+            "Columns of the ranking, and {} on {} test images, %, with {public} public images \
+             · ε = {}, δ = {:e}",
+            if self.is_auc() { "AUC" } else { "right answers" },
+            study.test.len(),
+            TARGET.epsilon,
+            TARGET.delta
+        );
+        let accuracies = StudyTable::new(title, names.chain(grid.columns.iter().cloned()), rows);
         let rows = columns.iter().map(|column| {
-            let cells =
-                (0..grid.columns.len()).map(|of| SeedValues::of(correlations(column, found, of)));
-            TableRow { label: column.name.clone(), cells: cells.collect() }
+            let cells = (0..grid.columns.len()).map(|of| correlations(column, found, of));
+            TableRow::new(&column.name, cells)
         });
-        let correlations = StudyTable {
-            title:
-                "Spearman correlation of column and accuracy over the candidates; 1 predicts best"
-                    .to_owned(),
-            columns: grid.columns.clone(),
-            rows: rows.collect(),
-            content: TableContent::Measurements,
-        };
-        Ok([accuracies, correlations])
+        let title =
+            "Spearman correlation of column and accuracy over the candidates; 1 predicts best";
+        Ok([accuracies, StudyTable::new(title, &grid.columns, rows)])
     }
 }
 

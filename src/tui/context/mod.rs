@@ -128,10 +128,9 @@ pub struct Context {
 pub enum DatasetStatus {
     /// With the share that has been read.
     Loading(f64),
-    Ready {
-        loaded: Arc<Loaded>,
-        account: Option<AccountId>,
-    },
+    /// Read, with its account if it has one.
+    Ready { loaded: Arc<Loaded>, account: Option<AccountId> },
+    /// Reading failed.
     Failed(Error),
 }
 

@@ -74,12 +74,10 @@ impl Batches {
 /// The gradient of each step, as it is released.
 #[derive(Debug, Clone, Copy)]
 pub enum Gradient {
+    /// All records at every step.
     All(Release<Gaussian>),
     /// From this many records on average.
-    Sampled {
-        release: Release<SampledSum>,
-        batch: usize,
-    },
+    Sampled { release: Release<SampledSum>, batch: usize },
 }
 
 impl Gradient {

@@ -5,13 +5,11 @@
 //! | [`objective`] | F and J, their slopes, projections, the gradient mapping |
 //! | [`learner`] | the learned model: squared or logistic loss, linear or network |
 //! | [`descent`] | noisy projected gradient descent and its two releases per step |
-//! | [`minimum`] | the minimum without noise, for studies on public data |
 //!
 //! The methods themselves are [`super::cnvx_adap`] and [`super::ncnvx_adap`].
 
 pub mod descent;
 pub mod learner;
-pub mod minimum;
 pub mod objective;
 
 use crate::prelude::*;

@@ -199,12 +199,6 @@ impl Pulls {
         weights
     }
 
-    /// Σ qᵢaᵢ of the first records, and the terms that depend on no data.
-    pub fn with_losses(self, weights: &Weights, losses: &[f64]) -> f64 {
-        let weighted = losses.iter().enumerate().map(|(index, loss)| weights.of(index) * loss);
-        weighted.sum::<f64>() + self.value(weights)
-    }
-
     /// log Σ exp(μqᵢ) of the smooth objective.
     fn peak(self, weights: &Weights) -> f64 {
         let Some(sharpness) = self.sharpness else { return 0.0 };

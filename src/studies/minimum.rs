@@ -7,13 +7,17 @@
 //! *Not private*: the result is an exact function of every record. It is what the published methods
 //! would reach without noise, for studies on public data, and it never runs on a private dataset.
 
-use super::learner::{Largest, Learner};
-use super::objective::{Caps, Pulls, Weights, gradient_mapping, into_ball};
-use crate::labelled::records::LabelledRecords;
+use crate::error::{Error, Result};
+use crate::methods::labelled::records::LabelledRecords;
+use crate::methods::labelled::weighted::learner::{Largest, Learner, LossPass};
+use crate::methods::labelled::weighted::objective::{
+    Caps, Pulls, Weights, gradient_mapping, into_ball,
+};
+use crate::numeric::columns::ExampleColumns;
 use crate::numeric::damping::damped;
 use crate::numeric::least_squares::NormalEquations;
 use crate::numeric::symmetric::weighted_outer_sum;
-use crate::prelude::*;
+use crate::numeric::{Matrix, Vector};
 
 /// The gradient mapping counts as zero at this share of that of the first model.
 pub const TOLERANCE: f64 = 1e-8;
@@ -65,12 +69,13 @@ impl<A: ExampleColumns, B: ExampleColumns> WeightedObjective<A, B> {
         let private = private.losses.iter().map(|loss| loss + on_private);
         let losses: Vec<f64> = public.chain(private).collect();
         let weights = self.pulls.best_weights(self.caps, &losses, &[]);
-        let value = self.pulls.with_losses(&weights, &losses);
+        let weighted = losses.iter().enumerate().map(|(index, loss)| weights.of(index) * loss);
+        let value = weighted.sum::<f64>() + self.pulls.value(&weights);
         Weighed { losses, weights, value }
     }
 
     fn gradient(&self, w: &Vector, weights: &Weights) -> Vector {
-        let of = |pass: super::learner::LossPass| pass.gradient;
+        let of = |pass: LossPass| pass.gradient;
         let anything = Largest::ANYTHING;
         of(self.public.pass(self.learner, w, weights.public(), anything))
             + of(self.private.pass(self.learner, w, weights.private(), anything))
@@ -147,7 +152,7 @@ impl<A: ExampleColumns, B: ExampleColumns> WeightedObjective<A, B> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::example;
+    use crate::methods::example;
     use halflight_testing::{self as golden, Golden};
 
     /// The five records of the reference, with these strengths.
