@@ -149,7 +149,9 @@ impl Widget for BudgetGauge<'_> {
         let Some(verdict) = verdicts.iter().find(|verdict| width(verdict) < room) else {
             return;
         };
-        let bar = room.saturating_sub(width(verdict) + 2).min(LONGEST_BAR);
+        // Words follow the bar of an account.
+        let most = if self.of == GaugeOf::Account { u16::MAX } else { LONGEST_BAR };
+        let bar = room.saturating_sub(width(verdict) + 2).min(most);
         let mut x = after + 1;
         if bar >= SHORTEST_BAR {
             let filled = match state {

@@ -34,7 +34,7 @@ fn a_newcomer_plays_the_whole_story_with_the_keys_on_screen() {
     screen.wait_for("Enter takes it");
     screen.press("\x150.8");
     screen.press(ENTER);
-    screen.wait_for("ε 0.8 at δ");
+    screen.wait_for("ε 0.8 (attacker's odds ≤ × 2.23), δ");
 
     // Launch, pause, resume, stop.
     screen.press("l");
@@ -66,8 +66,8 @@ fn a_newcomer_plays_the_whole_story_with_the_keys_on_screen() {
     screen.wait_for("Which public dataset can stand in");
     screen.press("r");
     // The errors come first, so the order is theirs from the beginning.
-    screen.wait_for("by error of its own model");
-    screen.wait_for("GSD ↓");
+    screen.wait_for("by error");
+    screen.wait_for("GSD 0–1 ↓");
     screen.wait_for("· 10 repeats");
     screen.wait_for("use spring");
     screen.press("6");
@@ -323,7 +323,7 @@ fn the_whole_story_with_the_mouse_alone() {
         screen.mouse(65, 50, 16, true);
     }
     screen.click("previous plan  ");
-    screen.wait_for("Plan 3 of 3");
+    screen.wait_for("Plan 3/3");
     screen.click("l launch  ");
     screen.wait_for("It reserves ε 1");
     screen.click("y: launch");
@@ -414,14 +414,14 @@ fn a_border_is_dragged_and_the_next_program_opens_with_it_there() {
         screen
     };
     let mut screen = start();
-    let (column, row) = screen.find("What it costs");
-    let (border, row) = (column - 2, row + 5);
+    let (column, row) = screen.find(" Cost ");
+    let (border, row) = (column - 1, row + 5);
     screen.mouse(0, border, row, true);
     screen.mouse(32, border + 7, row, true);
     screen.mouse(0, border + 7, row, false);
     let at = |text: &str| {
-        let line = text.lines().find(|line| line.contains("What it costs")).unwrap_or_default();
-        line.split("What it costs").next().unwrap_or_default().chars().count()
+        let line = text.lines().find(|line| line.contains(" Cost ")).unwrap_or_default();
+        line.split(" Cost ").next().unwrap_or_default().chars().count()
     };
     let moved = usize::from(column + 7);
     screen.wait_until("the border to move", |text| at(text) == moved);
@@ -559,7 +559,7 @@ fn demo_run_under_way_in(directory: &std::path::Path, arguments: &[&str]) -> Scr
     let mut screen = Screen::start(directory, arguments, 80, 24);
     screen.wait_until("all datasets to be ready", |text| text.matches("ready").count() == 4);
     screen.press("3]");
-    screen.wait_for("Plan 2 of 3");
+    screen.wait_for("Plan 2/3");
     screen.press("l");
     screen.wait_for("Launch 'winter by a weighted line'?");
     screen.press("y");
@@ -809,7 +809,7 @@ fn a_sweep_is_collected_from_the_ledger_screen() {
     let mut screen = Screen::start(here, &["session.ron"], 110, 30);
     screen.wait_until("both datasets to be ready", |text| text.matches("ready").count() == 2);
     screen.press("6");
-    screen.wait_for("What ours has spent");
+    screen.wait_for("Spent: ours");
     screen.wait_for("U gathers the results of the sweep");
     // This one lies neither among the workspace's own sweeps nor beside the session.
     let collect = |screen: &mut Screen, wanted: &str| {
@@ -898,7 +898,7 @@ fn looks_at_private_rows_are_in_the_ledger_and_in_the_certificates_of_later_runs
     let launch = |screen: &mut Screen| {
         let before = certified("rows, on the Data screen");
         screen.press("3");
-        screen.wait_for("What it costs");
+        screen.wait_for(" Cost ");
         screen.press("l");
         screen.wait_for("Launch 'first'?");
         screen.press("y");

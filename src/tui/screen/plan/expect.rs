@@ -2,23 +2,21 @@
 
 use ratatui::style::Style;
 
-use crate::canvas::{Canvas, Fill, Length, Line, Rect, bold, in_rows, wrapped_lines};
+use crate::canvas::{Canvas, Fill, Length, Line, Rect, Span, bold, in_rows, wrapped_lines};
 use crate::context::Context;
 use crate::engine::rehearse::RehearsalProgress;
 use crate::glossary::Explained;
-use crate::rehearsal::Player;
-use crate::rehearsal::advice::{Advice, PlayerLine as Found};
+use crate::rehearsal::advice::{Advice, PlayerLine as Found, PlayerStanding, odds};
+use crate::rehearsal::{ErrorMeasure, Player};
 use crate::screen::plan::COST;
 use crate::theme::Theme;
 use crate::widgets::chart::Chart;
 use crate::widgets::number::compact;
+use crate::widgets::ranges::{self, Ranged};
 
 /// Rows of the chart, if there is room.
 const CHART_ROWS: u16 = 14;
 const LEAST_CHART: u16 = 9;
-
-/// The findings that a person decides with come first; the others are behind `i`.
-const SHOWN: usize = 3;
 
 /// The number of methods in the chart: the best ones.
 const CURVES: usize = 4;
@@ -40,23 +38,19 @@ pub fn expectations(context: &Context, canvas: &mut Canvas, area: Rect, scroll: 
             format!("What to expect · stopped at {done} of {total}: c continues, r: costs")
         }
     };
-    let mut said = match done {
-        0 => vec!["Models of the public records are taught first, for all trials.".to_owned()],
-        done if done < total => advice.so_far(),
-        _ => advice.sentences(),
-    };
-    let further = said.split_off(said.len().min(SHOWN)).len();
-    let plan = context.shown_plan().filter(|_| done == total);
-    let own = plan.and_then(|it| advice.of_another(&it.player(), it.target.epsilon));
-    // After the advice and its promise.
-    let place = said.len().min(2);
-    said.splice(place..place, own);
-    said.extend((further > 0).then(|| format!("i: {further} more findings")));
     let (width, height) = (area.width.saturating_sub(2), area.height.saturating_sub(2));
-    let lines = said.iter().map(|text| wrapped_lines(text, width)).sum::<u16>();
+    let epsilon = context.shown_plan().map(|plan| plan.target.epsilon);
+    let near = epsilon.and_then(|epsilon| advice.at_epsilon(epsilon));
+    let shown = Shown { context, far_from: epsilon.filter(|_| near.is_none()) };
+    let advice = near.as_ref().unwrap_or(advice);
+    let said = match done {
+        0 => vec![Line::raw("Models of the public records are taught first, for all trials.")],
+        done => findings(shown, advice, done < total, canvas, width),
+    };
+    let lines = said.iter().map(|line| wrapped_lines(&line.to_string(), width)).sum::<u16>();
     let table = standings(advice, theme, width).len() as u16 + 1;
     if let Some(first) = scroll.filter(|_| lines + table > height) {
-        let all = sentences(said, theme).into_iter().chain([Line::raw("")]);
+        let all = said.into_iter().chain([Line::raw("")]);
         let all = all.chain(standings(advice, theme, width)).collect();
         return canvas.text_pane(area, &title, COST, all, first);
     }
@@ -67,40 +61,133 @@ pub fn expectations(context: &Context, canvas: &mut Canvas, area: Rect, scroll: 
         inner,
         [Length(lines + u16::from(inner.height > lines + 4)), Length(chart), Fill(1)],
     );
-    canvas.paragraph(sentences(said, theme), true, words);
+    canvas.paragraph(said, false, words);
     if chart > 0 {
-        rehearsed_errors(advice, canvas, curves);
+        rehearsed_errors(advice, epsilon, canvas, curves);
     }
     let table = self::standings(advice, theme, standings.width);
     canvas.lines(table, standings);
 }
 
-/// The findings that are not on the screen.
-pub fn further_findings(advice: &Advice) -> impl Iterator<Item = Explained> {
-    let further = advice.sentences().into_iter().enumerate().skip(SHOWN);
-    further.map(|(at, text)| Explained {
-        name: format!("further finding {} of the rehearsal", at + 1 - SHOWN),
+/// The findings of a rehearsal in full.
+pub fn all_findings(advice: &Advice) -> Explained {
+    Explained {
+        name: "findings of the rehearsal".to_owned(),
         also: "expect advice method".to_owned(),
-        text,
-    })
+        text: advice.sentences().join(" "),
+    }
 }
 
-fn sentences(said: Vec<String>, theme: &Theme) -> Vec<Line<'static>> {
-    let style = |at| if at == 0 { bold(theme.text) } else { theme.text };
-    let lines = said.into_iter().enumerate();
-    lines.map(|(at, sentence)| Line::styled(sentence, style(at))).collect()
+/// What the findings are shown for.
+#[derive(Clone, Copy)]
+struct Shown<'a> {
+    context: &'a Context,
+    /// The plan's ε, if none was rehearsed near it.
+    far_from: Option<f64>,
 }
 
-/// The error relative to public data alone, over ε.
-pub fn rehearsed_errors(advice: &Advice, canvas: &mut Canvas, area: Rect) {
+/// The findings that a person decides with; `i` has all of them.
+fn findings(
+    Shown { context, far_from }: Shown,
+    advice: &Advice,
+    so_far: bool,
+    canvas: &Canvas,
+    room: u16,
+) -> Vec<Line<'static>> {
+    let theme = canvas.theme;
+    let warning = |text: String| Line::styled(text, theme.warning);
+    let Some((player, standing)) = advice.advised() else {
+        return advice.sentences().into_iter().map(Line::raw).collect();
+    };
+    let epsilon = advice.epsilons[advice.at];
+    let use_it = if so_far { "So far: use" } else { "Use" };
+    let head = if player.spends() {
+        let by = match advice.sorted().next() {
+            // The table has wrong answers only.
+            Some(first)
+                if first.player != *player && advice.measure() == ErrorMeasure::WrongAnswers =>
+            {
+                ", chosen by logarithmic loss"
+            }
+            _ => "",
+        };
+        let (odds, player) = (odds(epsilon), player.in_a_sentence());
+        format!("{use_it} {player}{by}, at ε {} (attacker's odds ≤ × {odds})", compact(epsilon))
+    } else {
+        format!("{use_it} public data alone at ε {}: it spends nothing", compact(epsilon))
+    };
+    let mut lines = vec![Line::styled(head, bold(theme.text))];
+    lines.extend(
+        far_from.map(|own| warning(format!("not rehearsed at the plan's ε {}: r", compact(own)))),
+    );
+    if player.spends() {
+        lines.extend(result(advice, standing, canvas, room));
+    }
+    let plan = context.shown_plan().filter(|_| !so_far);
+    let own = plan.and_then(|it| advice.of_another(&it.player(), it.target.epsilon));
+    lines.extend(own.map(Line::raw));
+    lines.extend(advice.ends().filter(|_| !so_far).map(Line::raw));
+    let limits = advice.limits(standing).into_iter().filter(|_| player.spends());
+    lines.extend(limits.map(warning));
+    lines.extend(ranked_against(context, canvas));
+    lines.push(Line::styled("i: all findings", theme.muted));
+    lines
+}
+
+/// What the ranking says against the public data of the plan.
+pub fn ranked_against(context: &Context, canvas: &Canvas) -> Option<Line<'static>> {
+    let (plan, ranked) = (context.shown_plan()?, context.ranking.exact(&context.watch)?);
+    let text = ranked.against(&plan.public)?;
+    Some(Line::styled(format!("{} {text}", canvas.glyphs.curator), canvas.theme.curator))
+}
+
+/// The rehearsed error beside that of public data alone, and the range of a run on an axis with 0 for
+/// the same error.
+pub fn result(
+    advice: &Advice,
+    standing: PlayerStanding,
+    canvas: &Canvas,
+    room: u16,
+) -> Vec<Line<'static>> {
+    let (theme, glyphs) = (canvas.theme, canvas.glyphs);
+    let told = format!("{} than public data alone", advice.better(standing));
+    let mut lines = canvas.pairs(&[("result", told)], room);
+    let mut spans = vec![Span::styled("a run  ", theme.muted)];
+    if let Some(reservation) = advice.reservation(standing) {
+        spans.push(Span::styled(reservation, theme.warning));
+    } else {
+        let (low, high) = standing.range();
+        let [low, value, high] = [low, standing.ratio, high].map(|ratio| ratio - 1.0);
+        let end = |change: f64| format!("{:+.0} %", 100.0 * change).replace('-', "−");
+        let disagree = if standing.disagree() { " rehearsals disagree" } else { "" };
+        let (least, most) = (format!("{} ", end(low)), format!(" {}", end(high)));
+        let beside = [&least, &most, disagree].map(|it| it.chars().count()).iter().sum::<usize>();
+        let width = room.saturating_sub(7 + beside as u16).min(MOST_RANGE);
+        spans.push(Span::styled(least, theme.text));
+        if let Some(axis) = ranges::axis([low, high, 0.0].into_iter()) {
+            let marker = glyphs.series(0);
+            let run = Ranged { value, low, high, marker, style: theme.series(0) };
+            spans.extend(ranges::line(&axis, width, &[run], Some((0.0, theme.text)), glyphs));
+        }
+        spans.push(Span::styled(most, theme.text));
+        spans.push(Span::styled(disagree, theme.warning));
+    }
+    lines.push(Line::from(spans));
+    lines
+}
+
+/// The most cells of the range of a run.
+const MOST_RANGE: u16 = 40;
+
+/// The error relative to public data alone, over ε; `epsilon` is that of the plan.
+pub fn rehearsed_errors(advice: &Advice, epsilon: Option<f64>, canvas: &mut Canvas, area: Rect) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let curves = advice.curves(CURVES);
-    let title = format!("{}, beside public data alone", advice.measure().words());
-    let mut chart = Chart::new(&title, theme, glyphs)
+    let mut chart = Chart::new("error, × public data alone", theme, glyphs)
         .x_axis("ε", false)
-        .reference(1.0, "public data alone")
+        .reference(1.0, "")
         // The legend has the numbers at the plan's ε.
-        .cursor(Some(advice.epsilons[advice.at]))
+        .cursor(epsilon)
         .legend(true)
         .empty("no method has been tried so far");
     for (slot, (name, points)) in curves.iter().enumerate() {
