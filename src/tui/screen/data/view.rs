@@ -257,10 +257,7 @@ pub(super) fn remarks(shown: Shown, canvas: &Canvas) -> Vec<Line<'static>> {
     let guessed = guessed.map(|it| Line::styled(format!("guessed: {it}"), theme.warning));
     let mut lines: Vec<Line> = guessed.collect();
     if !lines.is_empty() {
-        lines.push(Line::styled(
-            "Press = if this is right, Enter to change it, Y for another label.",
-            theme.muted,
-        ));
+        lines.push(Line::styled("= confirms it, Enter changes it, Y: another label.", theme.muted));
     }
     let leaking = context.leaking(&definition.name).into_iter();
     lines.extend(leaking.map(|it| Line::styled(format!("{it}."), theme.warning)));
@@ -297,8 +294,8 @@ fn zeros<'a>(
     let numbers = |set: &DatasetDefinition, column: &str| {
         let facts = DataScreen::profile(set, context)?.column(column)?;
         match facts.spread.as_ref()? {
-            Spread::Numbers(spread) => Some(spread),
-            Spread::Texts(_) => None,
+            Spread::Numbers(spread) if facts.present >= FEWEST_NUMBERS => Some(spread),
+            _ => None,
         }
     };
     let told = public().filter(|it| selected.role == Role::Private || it.name == selected.name);
@@ -307,18 +304,18 @@ fn zeros<'a>(
         columns.filter_map(move |column| {
             let name = &column.name;
             let share = share_of_zeros(numbers(set, name)?);
-            let other = public().find(|it| numbers(it, name).is_some_and(|all| all.least > 0.0))?;
+            public().find(|it| numbers(it, name).is_some_and(|all| all.least > 0.0))?;
             let often = if share >= 1.0 { "always" } else { "mostly" };
-            (share >= MOSTLY_ZERO).then(|| {
-                let (set, other) = (&set.name, &other.name);
-                format!("'{name}' is {often} 0 in {set}, never in {other}: missing?")
-            })
+            let set = &set.name;
+            (share >= MOSTLY_ZERO).then(|| format!("'{name}' is {often} 0 in {set}: missing?"))
         })
     })
 }
 
 /// From this share of zeros on they may stand for missing values.
 const MOSTLY_ZERO: f64 = 0.9;
+/// Fewer numbers say nothing.
+const FEWEST_NUMBERS: usize = 20;
 
 /// The share of zeros, if no number is below 0; of numbers close to 0 some may count.
 fn share_of_zeros(spread: &NumberSpread) -> f64 {

@@ -47,7 +47,7 @@ pub fn costs(
         }
     };
     let width = area.width.saturating_sub(2);
-    let lines = cost_of(context, canvas, preview, width);
+    let lines = cost_of(context, canvas, preview, (width, beside));
     let inside = (width, area.height.saturating_sub(3));
     let (title, first) = canvas.scrolling(title, &lines, inside, screen.cost);
     let inner = canvas.pane(area, &title, COST);
@@ -83,7 +83,8 @@ fn draw(
     match (&preview.releases.explained, rehearsed) {
         (Some(explained), _) if choosing => energy(canvas, area, explained),
         (_, Some(advice)) => {
-            rehearsed_errors(advice, Some(preview.plan.target.epsilon), canvas, area);
+            let epsilon = Some(preview.plan.target.epsilon);
+            rehearsed_errors(advice, (epsilon, true), canvas, area);
         }
         _ => noise(preview, canvas, area),
     }
@@ -147,7 +148,12 @@ fn energy(canvas: &mut Canvas, area: Rect, explained: &ExplainedEnergy) {
 }
 
 /// The lines that a person decides with: the state of the ledger first, then result, score and cost.
-fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16) -> Vec<Line<'a>> {
+fn cost_of<'a>(
+    context: &Context,
+    canvas: &Canvas,
+    preview: &Preview,
+    (room, beside): (u16, bool),
+) -> Vec<Line<'a>> {
     let theme = canvas.theme;
     let guarantee = &preview.calibrated.guarantee();
     let mut lines = vec![match &preview.refusal {
@@ -165,10 +171,15 @@ fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16)
     match found {
         None => facts.push(("result", "not rehearsed".to_owned())),
         Some(_) if !plan.spends() => facts.push(("result", "that of public data alone".to_owned())),
-        Some((advice, standing)) => lines.extend(result(advice, standing, canvas, room)),
+        Some((advice, standing)) => lines.extend(result(advice, (standing, None), canvas, room)),
     }
     match &preview.score {
-        Some(score) => facts.push(("score ", score.brief.clone())),
+        // What makes it better is told by `i`.
+        Some(score) => {
+            let brief = score.brief.split(". ").next().unwrap_or_default();
+            let brief = brief.trim_start_matches("the released ").trim_start_matches("a score ");
+            facts.push(("score ", brief.to_owned()));
+        }
         None if plan.spends() => facts.push(("score ", "none: quality unknown".to_owned())),
         None => {}
     }
@@ -184,18 +195,26 @@ fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16)
             "cost  ",
             format!("ε {told} (attacker's odds ≤ × {odds}), δ {delta:e} if {change}"),
         ));
-        facts.push(("left  ", left(preview)));
+        if preview.budget.is_some() {
+            facts.push(("left  ", left(preview)));
+        }
     }
     facts.push(("time  ", time_estimate(context, preview)));
     lines.extend(canvas.pairs(&facts, room));
     let lost = advice.and_then(|it| it.warning(&player, epsilon));
     let lost = lost.map(|_| "public data alone did better, for free".to_owned());
-    let limits = found.filter(|_| plan.spends()).map(|(it, standing)| it.limits(standing));
+    // Beside them stand those of the advised method, and what the ranking says.
+    let is_told = |standing| {
+        let advised = advice.and_then(Advice::advised);
+        beside && advised.is_some_and(|(_, advised)| advised == standing)
+    };
+    let limits = found.filter(|(_, standing)| plan.spends() && !is_told(*standing));
+    let limits = limits.map(|(it, standing)| it.limits(standing));
     let limits = limits.unwrap_or_default();
     let warnings = preview.warnings.iter().map(|it| in_short(it));
     let warnings = lost.into_iter().chain(limits).chain(warnings);
     lines.extend(warnings.map(|it| Line::styled(format!("note: {it}"), theme.warning)));
-    lines.extend(ranked_against(context, canvas));
+    lines.extend(ranked_against(context, canvas).filter(|_| !beside || found.is_none()));
     lines
 }
 
@@ -209,9 +228,6 @@ fn in_short(warning: &str) -> String {
 
 /// What the budget has left after this run.
 fn left(preview: &Preview) -> String {
-    if preview.budget.is_none() {
-        return "no budget is set".to_owned();
-    }
     match preview.standing {
         TotalStanding::Nothing => return "no total: noise came from a known seed".to_owned(),
         TotalStanding::AtLeast => {
@@ -261,7 +277,7 @@ pub fn how_noise_is_made(preview: &Preview) -> Vec<Explained> {
         let name = if is_first { "how the noise is made" } else { release.label };
         words.push(word(name, "release noise draws sensitivity", text));
     }
-    if let Some(score) = preview.score.as_ref().filter(|score| !score.details.is_empty()) {
+    if let Some(score) = &preview.score {
         words.push(word("the score of this plan", "precision cap", format!("{score}.")));
     }
     let is_public = plan.preparation.features == FeatureScaling::Public;

@@ -2,28 +2,28 @@
 
 use ratatui::style::Style;
 
-use crate::canvas::{Canvas, Fill, Length, Line, Rect, Span, bold, in_rows, wrapped_lines};
+use crate::canvas::{
+    Canvas, Fill, Length, Line, Rect, Span, bold, in_rows, longest, wrapped_lines,
+};
 use crate::context::Context;
 use crate::engine::rehearse::RehearsalProgress;
 use crate::glossary::Explained;
 use crate::rehearsal::advice::{Advice, PlayerLine as Found, PlayerStanding, odds};
 use crate::rehearsal::{ErrorMeasure, Player};
 use crate::screen::plan::COST;
-use crate::theme::Theme;
 use crate::widgets::chart::Chart;
 use crate::widgets::number::compact;
 use crate::widgets::ranges::{self, Ranged};
 
 /// Rows of the chart, if there is room.
 const CHART_ROWS: u16 = 14;
-const LEAST_CHART: u16 = 9;
+const LEAST_CHART: u16 = 7;
 
 /// The number of methods in the chart: the best ones.
 const CURVES: usize = 4;
 
 /// `scroll` is the first line that is shown where not all of it fits and it has the keys.
 pub fn expectations(context: &Context, canvas: &mut Canvas, area: Rect, scroll: Option<usize>) {
-    let theme = canvas.theme;
     let rehearsal = &context.rehearsal;
     let Some(progress) = &rehearsal.progress else {
         let inner = canvas.boxed(area, "What to expect · preparing…");
@@ -48,10 +48,10 @@ pub fn expectations(context: &Context, canvas: &mut Canvas, area: Rect, scroll: 
         done => findings(shown, advice, done < total, canvas, width),
     };
     let lines = said.iter().map(|line| wrapped_lines(&line.to_string(), width)).sum::<u16>();
-    let table = standings(advice, theme, width).len() as u16 + 1;
+    let table = standings(advice, (canvas, true), width).len() as u16 + 1;
     if let Some(first) = scroll.filter(|_| lines + table > height) {
         let all = said.into_iter().chain([Line::raw("")]);
-        let all = all.chain(standings(advice, theme, width)).collect();
+        let all = all.chain(standings(advice, (canvas, false), width)).collect();
         return canvas.text_pane(area, &title, COST, all, first);
     }
     let inner = canvas.boxed(area, &title);
@@ -63,9 +63,10 @@ pub fn expectations(context: &Context, canvas: &mut Canvas, area: Rect, scroll: 
     );
     canvas.paragraph(said, false, words);
     if chart > 0 {
-        rehearsed_errors(advice, epsilon, canvas, curves);
+        // The table names the curves.
+        rehearsed_errors(advice, (epsilon, false), canvas, curves);
     }
-    let table = self::standings(advice, theme, standings.width);
+    let table = self::standings(advice, (canvas, chart > 0), standings.width);
     canvas.lines(table, standings);
 }
 
@@ -120,12 +121,17 @@ fn findings(
     lines.extend(
         far_from.map(|own| warning(format!("not rehearsed at the plan's ε {}: r", compact(own)))),
     );
-    if player.spends() {
-        lines.extend(result(advice, standing, canvas, room));
-    }
     let plan = context.shown_plan().filter(|_| !so_far);
-    let own = plan.and_then(|it| advice.of_another(&it.player(), it.target.epsilon));
-    lines.extend(own.map(Line::raw));
+    let own = plan.map(|it| (it.player(), it.target.epsilon));
+    let is_other = |(own, epsilon): &(Player, f64)| advice.of_another(own, *epsilon).is_some();
+    let own = own.filter(is_other);
+    if player.spends() {
+        let own = own.and_then(|(own, epsilon)| Some(advice.of_plan(&own, epsilon)?.0));
+        lines.extend(result(advice, (standing, own), canvas, room));
+    } else {
+        let own = own.and_then(|(own, epsilon)| advice.of_another(&own, epsilon));
+        lines.extend(own.map(Line::raw));
+    }
     lines.extend(advice.ends().filter(|_| !so_far).map(Line::raw));
     let limits = advice.limits(standing).into_iter().filter(|_| player.spends());
     lines.extend(limits.map(warning));
@@ -142,45 +148,62 @@ pub fn ranked_against(context: &Context, canvas: &Canvas) -> Option<Line<'static
 }
 
 /// The rehearsed error beside that of public data alone, and the range of a run on an axis with 0 for
-/// the same error.
+/// the same error. Below it, the same of a plan that is another one.
 pub fn result(
     advice: &Advice,
-    standing: PlayerStanding,
+    (standing, of_plan): (PlayerStanding, Option<PlayerStanding>),
     canvas: &Canvas,
     room: u16,
 ) -> Vec<Line<'static>> {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let told = format!("{} than public data alone", advice.better(standing));
     let mut lines = canvas.pairs(&[("result", told)], room);
-    let mut spans = vec![Span::styled("a run  ", theme.muted)];
-    if let Some(reservation) = advice.reservation(standing) {
-        spans.push(Span::styled(reservation, theme.warning));
-    } else {
-        let (low, high) = standing.range();
-        let [low, value, high] = [low, standing.ratio, high].map(|ratio| ratio - 1.0);
-        let end = |change: f64| format!("{:+.0} %", 100.0 * change).replace('-', "−");
-        let disagree = if standing.disagree() { " rehearsals disagree" } else { "" };
-        let (least, most) = (format!("{} ", end(low)), format!(" {}", end(high)));
-        let beside = [&least, &most, disagree].map(|it| it.chars().count()).iter().sum::<usize>();
-        let width = room.saturating_sub(7 + beside as u16).min(MOST_RANGE);
-        spans.push(Span::styled(least, theme.text));
-        if let Some(axis) = ranges::axis([low, high, 0.0].into_iter()) {
+    let runs = std::iter::once(("a run  ", standing)).chain(of_plan.map(|it| ("plan   ", it)));
+    let runs: Vec<(&str, PlayerStanding)> = runs.collect();
+    let change = |ratio: f64| format!("{:+.0} %", 100.0 * (ratio - 1.0)).replace('-', "−");
+    let told = runs.iter().filter(|(_, it)| advice.reservation(*it).is_none());
+    let ends = told.flat_map(|(_, it)| <[f64; 2]>::from(it.range())).chain([1.0]);
+    let axis = ranges::axis(ends);
+    let texts = runs.iter().map(|(_, it)| {
+        let (low, high) = it.range();
+        [change(low), change(high)]
+    });
+    let texts: Vec<[String; 2]> = texts.collect();
+    let [left, right] = [0, 1].map(|at| longest(texts.iter().map(|it| &it[at])));
+    let width = room.saturating_sub(7 + left + right + 2).min(MOST_RANGE);
+    for ((name, standing), [least, most]) in runs.into_iter().zip(texts) {
+        let mut spans = vec![Span::styled(name, theme.muted)];
+        let reservation = advice.reservation(standing);
+        if let (None, Some(axis)) = (reservation, &axis) {
+            let (low, high) = standing.range();
             let marker = glyphs.series(0);
-            let run = Ranged { value, low, high, marker, style: theme.series(0) };
-            spans.extend(ranges::line(&axis, width, &[run], Some((0.0, theme.text)), glyphs));
+            let run = Ranged { value: standing.ratio, low, high, marker, style: theme.series(0) };
+            // The place of public data alone is seen in the range, too.
+            let marker = glyphs.vertical;
+            let alone = Ranged { value: 1.0, low: 1.0, high: 1.0, marker, style: theme.warning };
+            spans.push(Span::raw(format!("{least:>left$} ", left = usize::from(left))));
+            spans.extend(ranges::line(axis, width, &[alone, run], None, glyphs));
+            spans.push(Span::raw(format!(" {most}")));
         }
-        spans.push(Span::styled(most, theme.text));
-        spans.push(Span::styled(disagree, theme.warning));
+        spans.extend(reservation.map(|words| Span::styled(words, theme.warning)));
+        lines.push(Line::from(spans));
     }
-    lines.push(Line::from(spans));
+    if standing.disagree() {
+        lines.push(Line::styled("       the rehearsals disagree", theme.warning));
+    }
     lines
 }
 
 /// The most cells of the range of a run.
 const MOST_RANGE: u16 = 40;
 
-/// The error relative to public data alone, over ε; `epsilon` is that of the plan.
-pub fn rehearsed_errors(advice: &Advice, epsilon: Option<f64>, canvas: &mut Canvas, area: Rect) {
+/// The error relative to public data alone, over ε, with the plan's ε and whether there is a legend.
+pub fn rehearsed_errors(
+    advice: &Advice,
+    (epsilon, legend): (Option<f64>, bool),
+    canvas: &mut Canvas,
+    area: Rect,
+) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let curves = advice.curves(CURVES);
     let mut chart = Chart::new("error, × public data alone", theme, glyphs)
@@ -188,7 +211,7 @@ pub fn rehearsed_errors(advice: &Advice, epsilon: Option<f64>, canvas: &mut Canv
         .reference(1.0, "")
         // The legend has the numbers at the plan's ε.
         .cursor(epsilon)
-        .legend(true)
+        .legend(legend)
         .empty("no method has been tried so far");
     for (slot, (name, points)) in curves.iter().enumerate() {
         chart = chart.curve((name, slot), false, points);
@@ -196,20 +219,29 @@ pub fn rehearsed_errors(advice: &Advice, epsilon: Option<f64>, canvas: &mut Canv
     canvas.chart(area, &chart);
 }
 
-/// Every player at the plan's ε, the best first.
-fn standings(advice: &Advice, theme: &Theme, width: u16) -> Vec<Line<'static>> {
+/// Every player at the plan's ε, the best first, with the markers of the curves if these are drawn.
+fn standings(advice: &Advice, (canvas, drawn): (&Canvas, bool), width: u16) -> Vec<Line<'static>> {
+    let (theme, glyphs) = (canvas.theme, canvas.glyphs);
+    let curves = advice.curves(if drawn { CURVES } else { 0 });
     let head = format!("{} at ε {}", advice.measure().words(), compact(advice.epsilons[advice.at]));
     let width = usize::from(width);
     let room = width.saturating_sub(19);
     // A name that is too long has a line of its own.
     let row = |name: &str, ratio: &str, best: &str, style: Style| {
-        let is_long = name.chars().count() > room;
-        let above = is_long.then(|| Line::styled(name.to_owned(), style));
-        let name = if is_long { "" } else { name };
-        let line = Line::styled(format!("{name:<room$} {ratio:>8} {best:>9}"), style);
-        above.into_iter().chain([line])
+        let slot = curves.iter().position(|(curve, _)| curve == name);
+        let blank = if drawn { "  " } else { "" };
+        let mark = slot.map_or(blank.to_owned(), |slot| format!("{} ", glyphs.series(slot)));
+        let marked = Span::styled(mark.clone(), slot.map_or(style, |slot| theme.series(slot)));
+        let long = name.chars().count() + mark.chars().count();
+        let cells = if long > room { room } else { room - mark.chars().count() };
+        let numbers = |name: &str| format!("{name:<cells$} {ratio:>8} {best:>9}");
+        if long > room {
+            let above = Line::from(vec![marked, Span::styled(name.to_owned(), style)]);
+            return vec![above, Line::styled(numbers(""), style)];
+        }
+        vec![Line::from(vec![marked, Span::styled(numbers(name), style)])]
     };
-    let mut lines: Vec<Line> = row(&head, "× public", "best in", theme.muted).collect();
+    let mut lines = row(&head, "× public", "best in", theme.muted);
     for line in advice.sorted() {
         let style = match (&line.player, advice.is_choice(line, advice.at)) {
             (_, true) => bold(theme.good),

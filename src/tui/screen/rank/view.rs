@@ -13,14 +13,14 @@ use crate::privacy::Guarantee;
 use crate::privacy::accountant::round_up;
 use crate::rank::candidate_line::{CandidatePlace, Mean, MeanScores, Paired};
 use crate::rank::comparison::Comparison;
-use crate::rank::{CandidateOrder, Disclosed, RankingSettings, released, verdict};
+use crate::rank::{CandidateOrder, Disclosed, RankingSettings, released};
 use crate::rehearsal::advice::capital;
 use crate::screen::data::in_datasets;
 use crate::session::dataset::Loaded;
 use crate::theme::Theme;
 use crate::widgets::chart::Chart;
+use crate::widgets::cut_apart;
 use crate::widgets::number::{compact, duration, percent};
-use crate::widgets::shortened;
 use crate::widgets::smoothing::PlotPoint;
 use crate::widgets::whiskers::Whiskers;
 
@@ -68,8 +68,7 @@ pub fn view(screen: &RankScreen, context: &Context, canvas: &mut Canvas, area: R
                 Span::styled(name.get().clone(), theme.good),
             ];
             let about = format!(
-                "Released at {}: its name only. How far it is ahead is not known. Enter takes it \
-                 into the plan.",
+                "Released at {}: the name only, not how far it is ahead.",
                 price(guarantee)
             );
             let about = Line::styled(about, theme.muted);
@@ -190,8 +189,7 @@ fn caveats(context: &Context, guarantee: &Guarantee) -> impl Iterator<Item = Str
             compact(most)
         )
     });
-    let useless = "It is the best of these datasets, but it need not be a good one: a winner can be \
-                   no better than noise. A noisy table (e chooses it) would show that.";
+    let useless = "The best may be no better than noise: a noisy table (e) would show it.";
     sure.into_iter().chain([useless.to_owned()])
 }
 
@@ -280,8 +278,10 @@ fn sizes(context: &Context, canvas: &Canvas, area: Rect) -> Vec<Line<'static>> {
     let shown = &names[..names.len().min(most)];
     let room = usize::from(longest(shown)).min(30);
     let cells = (area.width / 3).clamp(10, 40);
-    let line = |name: &&str| {
-        let mut spans = vec![Span::raw(format!("{:<room$} ", shortened(name, room as u16, "…")))];
+    let texts: Vec<String> = shown.iter().map(|name| (*name).to_owned()).collect();
+    let cut = cut_apart(&texts, room as u16, "…");
+    let line = |(name, cut): (&&str, String)| {
+        let mut spans = vec![Span::raw(format!("{cut:<room$} "))];
         let Some(rows) = rows(name) else {
             let failed = matches!(context.datasets.get(*name), Some(DatasetStatus::Failed(_)));
             let words = if failed { "cannot be read" } else { "not read yet" };
@@ -296,7 +296,7 @@ fn sizes(context: &Context, canvas: &Canvas, area: Rect) -> Vec<Line<'static>> {
         spans.push(Span::styled(format!(" {size}{labels}"), theme.muted));
         Line::from(spans)
     };
-    let mut lines: Vec<Line> = shown.iter().map(line).collect();
+    let mut lines: Vec<Line> = shown.iter().zip(cut).map(line).collect();
     if names.len() > shown.len() {
         let more = format!("and {} more", names.len() - shown.len());
         lines.push(Line::styled(more, theme.muted));
@@ -325,8 +325,9 @@ fn exact(shown: Shown, canvas: &mut Canvas, area: Rect) {
     let rows = comparison.lines.len() as u16 + 3 + references(comparison).len() as u16;
     let least = if area.height >= 28 { area.height / 2 } else { area.height * 3 / 5 };
     let mut verdict = vec![Line::styled(in_brief(comparison), theme.curator)];
-    // The model is told with the settings, by `i`.
-    let remarks = comparison.remarks.iter().filter(|it| !it.starts_with("model: "));
+    // The model is told with the settings, by `i`; m is in the title.
+    let is_told = |it: &&String| it.starts_with("model: ") || it.starts_with("m is ");
+    let remarks = comparison.remarks.iter().filter(|it| !is_told(it));
     verdict.extend(remarks.map(|it| {
         let first = it.split_once("; ").map_or(it.clone(), |(first, _)| format!("{first} (i)"));
         Line::styled(format!("note: {first}"), theme.warning)
@@ -394,6 +395,10 @@ fn in_brief(comparison: &Comparison) -> String {
                 [] => comparison.verdict.clone(),
             }
         }
+        Some(best) if best.as_noise && comparison.order == CandidateOrder::Error => {
+            "none is of use alone; a private run may correct that".to_owned()
+        }
+        Some(best) if best.as_noise => "all are like noise: use none".to_owned(),
         _ => comparison.verdict.clone(),
     }
 }
@@ -624,9 +629,8 @@ fn details(
         let number = number.filter(|_| !is_told(column));
         facts.extend(number.map(|number| (column.title(), compact(number))));
     }
-    // The table has a word or two of it.
-    let more = line.verdict.strip_prefix(verdict::in_short(line, comparison.order));
-    if more.is_none_or(|more| more.trim_end_matches(" the best").contains(' ')) {
+    // The table has a word or two of the other verdicts.
+    if matches!(line.place, CandidatePlace::Broken | CandidatePlace::Tied(Some(_))) {
         facts.push(("verdict", line.verdict.clone()));
     }
     let lines = canvas.pairs(&facts, inner.width);
