@@ -101,7 +101,7 @@ impl<'a> BudgetGauge<'a> {
             (of, GaugeState::Within(share)) => {
                 let percent = format!("{} %", percent(share));
                 if of == GaugeOf::Plan {
-                    return words(&[&format!("{percent} with this run"), &percent]);
+                    return words(&[&format!("{percent} after it"), &percent]);
                 }
                 let nearly = of == GaugeOf::Account && share >= NEARLY;
                 nearly

@@ -34,7 +34,7 @@ fn a_newcomer_plays_the_whole_story_with_the_keys_on_screen() {
     screen.wait_for("Enter takes it");
     screen.press("\x150.8");
     screen.press(ENTER);
-    screen.wait_for("ε 0.8 (attacker's odds ≤ × 2.23), δ");
+    screen.wait_for("2.23), δ 1e-6");
 
     // Launch, pause, resume, stop.
     screen.press("l");
@@ -58,7 +58,7 @@ fn a_newcomer_plays_the_whole_story_with_the_keys_on_screen() {
 
     // The ledger knows what it cost, and that it was stopped.
     screen.press("6");
-    screen.wait_for("of 11");
+    screen.wait_for("/12");
     assert!(screen.text().contains("stopped"), "{}", screen.text());
 
     // A ranking by exact numbers, which the ledger notes.
@@ -149,7 +149,7 @@ fn a_saved_demo_keeps_its_runs_and_an_unsaved_one_leaves_nothing_behind() {
     screen.press("5");
     screen.wait_for("1 run · errors");
     screen.press("6");
-    screen.wait_for("of 61");
+    screen.wait_for("/61");
     // Somebody else changes the file meanwhile.
     let path = directory.path().join("session.ron");
     let changed = std::fs::read_to_string(&path).unwrap().replace("epsilon: 1.0", "epsilon: 0.7");
@@ -332,7 +332,7 @@ fn the_whole_story_with_the_mouse_alone() {
     screen.click("< slower");
     screen.click("< slower");
     // The wheel zooms at the mouse, a move reads the charts.
-    let (column, row) = screen.find("error on held-out");
+    let (column, row) = screen.find("error, held out");
     screen.wait_until("some steps", |text| step(text) >= 9);
     for _ in 0..3 {
         screen.mouse(64, column + 20, row + 2, true);
@@ -352,7 +352,7 @@ fn the_whole_story_with_the_mouse_alone() {
     screen.click("Space mark  ");
     screen.wait_for("Mark a second run");
     screen.click("6 Ledger");
-    screen.wait_for("1 of 2 stopped");
+    screen.wait_for("1/2 ");
     screen.click("q quit");
     assert_eq!(screen.wait_for_end(), 0);
     screen.assert_restored();
@@ -374,7 +374,7 @@ fn a_crash_in_a_run_is_a_failed_run_on_a_living_screen() {
     screen.press("\x1b");
     screen.wait_until("the message to go", |text| !text.contains("error:"));
     screen.press("6");
-    screen.wait_for("of 11");
+    screen.wait_for("/12");
     screen.press("q");
     assert_eq!(screen.wait_for_end(), 0);
     screen.assert_restored();

@@ -238,9 +238,15 @@ fn score_lines(told: &Scored, canvas: &Canvas, room: u16) -> Vec<Line<'static>> 
     let mut lines: Vec<Line> = words.iter().enumerate().filter_map(line).collect();
     let style = bold(toned(theme, Tone::Unsure));
     lines.extend(verdict.map(|verdict| Line::styled(verdict, style)));
+    // A cap that few records reach hides little.
+    let is_hiding = told.above.is_some_and(|above| above.high >= MUCH_ABOVE);
+    let beyond = told.beyond_cap().filter(|_| is_hiding);
+    lines.extend(beyond.map(|words| Line::styled(words, theme.warning)));
     lines
 }
 
+/// If so large a share of the records may be above the cap of errors, it is told.
+const MUCH_ABOVE: f64 = 0.05;
 /// The cells in which the ranges of a score are drawn.
 const LEAST_SCORE_CELLS: u16 = 12;
 const MOST_SCORE_CELLS: u16 = 60;
