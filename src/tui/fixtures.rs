@@ -804,9 +804,9 @@ pub fn tables(head: &str, sets: &[(&str, Role)], row: &dyn Fn(usize, usize) -> S
             DatasetDefinition { label, ..DatasetDefinition::new(&name, role, Source::File(file)) };
         let loaded = Arc::new(dataset::load(&definition, &workspace).unwrap());
         app.context.session.datasets.push(definition);
-        app.context.compared.insert(name.to_owned(), None);
+        app.context.compared.insert(name.clone(), None);
         let status = DatasetStatus::Ready { loaded, account: None };
-        app.context.datasets.insert(name.to_owned(), status);
+        app.context.datasets.insert(name, status);
     }
     app
 }

@@ -71,9 +71,8 @@ pub fn cut_apart(texts: &[String], room: u16, mark: &str) -> Vec<String> {
     }
     // The end of a number does not tell what it is.
     let is_name = |text: &str| text.chars().filter(|it| it.is_alphabetic()).count() > 3;
-    let cut = |text: &String| match is_name(text) {
-        true => without_middle(text, room, mark),
-        false => shortened(text, room, mark),
+    let cut = |text: &String| {
+        if is_name(text) { without_middle(text, room, mark) } else { shortened(text, room, mark) }
     };
     texts.iter().map(cut).collect()
 }

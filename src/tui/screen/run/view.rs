@@ -350,10 +350,9 @@ fn status_lines(Shown { screen, context, run }: Shown, canvas: &mut Canvas, area
         parts.push(Span::styled(text, theme.curator));
     } else if run.choice.is_none() || !(in_secret || run.has_ended()) {
         let phase = if run.has_ended() { String::new() } else { format!(" · {}", run.phase) };
-        let steps = match run.step == run.total && run.has_ended() {
-            true => String::new(),
-            false => format!(" · step {} of {}", run.step, run.total),
-        };
+        let is_over = run.has_ended() && run.step == run.total;
+        let steps =
+            if is_over { String::new() } else { format!(" · step {} of {}", run.step, run.total) };
         parts.push(Span::styled(format!("{steps}{phase}"), theme.text));
     }
     if let Some(elsewhere) = run.elsewhere.as_ref() {
