@@ -16,6 +16,7 @@ use super::pictures::{Drawing, Picture};
 use super::tab::{Pane, Tab};
 use super::theme::{Glyphs, Theme};
 use super::widgets::chart::Chart;
+use super::widgets::cut_apart;
 use super::widgets::large;
 use super::widgets::viewport::Viewport;
 
@@ -308,9 +309,14 @@ impl<'a, 'b> Canvas<'a, 'b> {
         (format!("{title}{more}"), first.min(beyond))
     }
 
-    pub fn scrolled_text(&mut self, area: Rect, pane: Pane, lines: Vec<Line>, first: usize) {
+    /// Wrapped text from its line `first` on.
+    pub fn scrolled(&mut self, lines: Vec<Line>, first: u16, area: Rect) {
         let text = Paragraph::new(lines).wrap(Wrap { trim: false });
-        self.render(text.scroll((first as u16, 0)), area);
+        self.render(text.scroll((first, 0)), area);
+    }
+
+    pub fn scrolled_text(&mut self, area: Rect, pane: Pane, lines: Vec<Line>, first: usize) {
+        self.scrolled(lines, first as u16, area);
         self.hits.lists.push(ListHit { area, first, pane, selected: None });
     }
 
@@ -356,20 +362,41 @@ impl<'a, 'b> Canvas<'a, 'b> {
         let visible = area.height.saturating_sub(headed);
         let first = scrolled(selected.unwrap_or(0), visible, count);
         let columns = Layout::horizontal(widths).flex(Flex::Start).spacing(1).split(area);
-        let fitted = |cells: Cells<'r>| {
-            let cells = cells.into_iter().zip(columns.iter());
-            Row::new(cells.map(|(cell, column)| Cell::from(shortened(cell, column.width))))
-        };
         // A selected row is one bar: its own colours would break it up.
         let row = |place: usize| match selected {
             Some(selected) if selected == place => plain(row(place)),
             _ => row(place),
         };
-        let rows = (first..count).take(usize::from(visible)).map(|place| fitted(row(place)));
+        let shown: Vec<Cells> = (first..count).take(usize::from(visible)).map(row).collect();
+        let texts = |column: usize| {
+            let cells = shown.iter().filter_map(move |cells| cells.get(column));
+            cells.map(ToString::to_string).collect::<Vec<_>>()
+        };
+        let cut = columns.iter().enumerate();
+        let cut: Vec<Vec<String>> =
+            cut.map(|(at, place)| cut_apart(&texts(at), place.width, "…")).collect();
+        let fitted = |(place, cells): (usize, Cells<'r>)| {
+            let cells = cells.into_iter().zip(columns.iter()).enumerate();
+            Row::new(cells.map(|(at, (cell, column))| match cut[at].get(place) {
+                // The middle was cut where the end would have been.
+                Some(text) if shortened(cell.clone(), column.width).to_string() != *text => {
+                    let style = cell.spans.first().map_or(cell.style, |span| span.style);
+                    Cell::from(Line::styled(text.clone(), style))
+                }
+                _ => Cell::from(shortened(cell, column.width)),
+            }))
+        };
+        let rows: Vec<Row> = shown.iter().cloned().enumerate().map(fitted).collect();
         let widths = columns.iter().map(|column| Length(column.width));
         let mut table = Table::new(rows, widths).row_highlight_style(self.theme.selection);
         if headed > 0 {
-            table = table.header(fitted(header).style(self.theme.muted));
+            let heads: Vec<String> = header.iter().map(ToString::to_string).collect();
+            let head = |(at, (head, column)): (usize, (Line<'r>, &Rect))| {
+                let apart = cut_apart(&heads, column.width, "…").swap_remove(at);
+                Cell::from(Line { spans: vec![Span::raw(apart)], ..head })
+            };
+            let cells = header.into_iter().zip(columns.iter()).enumerate().map(head);
+            table = table.header(Row::new(cells).style(self.theme.muted));
         }
         let shown = selected.map(|selected| selected.saturating_sub(first));
         let mut state = TableState::new().with_selected(shown);

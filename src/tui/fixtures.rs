@@ -778,24 +778,30 @@ pub fn pictured() -> App {
 
 /// A private and a public table, in which one column is twice the label.
 pub fn with_a_twin() -> App {
+    let row = |row: usize| format!("{row},{}", 2 * row);
+    tables("stay,twin", &[("ours", Role::Private), ("theirs", Role::Public)], &|_, at| row(at))
+}
+
+/// Tables of 60 rows with the label `stay`, from the place of a table and of a row.
+pub fn tables(head: &str, sets: &[(&str, Role)], row: &dyn Fn(usize, usize) -> String) -> App {
     let folder = tempfile::tempdir().unwrap();
     let workspace = Workspace::fresh(folder.path());
     let mut app = opened();
     app.context.session = Session::default();
-    for (name, role) in [("ours", Role::Private), ("theirs", Role::Public)] {
-        let row = |row: usize| format!("{row},{}", 2 * row);
-        let lines: Vec<String> = (0..60).map(row).collect();
+    for (at, (name, role)) in sets.iter().enumerate() {
+        let (name, role) = ((*name).to_owned(), *role);
+        let lines: Vec<String> = (0..60).map(|line| row(at, line)).collect();
         let file = format!("{name}.csv");
-        let text = format!("stay,twin\n{}\n", lines.join("\n"));
+        let text = format!("{head}\n{}\n", lines.join("\n"));
         std::fs::write(folder.path().join(&file), text).unwrap();
         let label = Some("stay".to_owned());
         let definition =
-            DatasetDefinition { label, ..DatasetDefinition::new(name, role, Source::File(file)) };
+            DatasetDefinition { label, ..DatasetDefinition::new(&name, role, Source::File(file)) };
         let loaded = Arc::new(dataset::load(&definition, &workspace).unwrap());
         app.context.session.datasets.push(definition);
-        app.context.compared.insert(name.to_owned(), None);
+        app.context.compared.insert(name.clone(), None);
         let status = DatasetStatus::Ready { loaded, account: None };
-        app.context.datasets.insert(name.to_owned(), status);
+        app.context.datasets.insert(name, status);
     }
     app
 }

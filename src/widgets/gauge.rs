@@ -101,7 +101,7 @@ impl<'a> BudgetGauge<'a> {
             (of, GaugeState::Within(share)) => {
                 let percent = format!("{} %", percent(share));
                 if of == GaugeOf::Plan {
-                    return words(&[&format!("{percent} with this run"), &percent]);
+                    return words(&[&format!("{percent} after it"), &percent]);
                 }
                 let nearly = of == GaugeOf::Account && share >= NEARLY;
                 nearly
@@ -149,7 +149,9 @@ impl Widget for BudgetGauge<'_> {
         let Some(verdict) = verdicts.iter().find(|verdict| width(verdict) < room) else {
             return;
         };
-        let bar = room.saturating_sub(width(verdict) + 2).min(LONGEST_BAR);
+        // Words follow the bar of an account.
+        let most = if self.of == GaugeOf::Account { u16::MAX } else { LONGEST_BAR };
+        let bar = room.saturating_sub(width(verdict) + 2).min(most);
         let mut x = after + 1;
         if bar >= SHORTEST_BAR {
             let filled = match state {

@@ -60,6 +60,40 @@ fn width(text: &str) -> u16 {
     u16::try_from(Span::raw(text).width()).unwrap_or(u16::MAX)
 }
 
+/// Texts of at most `room` cells. If cut ones would look the same, they are cut in their middle, because
+/// their ends tell them apart.
+pub fn cut_apart(texts: &[String], room: u16, mark: &str) -> Vec<String> {
+    let ends: Vec<String> = texts.iter().map(|text| shortened(text, room, mark)).collect();
+    let is_alike =
+        |at: usize| (0..at).any(|other| ends[other] == ends[at] && texts[other] != texts[at]);
+    if !(0..texts.len()).any(is_alike) {
+        return ends;
+    }
+    // The end of a number does not tell what it is.
+    let is_name = |text: &str| text.chars().filter(|it| it.is_alphabetic()).count() > 3;
+    let cut = |text: &String| {
+        if is_name(text) { without_middle(text, room, mark) } else { shortened(text, room, mark) }
+    };
+    texts.iter().map(cut).collect()
+}
+
+/// At most `room` cells of a text, with `mark` in place of its middle.
+fn without_middle(text: &str, room: u16, mark: &str) -> String {
+    let left = room.saturating_sub(width(mark));
+    if width(text) <= room || left < 2 {
+        return shortened(text, room, mark);
+    }
+    let (mut end, mut used) = (String::new(), 0);
+    for letter in text.chars().rev() {
+        used += width(letter.encode_utf8(&mut [0; 4]));
+        if used > left / 2 {
+            break;
+        }
+        end.insert(0, letter);
+    }
+    format!("{}{end}", shortened(text, room - width(&end), mark))
+}
+
 /// At most `room` cells of a text; a cut is shown by `mark`.
 pub fn shortened(text: &str, room: u16, mark: &str) -> String {
     if width(text) <= room {
@@ -78,4 +112,20 @@ pub fn shortened(text: &str, room: u16, mark: &str) -> String {
         kept.push_str(mark);
     }
     kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_would_look_the_same_are_cut_in_their_middle() {
+        let names = ["heart_hospitals_basel", "heart_hospitals_bern"].map(str::to_owned);
+        assert_eq!(cut_apart(&names, 12, "…"), ["heart_…basel", "heart_…_bern"]);
+        assert_eq!(cut_apart(&names[..1], 12, "…"), ["heart_hospi…"]);
+        assert_eq!(cut_apart(&names, 20, "…"), ["heart_hospitals_bas…", "heart_hospitals_bern"]);
+        assert_eq!(cut_apart(&names, 2, "…"), ["h…", "h…"]);
+        let same = ["heart_hospitals", "heart_hospitals"].map(str::to_owned);
+        assert_eq!(cut_apart(&same, 8, "…"), ["heart_h…", "heart_h…"]);
+    }
 }

@@ -53,7 +53,7 @@ impl Typist {
 
     /// From the datasets to the end of the first run; how many keys it took in all.
     fn run(mut self) -> usize {
-        self.key_for("3", "What it costs");
+        self.key_for("3", " Cost ");
         // At first the ledger has no budget to grant it from; the keys may come early.
         self.key_for("l", "A budget for");
         self.key_for(ENTER, "Launch '");

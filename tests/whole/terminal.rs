@@ -34,7 +34,7 @@ fn a_newcomer_plays_the_whole_story_with_the_keys_on_screen() {
     screen.wait_for("Enter takes it");
     screen.press("\x150.8");
     screen.press(ENTER);
-    screen.wait_for("ε 0.8 at δ");
+    screen.wait_for("2.23), δ 1e-6");
 
     // Launch, pause, resume, stop.
     screen.press("l");
@@ -58,7 +58,7 @@ fn a_newcomer_plays_the_whole_story_with_the_keys_on_screen() {
 
     // The ledger knows what it cost, and that it was stopped.
     screen.press("6");
-    screen.wait_for("of 11");
+    screen.wait_for("/12");
     assert!(screen.text().contains("stopped"), "{}", screen.text());
 
     // A ranking by exact numbers, which the ledger notes.
@@ -66,8 +66,8 @@ fn a_newcomer_plays_the_whole_story_with_the_keys_on_screen() {
     screen.wait_for("Which public dataset can stand in");
     screen.press("r");
     // The errors come first, so the order is theirs from the beginning.
-    screen.wait_for("by error of its own model");
-    screen.wait_for("GSD ↓");
+    screen.wait_for("by error");
+    screen.wait_for("GSD 0–1 ↓");
     screen.wait_for("· 10 repeats");
     screen.wait_for("use spring");
     screen.press("6");
@@ -149,7 +149,7 @@ fn a_saved_demo_keeps_its_runs_and_an_unsaved_one_leaves_nothing_behind() {
     screen.press("5");
     screen.wait_for("1 run · errors");
     screen.press("6");
-    screen.wait_for("of 61");
+    screen.wait_for("/61");
     // Somebody else changes the file meanwhile.
     let path = directory.path().join("session.ron");
     let changed = std::fs::read_to_string(&path).unwrap().replace("epsilon: 1.0", "epsilon: 0.7");
@@ -323,7 +323,7 @@ fn the_whole_story_with_the_mouse_alone() {
         screen.mouse(65, 50, 16, true);
     }
     screen.click("previous plan  ");
-    screen.wait_for("Plan 3 of 3");
+    screen.wait_for("Plan 3/3");
     screen.click("l launch  ");
     screen.wait_for("It reserves ε 1");
     screen.click("y: launch");
@@ -332,7 +332,7 @@ fn the_whole_story_with_the_mouse_alone() {
     screen.click("< slower");
     screen.click("< slower");
     // The wheel zooms at the mouse, a move reads the charts.
-    let (column, row) = screen.find("error on held-out");
+    let (column, row) = screen.find("error, held out");
     screen.wait_until("some steps", |text| step(text) >= 9);
     for _ in 0..3 {
         screen.mouse(64, column + 20, row + 2, true);
@@ -352,7 +352,7 @@ fn the_whole_story_with_the_mouse_alone() {
     screen.click("Space mark  ");
     screen.wait_for("Mark a second run");
     screen.click("6 Ledger");
-    screen.wait_for("1 of 2 stopped");
+    screen.wait_for("1/2 ");
     screen.click("q quit");
     assert_eq!(screen.wait_for_end(), 0);
     screen.assert_restored();
@@ -374,7 +374,7 @@ fn a_crash_in_a_run_is_a_failed_run_on_a_living_screen() {
     screen.press("\x1b");
     screen.wait_until("the message to go", |text| !text.contains("error:"));
     screen.press("6");
-    screen.wait_for("of 11");
+    screen.wait_for("/12");
     screen.press("q");
     assert_eq!(screen.wait_for_end(), 0);
     screen.assert_restored();
@@ -414,14 +414,14 @@ fn a_border_is_dragged_and_the_next_program_opens_with_it_there() {
         screen
     };
     let mut screen = start();
-    let (column, row) = screen.find("What it costs");
-    let (border, row) = (column - 2, row + 5);
+    let (column, row) = screen.find(" Cost ");
+    let (border, row) = (column - 1, row + 5);
     screen.mouse(0, border, row, true);
     screen.mouse(32, border + 7, row, true);
     screen.mouse(0, border + 7, row, false);
     let at = |text: &str| {
-        let line = text.lines().find(|line| line.contains("What it costs")).unwrap_or_default();
-        line.split("What it costs").next().unwrap_or_default().chars().count()
+        let line = text.lines().find(|line| line.contains(" Cost ")).unwrap_or_default();
+        line.split(" Cost ").next().unwrap_or_default().chars().count()
     };
     let moved = usize::from(column + 7);
     screen.wait_until("the border to move", |text| at(text) == moved);
@@ -559,7 +559,7 @@ fn demo_run_under_way_in(directory: &std::path::Path, arguments: &[&str]) -> Scr
     let mut screen = Screen::start(directory, arguments, 80, 24);
     screen.wait_until("all datasets to be ready", |text| text.matches("ready").count() == 4);
     screen.press("3]");
-    screen.wait_for("Plan 2 of 3");
+    screen.wait_for("Plan 2/3");
     screen.press("l");
     screen.wait_for("Launch 'winter by a weighted line'?");
     screen.press("y");
@@ -809,7 +809,7 @@ fn a_sweep_is_collected_from_the_ledger_screen() {
     let mut screen = Screen::start(here, &["session.ron"], 110, 30);
     screen.wait_until("both datasets to be ready", |text| text.matches("ready").count() == 2);
     screen.press("6");
-    screen.wait_for("What ours has spent");
+    screen.wait_for("Spent: ours");
     screen.wait_for("U gathers the results of the sweep");
     // This one lies neither among the workspace's own sweeps nor beside the session.
     let collect = |screen: &mut Screen, wanted: &str| {
@@ -898,7 +898,7 @@ fn looks_at_private_rows_are_in_the_ledger_and_in_the_certificates_of_later_runs
     let launch = |screen: &mut Screen| {
         let before = certified("rows, on the Data screen");
         screen.press("3");
-        screen.wait_for("What it costs");
+        screen.wait_for(" Cost ");
         screen.press("l");
         screen.wait_for("Launch 'first'?");
         screen.press("y");

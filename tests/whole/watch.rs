@@ -601,7 +601,7 @@ fn goes_on_without_its_interface(leave: impl FnOnce(&mut Screen)) {
     let launch = |screen: &mut Screen| {
         screen.wait_for("1 Data");
         screen.press("3");
-        screen.wait_for("What it costs");
+        screen.wait_for(" Cost ");
         screen.press("l");
         screen.wait_for("Launch 'winter'?");
         screen.press("y");

@@ -483,7 +483,7 @@ impl Results {
 
 impl PlayerStanding {
     /// Whether the player clearly gains in some cases and clearly loses in others.
-    fn disagree(self) -> bool {
+    pub fn disagree(self) -> bool {
         self.least < 1.0 - NOTICEABLE && self.most > 1.0 + NOTICEABLE
     }
 
@@ -615,8 +615,32 @@ impl Advice {
     /// The method to use at the plan's ε, with its settings. They differ from the automatic ones
     /// only if that is clearly better, and in most cases.
     pub fn to_take(&self) -> Option<&Player> {
-        let (player, _) = self.chosen(self.at)?;
-        Some(self.better_settings().map_or(player, |it| &it.player))
+        self.advised().map(|(player, _)| player)
+    }
+
+    /// The player to use at the plan's ε, and its results.
+    pub fn advised(&self) -> Option<(&Player, PlayerStanding)> {
+        let chosen = self.chosen(self.at)?;
+        Some(self.better_settings().map_or(chosen, |it| (&it.player, it.standing)))
+    }
+
+    /// The advice for a plan with another ε, if the rehearsals had one near it.
+    pub fn at_epsilon(&self, epsilon: f64) -> Option<Self> {
+        let at = nearest(&self.epsilons, epsilon);
+        let is_near = (1.0 / NEAR..=NEAR).contains(&(self.epsilons.get(at)? / epsilon));
+        // Other settings were tried at one ε only.
+        let settings = if at == self.at { self.settings.clone() } else { Vec::new() };
+        is_near.then(|| Self { at, settings, ..self.clone() })
+    }
+
+    /// Why the range of a run is not told.
+    pub fn reservation(&self, standing: PlayerStanding) -> Option<&'static str> {
+        let (least, most) = standing.range();
+        match () {
+            () if is_too_early(standing, self.cases.len()) => Some("unknown: too few rehearsals"),
+            () if most > VAGUE * least => Some("cannot be foretold"),
+            () => None,
+        }
     }
 
     /// Other settings of the chosen method that are clearly better.
@@ -722,7 +746,7 @@ impl Advice {
         let epsilon = compact(self.epsilons[self.at]);
         // Other settings that are better have their own result, which is the only one that is promised.
         let better = self.better_settings();
-        let (advised, standing) = better.map_or((player, standing), |it| (&it.player, it.standing));
+        let (advised, standing) = self.advised().unwrap_or((player, standing));
         let cases = standing.cases;
         let best = match better {
             Some(better) => format!(
@@ -853,10 +877,7 @@ impl Advice {
     /// What is known while trials are still to come: the advice if nothing followed, with the range of
     /// a run as soon as two rehearsals have a result.
     pub fn so_far(&self) -> Vec<String> {
-        let settings = self.better_settings().map(|it| (&it.player, it.standing));
-        let Some((player, standing)) = settings.or_else(|| self.chosen(self.at)) else {
-            return self.sentences();
-        };
+        let Some((player, standing)) = self.advised() else { return self.sentences() };
         let all = self.cases.len();
         let (epsilon, s) = (compact(self.epsilons[self.at]), if all == 1 { "" } else { "s" });
         let why = if !player.spends() {
@@ -959,7 +980,7 @@ impl Advice {
     }
 
     /// The ε from which on anything is gained, and the ε from which on nothing more is.
-    fn ends(&self) -> Option<String> {
+    pub fn ends(&self) -> Option<String> {
         // A rehearsal that was stopped may have tried no method at other ε.
         let tried = |k: usize| {
             self.lines.iter().any(|line| line.player.spends() && line.standings[k].is_some())

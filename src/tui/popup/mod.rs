@@ -73,7 +73,10 @@ impl<C> Popup<C> {
             Self::Palette(picker) => picker.step(by.into()),
             Self::Pick(picker) => picker.step(by.into()),
             Self::Files(files) => files.picker.step(by.into()),
-            Self::Words(words) => words.picker.step(by.into()),
+            Self::Words(words) => {
+                words.picker.step(by.into());
+                words.top = 0;
+            }
             _ => {}
         }
     }
@@ -84,7 +87,10 @@ impl<C> Popup<C> {
             Self::Palette(picker) => picker.choose(row),
             Self::Pick(picker) => picker.choose(row),
             Self::Files(files) => files.picker.choose(row),
-            Self::Words(words) => words.picker.choose(row),
+            Self::Words(words) => {
+                words.top = 0;
+                words.picker.choose(row)
+            }
             _ => false,
         }
     }

@@ -1,12 +1,21 @@
 //! Explains words: the words of a screen on the left, the explanation on the right.
 
+use crossterm::event::{KeyCode, KeyEvent};
+
 use super::picker::{Item, Picker};
-use crate::canvas::{Canvas, Fill, Length, Line, Rect, bold, in_columns, in_rows};
+use crate::canvas::{
+    Canvas, Fill, Length, Line, Rect, bold, in_columns, in_rows, longest, wrapped_lines,
+};
 use crate::glossary::Explained;
+
+/// The lines of a page of an explanation.
+const PAGE: u16 = 5;
 
 #[derive(Debug)]
 pub struct Words {
     pub picker: Picker<String>,
+    /// The first line of the explanation that is shown, at most the last that has to be.
+    pub top: u16,
 }
 
 impl Words {
@@ -14,24 +23,47 @@ impl Words {
     pub fn new(words: Vec<Explained>) -> Self {
         let item = |it: Explained| Item { also: it.also, ..Item::new(it.name, "", it.text) };
         let items = words.into_iter().map(item).collect();
-        Self { picker: Picker::new("What does this mean?", items) }
+        Self { picker: Picker::new("What does this mean?", items), top: 0 }
+    }
+
+    /// A page of the explanation up or down; anything else chooses or types.
+    pub fn handle(&mut self, key: KeyEvent) {
+        // Lines are never shorter than this.
+        let most = self.picker.chosen().map_or(0, |it| it.value.len() / 20) as u16;
+        match key.code {
+            KeyCode::PageDown => self.top = (self.top + PAGE).min(most),
+            KeyCode::PageUp => self.top = self.top.saturating_sub(PAGE),
+            _ => {
+                self.picker.handle(key);
+                self.top = 0;
+            }
+        }
     }
 
     pub fn draw(&self, canvas: &mut Canvas, body: Rect) {
         let theme = canvas.theme;
-        let inner = canvas.window(body, 96, 18, &self.picker.title);
+        let height = (body.height * 2 / 3).max(18);
+        let inner = canvas.window(body, 110, height, &self.picker.title);
         let [field, lists, keys] = in_rows(inner, [Length(2), Fill(1), Length(1)]);
+        let names = longest(self.picker.items.iter().map(|item| &item.title));
         let [left, _, right] =
-            in_columns(lists, [Length((lists.width / 3).min(30)), Length(2), Fill(1)]);
+            in_columns(lists, [Length(names.min(lists.width * 2 / 5)), Length(2), Fill(1)]);
         let field = Rect { height: 1, ..field };
         self.picker.draw_query(canvas, field, "type to look another word up");
         self.picker.draw_items(canvas, left);
+        let mut words = "↑↓ other words of this screen, Enter or Esc leaves".to_owned();
         if let Some(item) = self.picker.chosen() {
-            let [name, text] = in_rows(right, [Length(2), Fill(1)]);
-            canvas.line(Line::styled(item.title.clone(), bold(theme.accent)), name);
-            canvas.wrapped(item.value.clone(), theme.text, text);
+            let rows = wrapped_lines(&item.title, right.width) + 1;
+            let [name, text] = in_rows(right, [Length(rows), Fill(1)]);
+            canvas.wrapped(item.title.clone(), bold(theme.accent), name);
+            let beyond = wrapped_lines(&item.value, text.width).saturating_sub(text.height);
+            let first = self.top.min(beyond);
+            if beyond > 0 {
+                words =
+                    format!("PgUp PgDn: line {} of {} · {words}", first + 1, beyond + text.height);
+            }
+            canvas.scrolled(vec![Line::styled(item.value.clone(), theme.text)], first, text);
         }
-        let words = "↑↓ other words of this screen, Enter or Esc leaves";
         canvas.line(Line::styled(words, theme.muted), keys);
     }
 }

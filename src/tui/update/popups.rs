@@ -53,7 +53,7 @@ pub(super) fn on_key(app: &mut App, mut popup: OpenPopup, key: KeyEvent) {
         OpenPopup::Pick(picker) => picker.handle(key),
         OpenPopup::Files(files) => browse(&mut app.context, files, key),
         OpenPopup::Export(form) => form.handle(key),
-        OpenPopup::Words(words) => words.picker.handle(key),
+        OpenPopup::Words(words) => words.handle(key),
     }
     app.context.popup = Some(popup);
 }

@@ -942,7 +942,7 @@ fn public_data_alone_are_said_to_spend_nothing_on_every_screen() {
     for (tab, words) in [
         (Tab::Plan, "spends nothing: public data alone"),
         (Tab::Run, "spends nothing: public data alone"),
-        (Tab::Ledger, "spends nothing."),
+        (Tab::Ledger, " · nothing spent by '"),
     ] {
         app.go_to(tab);
         let mut terminal = Terminal::new(TestBackend::new(160, 50)).unwrap();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crossterm::event::{KeyCode, KeyEvent};
 use halflight_privacy_inside::openings::OpenWatch;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -10,12 +11,14 @@ use ratatui::style::{Color, Modifier};
 
 use super::*;
 use crate::canvas::wrapped_lines;
-use crate::context::Tutorial;
-use crate::data::Task;
+use crate::context::{OpenPopup, Tutorial};
+use crate::data::{Role, Task};
 use crate::engine::RunProgress;
 use crate::engine::worker::JobEvent;
 use crate::fixtures::{self, scenes};
+use crate::glossary;
 use crate::live_run::Ended;
+use crate::popup::words::Words;
 use crate::privacy::ledger::RunId;
 use crate::screen::data::COLUMNS;
 use crate::screen::ledger::{ACCOUNTS, ENTRIES};
@@ -188,11 +191,56 @@ fn the_ledger_draws_the_spending_and_says_what_its_bar_promises() {
     let app = fixtures::spending();
     for (columns, rows) in [(80, 24), (120, 36), (160, 50)] {
         let text = text_of(&buffer(&app, columns, rows));
-        assert!(text.contains("for one record, of the account's budget"), "{text}");
+        assert!(text.contains("budget at δ 1e-5 for one record"), "{text}");
         assert!(text.contains("budget ─") || text.contains(" budget "), "{text}");
         let dates = text.lines().filter(|line| line.contains("01-01 ")).count();
         assert!(dates > 0, "{columns}: {text}");
     }
+}
+
+/// `i` shows the whole of every text: page by page it has all words, in their order.
+#[test]
+fn no_explanation_is_cut() {
+    let glossary: BTreeSet<&str> = glossary::WORDS.iter().map(|word| word.name).collect();
+    let (mut seen, mut scrolled) = (BTreeSet::new(), 0);
+    for (name, mut app) in scenes() {
+        let words = app.screen().words(&app.context);
+        app.context.popup = None;
+        for word in words {
+            let is_new = seen.insert((word.name.clone(), word.text.clone()));
+            let is_known = glossary.contains(word.name.as_str());
+            // A word of the glossary is the same on every screen.
+            if !is_new && is_known {
+                continue;
+            }
+            assert!(!word.text.contains('…'), "{name}: {}: {}", word.name, word.text);
+            for (columns, rows) in SIZES {
+                let mut shown = String::new();
+                let mut popup = Words::new(vec![word.clone()]);
+                loop {
+                    app.context.popup = Some(OpenPopup::Words(popup));
+                    let text = text_of(&buffer(&app, columns, rows));
+                    assert!(text.contains("Enter or Esc leaves"), "{name}: {text}");
+                    shown += &text;
+                    let Some(OpenPopup::Words(mut open)) = app.context.popup.take() else {
+                        panic!("{name}")
+                    };
+                    let before = open.top;
+                    open.handle(KeyEvent::from(KeyCode::PageDown));
+                    if open.top == before {
+                        break;
+                    }
+                    scrolled += usize::from(text.contains("PgDn"));
+                    popup = open;
+                }
+                let mut all = shown.split(|c: char| c.is_whitespace() || c == '│');
+                let missing =
+                    word.text.split_whitespace().find(|it| !all.any(|found| found == *it));
+                assert_eq!(missing, None, "{name} at {columns}: {}\n{shown}", word.name);
+            }
+        }
+    }
+    assert!(seen.len() > 40 && scrolled > 0, "{} {scrolled}", seen.len());
 }
 
 /// What does not fit into the last lines is left out as a whole, and help is always there.
@@ -375,6 +423,54 @@ fn beside_the_classes_of_a_label_stand_their_shares_and_beside_other_numbers_the
 }
 
 #[test]
+fn a_column_of_zeros_in_one_public_file_may_be_missing() {
+    let sets = [("ours", Role::Private), ("basel", Role::Public), ("prague", Role::Public)];
+    let app = |zero_from: usize, prague: usize| {
+        let chol = |set: usize, row: usize| match set {
+            1 if row >= zero_from => 0,
+            2 if row < prague => 0,
+            _ => 180 + row,
+        };
+        fixtures::tables("stay,chol", &sets, &|set, row| format!("{row},{}", chol(set, row)))
+    };
+    let said = |app: &App| text_of(&buffer(app, 120, 40)).contains("'chol' is");
+    assert!(said(&app(0, 0)) && said(&app(3, 0)));
+    let text = text_of(&buffer(&app(0, 0), 120, 40));
+    assert!(text.contains("'chol' is always 0 in basel: missing?"), "{text}");
+    assert!(!said(&app(20, 0)) && !said(&app(0, 1)));
+    let mut elsewhere = app(0, 0);
+    elsewhere.screens.data.selected = 2;
+    assert!(!said(&elsewhere));
+}
+
+#[test]
+fn datasets_with_long_names_are_told_apart_wherever_they_are_cut() {
+    let name = |place: &str| format!("clinic_of_the_university_of_{place}");
+    let names = ["basel", "geneva", "zug"].map(name);
+    let roles = [Role::Private, Role::Public, Role::Public];
+    let sets: Vec<_> = names.iter().map(String::as_str).zip(roles).collect();
+    let mut app = fixtures::tables("stay,chol", &sets, &|set, row| format!("{row},{}", set + row));
+    let mut cut = 0;
+    for tab in [Tab::Data, Tab::Rank] {
+        app.context.tab = tab;
+        for (columns, rows) in [(60, 24), (80, 24), (120, 36)] {
+            let text = text_of(&buffer(&app, columns, rows));
+            let words = text.split(|c: char| c.is_whitespace() || c == '│');
+            let found: Vec<&str> =
+                words.filter(|it| it.starts_with("cli") && it.contains('…')).collect();
+            let means = |it: &str, name: &String| {
+                let (start, end) = it.split_once('…').unwrap();
+                name.starts_with(start) && name.ends_with(end)
+            };
+            let is_one = |it: &&&str| names.iter().filter(|name| means(it, name)).count() == 1;
+            assert_eq!(found.iter().find(|it| !is_one(it)), None, "{tab:?} {columns}: {text}");
+            cut += found.len();
+        }
+    }
+    assert!(cut > 8, "{cut}");
+}
+
+#[test]
 fn a_public_dataset_that_may_hold_private_rows_shows_no_distribution() {
     let mut app = fixtures::loaded();
     app.context.session.datasets.truncate(2);
@@ -467,7 +563,7 @@ fn what_is_selected_is_reversed_and_nothing_else_is_but_the_tab_and_the_cursor()
 #[test]
 fn the_focus_is_said_by_a_mark_and_a_border() {
     let mut app = fixtures::spending();
-    for (pane, title) in [(ACCOUNTS, "▶ Private datasets"), (ENTRIES, "▶ What winter")] {
+    for (pane, title) in [(ACCOUNTS, "▶ Accounts"), (ENTRIES, "▶ Spent: winter")] {
         app.focus_on(pane);
         let text = text_of(&buffer(&app, 120, 40));
         assert!(text.contains(title), "{text}");
@@ -554,11 +650,15 @@ fn the_verdict_of_a_run_is_whole_in_a_small_terminal() {
     let shown = joined(&text_of(&buffer(&app, 80, 24)));
     // The window of `i` has more; the screen says what was released, and whether the model is
     // better than public data alone.
-    let whole = said.split_inclusive(". ").take(2).collect::<Vec<_>>();
-    assert!(whole[1].contains("than public data alone"), "{said}");
-    assert!(said.contains("were held out"), "{said}");
-    for sentence in whole {
-        assert!(shown.contains(sentence.trim()), "{sentence}\n{shown}");
+    let exact = said.split_inclusive(". ").nth(1).unwrap();
+    assert!(exact.contains("than public data alone") && said.contains("were held out"), "{said}");
+    let released = ["● 31.2 (26.8–35.8, cap 140) mean absolute error", "52.0 (43.0–61.0)"];
+    for words in [exact.trim(), "better: 40 % (26 to 53) less error"] {
+        assert!(shown.contains(words), "{words}\n{shown}");
+    }
+    let bars = shown.replace(['─', '┄'], "");
+    for words in released {
+        assert!(bars.contains(words), "{words}\n{bars}");
     }
 }
 

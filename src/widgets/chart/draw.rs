@@ -10,7 +10,7 @@ use crate::dots::{Dots, Ink, Owner};
 use crate::plot::axis::Axis;
 use crate::plot::number::{compact, percent};
 use crate::series::{Bin, nearest};
-use crate::{put, shortened, width, write};
+use crate::{cut_apart, put, shortened, width, write};
 
 /// The least useful number of letters of a name.
 const LEGIBLE: u16 = 8;
@@ -94,8 +94,9 @@ impl Chart<'_> {
     fn legend_lines(&self, room: u16, with_readings: bool, limit: u16) -> Vec<Line<'static>> {
         let spelt = |text: &str| self.glyphs.spell(text).into_owned();
         let mut lines: Vec<Line<'static>> = Vec::new();
-        for series in &self.series {
-            let name = shortened(&spelt(series.name), limit, self.glyphs.cut);
+        let names: Vec<String> = self.series.iter().map(|it| spelt(it.name)).collect();
+        let names = cut_apart(&names, limit, self.glyphs.cut);
+        for (series, name) in self.series.iter().zip(names) {
             let mut entry = vec![
                 Span::styled(self.glyphs.series(series.slot), series.style),
                 Span::styled(format!(" {name}"), self.theme.text),

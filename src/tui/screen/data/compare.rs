@@ -17,7 +17,7 @@ use crate::data::{Column, DatasetDefinition, Role, Task, Vectors};
 use crate::pictures::{Drawing, Picture};
 use crate::theme::{Depth, Theme};
 use crate::widgets::bars::{bars, percent_of, values_below};
-use crate::widgets::{number, shortened};
+use crate::widgets::{cut_apart, number, shortened};
 
 /// The widest name of a dataset.
 const WIDEST: u16 = 16;
@@ -271,6 +271,7 @@ fn histograms(sets: &[OfSet], area: Rect, muted: Style) -> Vec<Line<'static>> {
     let each = height.saturating_sub(frames) / (count - frames).max(1);
     let each = each.clamp(1, MOST_LINES);
     let mut lines = Vec::new();
+    let titles = titles(sets, names);
     for (at, set) in sets.iter().enumerate().take(visible) {
         let drawn = match set.numbers() {
             Some(spread) => bars(&spread.on(&axis), each),
@@ -279,8 +280,7 @@ fn histograms(sets: &[OfSet], area: Rect, muted: Style) -> Vec<Line<'static>> {
         let last = drawn.len() - 1;
         for (line, drawn) in drawn.into_iter().enumerate() {
             let is_last = line == last;
-            let name =
-                if is_last { shortened(&set.title, names as u16, "…") } else { String::new() };
+            let name = if is_last { titles[at].as_str() } else { "" };
             let brief = if is_last { format!(" {}", briefs[at]) } else { String::new() };
             lines.push(Line::from(vec![
                 Span::raw(format!("{name:<names$} ")),
@@ -294,6 +294,12 @@ fn histograms(sets: &[OfSet], area: Rect, muted: Style) -> Vec<Line<'static>> {
     let axis = format!("{} {low} {} {high}", " ".repeat(names), "─".repeat(rule));
     lines.push(Line::styled(axis, muted));
     with_rest(lines, count - visible)
+}
+
+/// The names of sets in so many cells, told apart.
+fn titles(sets: &[OfSet], room: usize) -> Vec<String> {
+    let titles: Vec<String> = sets.iter().map(|set| set.title.clone()).collect();
+    cut_apart(&titles, room as u16, "…")
 }
 
 /// The declared range of a private column as an empty frame on the axis; without one, the whole
@@ -318,8 +324,8 @@ fn values(sets: &[OfSet], column: &str, canvas: &Canvas, area: Rect) -> Vec<Line
         text + &" ".repeat(blank)
     };
     let mut head = vec![Span::raw(" ".repeat(names + 1))];
-    for set in &sets[..visible] {
-        head.push(Span::styled(padded(cut(&set.title, each - 1), each), set.style));
+    for (set, title) in sets[..visible].iter().zip(titles(sets, each - 1)) {
+        head.push(Span::styled(padded(title, each), set.style));
     }
     let mut lines = vec![Line::from(head)];
     let shares = texts.iter().flat_map(|text| sets.iter().filter_map(|set| set.share(text)));

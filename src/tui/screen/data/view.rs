@@ -5,6 +5,7 @@ use super::compare::compare;
 use super::{COLUMNS, DATASETS, DETAILS, DataScreen, ROWS, RowsShown, role_words};
 use crate::canvas::{Canvas, Fill, Length, Line, ListHit, Rect, longest};
 use crate::context::{Context, DatasetStatus};
+use crate::data::profile::{NumberSpread, Spread};
 use crate::data::table::FileEnding;
 use crate::data::{DatasetDefinition, Role, Source, Task};
 use crate::engine::lookup::ExactRows;
@@ -256,16 +257,14 @@ pub(super) fn remarks(shown: Shown, canvas: &Canvas) -> Vec<Line<'static>> {
     let guessed = guessed.map(|it| Line::styled(format!("guessed: {it}"), theme.warning));
     let mut lines: Vec<Line> = guessed.collect();
     if !lines.is_empty() {
-        lines.push(Line::styled(
-            "Press = if this is right, Enter to change it, Y for another label.",
-            theme.muted,
-        ));
+        lines.push(Line::styled("= confirms it, Enter changes it, Y: another label.", theme.muted));
     }
     let leaking = context.leaking(&definition.name).into_iter();
     lines.extend(leaking.map(|it| Line::styled(format!("{it}."), theme.warning)));
     let Some(loaded) = context.loaded(&definition.name) else { return lines };
     let errors = loaded.gap().into_iter().chain(context.misfits.get(&definition.name));
     lines.extend(errors.map(|it| Line::styled(one_line(it), theme.error)));
+    lines.extend(zeros(context, definition).map(|it| Line::styled(it, theme.warning)));
     if definition.role == Role::Public {
         let hidden = DataScreen::hidden(definition, context);
         lines.extend(hidden.map(|why| Line::styled(why, theme.warning)));
@@ -283,6 +282,51 @@ pub(super) fn remarks(shown: Shown, canvas: &Canvas) -> Vec<Line<'static>> {
     let notes = loaded.warnings.iter();
     lines.extend(notes.map(|it| Line::styled(format!("note: {it}"), theme.warning)));
     lines
+}
+
+/// Columns that are 0 in nearly all rows of a public dataset, where another public one has no 0: they
+/// may be missing. Told of that dataset, and of the private one that it may teach.
+fn zeros<'a>(
+    context: &'a Context,
+    selected: &'a DatasetDefinition,
+) -> impl Iterator<Item = String> + 'a {
+    let public = || context.session.datasets.iter().filter(|it| it.role == Role::Public);
+    let numbers = |set: &DatasetDefinition, column: &str| {
+        let facts = DataScreen::profile(set, context)?.column(column)?;
+        match facts.spread.as_ref()? {
+            Spread::Numbers(spread) if facts.present >= FEWEST_NUMBERS => Some(spread),
+            _ => None,
+        }
+    };
+    let told = public().filter(|it| selected.role == Role::Private || it.name == selected.name);
+    told.flat_map(move |set| {
+        let columns = context.columns(&set.name).into_iter();
+        columns.filter_map(move |column| {
+            let name = &column.name;
+            let share = share_of_zeros(numbers(set, name)?);
+            public().find(|it| numbers(it, name).is_some_and(|all| all.least > 0.0))?;
+            let often = if share >= 1.0 { "always" } else { "mostly" };
+            let set = &set.name;
+            (share >= MOSTLY_ZERO).then(|| format!("'{name}' is {often} 0 in {set}: missing?"))
+        })
+    })
+}
+
+/// From this share of zeros on they may stand for missing values.
+const MOSTLY_ZERO: f64 = 0.9;
+/// Fewer numbers say nothing.
+const FEWEST_NUMBERS: usize = 20;
+
+/// The share of zeros, if no number is below 0; of numbers close to 0 some may count.
+fn share_of_zeros(spread: &NumberSpread) -> f64 {
+    match (spread.least, spread.greatest) {
+        (0.0, 0.0) => 1.0,
+        (0.0, greatest) => {
+            let counts = spread.histogram((0.0, greatest), 480);
+            counts[0] as f64 / counts.iter().sum::<usize>().max(1) as f64
+        }
+        _ => 0.0,
+    }
 }
 
 /// Whether classes are used as numbers, which may be a mistake.

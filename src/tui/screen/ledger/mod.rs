@@ -194,7 +194,7 @@ impl Screen for LedgerScreen {
             return Some("b sets a budget: no run is allowed without one".to_owned());
         }
         Some(if self.waiting(context, RunLife::Died).is_some() {
-            "a run died: c settles it, R on the Compare screen (5) resumes it".to_owned()
+            "a run died: c settles it; 5, then R, resumes it".to_owned()
         } else if self.waiting(context, RunLife::Reserved).is_some() {
             "U gathers the results of the sweep; until then its runs count in full".to_owned()
         } else {
@@ -224,10 +224,15 @@ impl Screen for LedgerScreen {
 
     fn words(&self, context: &Context) -> Vec<Explained> {
         let first = if self.focus(context) == Some(ENTRIES) { "outcome" } else { "account" };
-        explained(&format!(
+        let words = explained(&format!(
             "{first}; budget; asked ε; spent ε; draws; outcome; holds if; ε; δ; ledger; noise; \
              exact number; certificate; sweep; records"
-        ))
+        ));
+        let mut all = view::in_words(self, context);
+        // The run comes first where runs are selected.
+        let place = if first == "outcome" { all.len() } else { 0 };
+        all.splice(place..place, words);
+        all
     }
 
     fn view(&self, context: &Context, canvas: &mut Canvas, area: Rect) {

@@ -6,9 +6,9 @@ use crate::canvas::{
 };
 use crate::context::Context;
 use crate::engine::lookup::{Digest, EntryDigest, MOST_RUNS};
-use crate::glossary;
+use crate::glossary::{self, Explained};
 use crate::privacy::accountant::round_up;
-use crate::privacy::ledger::{Account, Gap, RunRecord, RunState, TotalStanding};
+use crate::privacy::ledger::{Account, Corrected, Gap, RunRecord, RunState, TotalStanding};
 use crate::screen::of_state;
 use crate::theme::Theme;
 use crate::widgets::chart::Chart;
@@ -64,7 +64,7 @@ fn name_of(account: &Account) -> String {
 
 fn account_list(screen: &LedgerScreen, canvas: &mut Canvas, area: Rect, accounts: &[Account]) {
     let theme = canvas.theme;
-    let inner = canvas.pane(area, "Private datasets", ACCOUNTS);
+    let inner = canvas.pane(area, "Accounts", ACCOUNTS);
     let state_of = |account: &Account| {
         if account.unknown_past() {
             ("unknown past: A accepts", theme.error)
@@ -107,11 +107,16 @@ fn account_list(screen: &LedgerScreen, canvas: &mut Canvas, area: Rect, accounts
 fn spending(shown: Shown, canvas: &mut Canvas, area: Rect) {
     let Shown { screen, context, account, digest } = shown;
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
-    let title = context.filtered_title(&format!("What {} has spent", name_of(account)));
+    let title = context.filtered_title(&format!("Spent: {}", name_of(account)));
     let inner = canvas.pane(area, &title, ENTRIES);
-    let bought = if inner.height >= 16 { 5 } else { 0 };
     let said = totals(shown, canvas);
     let visible = screen.visible_entries(context);
+    let selected = screen.place(&visible);
+    let run = visible.get(selected).map(|entry| &account.runs[entry.runs.start]);
+    let remarks = run.filter(|_| inner.height >= 16).map_or(Vec::new(), |run| {
+        changes(run).map(|words| Line::styled(words, theme.warning)).collect()
+    });
+    let bought = remarks.iter().map(|line| wrapped_lines(&line.to_string(), inner.width)).sum();
     // A third of the pane and the room left by the entries; `halflight ledger` has the rest.
     let free = inner.height.saturating_sub(bought + 3 + visible.len() as u16);
     let rows = said.iter().map(|line| wrapped_lines(&line.to_string(), inner.width).max(1));
@@ -145,6 +150,8 @@ fn spending(shown: Shown, canvas: &mut Canvas, area: Rect) {
             cells[0] = cells[0].chars().skip(5).collect();
             cells.remove(3);
         }
+        let draws = cells.len() - 2;
+        cells[draws] = cells[draws].replace(" of ", "/");
         let mut row: Vec<Line> = cells.into_iter().map(Line::raw).collect();
         let first = entry.runs.start;
         if let (1, Some(last)) = (entry.runs.len(), row.last_mut()) {
@@ -169,7 +176,6 @@ fn spending(shown: Shown, canvas: &mut Canvas, area: Rect) {
         widths.remove(3);
         header.remove(3);
     }
-    let selected = screen.place(&visible);
     let on_entries = canvas.has_focus(ENTRIES);
     let list = (ENTRIES, visible.len(), on_entries.then_some(selected));
     let shape = (header, widths);
@@ -177,10 +183,7 @@ fn spending(shown: Shown, canvas: &mut Canvas, area: Rect) {
     if drawn > 0 {
         stairs(shown, canvas, picture, visible.get(selected).filter(|_| on_entries));
     }
-    let run = visible.get(selected).map(|entry| &account.runs[entry.runs.start]);
-    if let Some(run) = run.filter(|_| bought > 0) {
-        bought_by(context, canvas, detail, run);
-    }
+    canvas.paragraph(remarks, true, detail);
 }
 
 /// The fewest rows in which the spending over time can be read, and with a title.
@@ -190,8 +193,8 @@ const LEAST_TITLED: u16 = 7;
 /// What the bar of a budget promises, and to whom.
 fn promise(account: &Account, digest: &Digest) -> String {
     let whom = if account.protects().is_some() { "person" } else { "record" };
-    let of = if account.budget.is_some() { ", of the account's budget" } else { "" };
-    format!(" at δ {:e} for one {whom}{of}", digest.delta)
+    let of = if account.budget.is_some() { "budget " } else { "" };
+    format!(" · {of}at δ {:e} for one {whom}", digest.delta)
 }
 
 /// ε of all runs together after each run, as stairs; the stair of the selected line stands out.
@@ -221,7 +224,7 @@ fn stairs(shown: Shown, canvas: &mut Canvas, area: Rect, selected: Option<&RunLi
     let labels = times.iter().map(|(x, time)| (*x, label(time))).collect();
     let each: f64 = digest.entries.iter().filter_map(|entry| entry.spent).sum();
     let title = title_of_stairs(&digest.after, each);
-    let mut chart = Chart::new(title, theme, glyphs).legend(false).x_labels("ε, UTC", labels);
+    let mut chart = Chart::new(title, theme, glyphs).legend(false).x_labels("ε", labels);
     if !own.is_empty() {
         chart = chart.curve(("selected", 0), false, own.as_slice());
     }
@@ -236,7 +239,7 @@ fn stairs(shown: Shown, canvas: &mut Canvas, area: Rect, selected: Option<&RunLi
 /// Runs together cost less than the sum of what each costs alone; one run has no sum.
 fn title_of_stairs(after: &[(usize, f64)], each: f64) -> &'static str {
     match after {
-        [_, .., (_, all)] if *all < 0.99 * each => "ε of all runs together: less than their sum",
+        [_, .., (_, all)] if *all < 0.99 * each => "ε together, less than the sum",
         _ => "ε of all runs together",
     }
 }
@@ -274,7 +277,7 @@ fn totals<'a>(Shown { context, account, digest, .. }: Shown, canvas: &Canvas) ->
     let fits = match digest.largest {
         Some(left) if left > 0.0 => {
             let left = round_down(left);
-            format!("Room for a run of up to ε {left}.")
+            format!("room: 1 run of ε {left}")
         }
         Some(_) => "The budget has no room for another run.".to_owned(),
         None if account.budget.is_none() => "Without a budget no run is allowed.".to_owned(),
@@ -286,14 +289,13 @@ fn totals<'a>(Shown { context, account, digest, .. }: Shown, canvas: &Canvas) ->
     let what_if = match &context.plan.preview {
         Some(Ok(preview)) if preview.account == account.id => {
             let what = match preview.fits {
-                _ if !preview.plan.spends() => Some("spends nothing".to_owned()),
+                _ if !preview.plan.spends() => Some("nothing spent by".to_owned()),
                 None | Some(0) => None,
-                Some(1) => Some("can be run once".to_owned()),
-                Some(MOST_RUNS..) => Some(format!("can be run {MOST_RUNS} times and more")),
-                Some(runs) => Some(format!("can be run {runs} times")),
+                Some(MOST_RUNS..) => Some(format!("{MOST_RUNS} and more of")),
+                Some(runs) => Some(format!("{runs} of")),
             };
             let name = &preview.plan.name;
-            what.map(|what| format!(" '{name}' {what}.")).unwrap_or_default()
+            what.map(|what| format!(" · {what} '{name}'")).unwrap_or_default()
         }
         _ => String::new(),
     };
@@ -302,7 +304,11 @@ fn totals<'a>(Shown { context, account, digest, .. }: Shown, canvas: &Canvas) ->
     let remarks = digest.total.iter().flat_map(|total| account.remarks(total));
     let gaps = account.gaps().iter().map(Gap::words);
     let sign = canvas.glyphs.curator;
-    let beside = account.beside_the_total().map(|words| format!("{sign} {words}"));
+    // When, and in which run, is told by `i`.
+    let beside = account.beside_the_total().map(|words| {
+        let first = words.split_once("; ").map_or(words.as_str(), |(first, _)| first);
+        format!("{sign} {first}")
+    });
     let doubts = claims.into_iter().chain(remarks).chain(account.large_delta()).chain(gaps);
     let mut lines = Vec::new();
     lines.extend((!total.is_empty()).then(|| Line::styled(total, theme.text)));
@@ -311,54 +317,64 @@ fn totals<'a>(Shown { context, account, digest, .. }: Shown, canvas: &Canvas) ->
     lines
 }
 
+/// What was changed by hand of the charges of a run.
+fn changes(run: &RunRecord) -> impl Iterator<Item = String> {
+    let changed =
+        |change: &Corrected| format!("changed by hand on {}: {}", change.time, change.why);
+    run.corrections.iter().map(changed)
+}
+
+/// What the selected run drew, and what is said of the account, in full.
+pub(super) fn in_words(screen: &LedgerScreen, context: &Context) -> Vec<Explained> {
+    let Some(account) = screen.account(context) else { return Vec::new() };
+    let visible = screen.visible_entries(context);
+    let run = visible.get(screen.place(&visible)).map(|it| &account.runs[it.runs.start]);
+    let word = |name: String, text| Explained { name, also: "draws charged".to_owned(), text };
+    let beside = account.beside_the_total();
+    let beside = beside.map(|text| word("looks at exact numbers".to_owned(), text));
+    let drew = run.map(|run| word(format!("what {} drew", run.grant.run.0), drew(context, run)));
+    drew.into_iter().chain(beside).collect()
+}
+
 /// The draws of a run.
-fn bought_by(context: &Context, canvas: &mut Canvas, area: Rect, run: &RunRecord) {
-    let theme = canvas.theme;
+fn drew(context: &Context, run: &RunRecord) -> String {
+    let mut lines = Vec::new();
     // What is reserved is charged before anything is drawn.
-    let did = if matches!(run.state, RunState::Open) { "drew or has reserved" } else { "drew" };
-    let title = format!("What {} {did}", run.grant.run.0);
-    let mut lines = vec![Line::styled(title, theme.accent)];
+    if matches!(run.state, RunState::Open) {
+        lines.push("Drawn or reserved".to_owned());
+    }
     for (event, charged) in run.grant.events.iter().zip(&run.charged) {
-        lines.push(Line::styled(
-            format!(
-                "{charged} of {} × {} · {} · noise {}",
-                event.count,
-                event.mechanism.query.size_words(),
-                event.what,
-                compact(event.mechanism.noise.scale)
-            ),
-            theme.text,
+        lines.push(format!(
+            "{charged} of {} × {}: {}, noise {}",
+            event.count,
+            event.mechanism.query.size_words(),
+            event.what,
+            compact(event.mechanism.noise.scale)
         ));
     }
     let of = |draws: &[u64]| draws.iter().sum::<u64>();
     if !matches!(run.state, RunState::Open) && of(&run.charged) < of(&run.reserved) {
         let words = "Draws that were not made are not charged. Draws from different records, such \
-                     as training and held-out ones, cost the larger ε of them, not the sum.";
-        lines.push(Line::styled(words, theme.muted));
+                     as training and held-out ones, cost the larger ε of them, not the sum";
+        lines.push(words.to_owned());
     }
-    for change in &run.corrections {
-        let words = format!("changed by hand on {}: {}", change.time, change.why);
-        lines.push(Line::styled(words, theme.warning));
-    }
+    lines.extend(changes(run));
     let archived = context.archived().iter().find(|archived| archived.id == run.grant.run);
-    let Some(archived) = archived else {
-        let words = match &run.claim {
-            Some(_) => {
-                "taken from another trainer's file: the draws were made elsewhere and nobody here \
-                 saw them"
-            }
-            None if matches!(run.state, RunState::Open) => {
-                "not in this workspace yet: it is a task of a sweep, or it has not begun"
-            }
-            None => "no run directory: rankings have none, and those of runs can be deleted",
-        };
-        lines.push(Line::styled(words, theme.muted));
-        return canvas.paragraph(lines, true, area);
-    };
-    if !archived.tag.is_empty() {
-        lines.push(Line::styled(format!("tag: {}", archived.tag), theme.text));
-    }
-    canvas.paragraph(lines, true, area);
+    lines.push(match (archived, &run.claim) {
+        (Some(archived), _) if archived.tag.is_empty() => String::new(),
+        (Some(archived), _) => format!("Tag: {}", archived.tag),
+        (None, Some(_)) => "Taken from another trainer's file: the draws were made elsewhere and \
+                            nobody here saw them"
+            .to_owned(),
+        (None, None) if matches!(run.state, RunState::Open) => {
+            "Not in this workspace yet: it is a task of a sweep, or it has not begun".to_owned()
+        }
+        (None, None) => {
+            "No run directory: rankings have none, and those of runs can be deleted".to_owned()
+        }
+    });
+    lines.retain(|line| !line.is_empty());
+    lines.join(". ") + "."
 }
 
 fn state_line<'a>(theme: &Theme, run: &RunRecord, digest: &EntryDigest) -> Line<'a> {

@@ -1,6 +1,6 @@
 //! What a plan gives and costs: five lines, and a picture. How its noise is made is told by `i`.
 
-use super::expect::rehearsed_errors;
+use super::expect::{ranked_against, rehearsed_errors, result};
 use super::form::PlanField;
 use super::{COST, PlanScreen};
 use crate::canvas::{Canvas, Fill, Length, Line, Rect, in_rows, wrapped_lines};
@@ -15,7 +15,7 @@ use crate::methods::{self, ExplainedEnergy};
 use crate::notice::one_line;
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::TotalStanding;
-use crate::rehearsal::advice::Advice;
+use crate::rehearsal::advice::{Advice, odds};
 use crate::screen::SPENDS_NOTHING;
 use crate::widgets::chart::Chart;
 use crate::widgets::gauge::{BudgetGauge, GaugeOf};
@@ -35,7 +35,7 @@ pub fn costs(
     beside: bool,
 ) {
     let theme = canvas.theme;
-    let title = if context.plan.waiting { "What it costs · working…" } else { "What it costs" };
+    let title = if context.plan.waiting { "Cost · working…" } else { "Cost" };
     let preview = match &context.plan.preview {
         Some(Ok(preview)) => preview,
         other => {
@@ -47,7 +47,7 @@ pub fn costs(
         }
     };
     let width = area.width.saturating_sub(2);
-    let lines = cost_of(context, canvas, preview, width);
+    let lines = cost_of(context, canvas, preview, (width, beside));
     let inside = (width, area.height.saturating_sub(3));
     let (title, first) = canvas.scrolling(title, &lines, inside, screen.cost);
     let inner = canvas.pane(area, &title, COST);
@@ -82,7 +82,10 @@ fn draw(
     let choosing = matches!(field, Some(PlanField::Setting(field)) if field.key == "components");
     match (&preview.releases.explained, rehearsed) {
         (Some(explained), _) if choosing => energy(canvas, area, explained),
-        (_, Some(advice)) => rehearsed_errors(advice, canvas, area),
+        (_, Some(advice)) => {
+            let epsilon = Some(preview.plan.target.epsilon);
+            rehearsed_errors(advice, (epsilon, true), canvas, area);
+        }
         _ => noise(preview, canvas, area),
     }
 }
@@ -93,10 +96,10 @@ fn noise(preview: &Preview, canvas: &mut Canvas, area: Rect) {
     if points.is_empty() {
         return;
     }
-    let chart = Chart::new("noise in each draw, for a signal of 1", canvas.theme, canvas.glyphs)
+    let chart = Chart::new("noise ÷ signal of a draw", canvas.theme, canvas.glyphs)
         .x_axis("ε", false)
         .cursor(Some(preview.plan.target.epsilon))
-        .reference(1.0, "as large as the signal")
+        .reference(1.0, "")
         .curve(("noise", 0), false, points);
     canvas.chart(area, &chart);
 }
@@ -145,7 +148,12 @@ fn energy(canvas: &mut Canvas, area: Rect, explained: &ExplainedEnergy) {
 }
 
 /// The lines that a person decides with: the state of the ledger first, then result, score and cost.
-fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16) -> Vec<Line<'a>> {
+fn cost_of<'a>(
+    context: &Context,
+    canvas: &Canvas,
+    preview: &Preview,
+    (room, beside): (u16, bool),
+) -> Vec<Line<'a>> {
     let theme = canvas.theme;
     let guarantee = &preview.calibrated.guarantee();
     let mut lines = vec![match &preview.refusal {
@@ -155,69 +163,71 @@ fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16)
         None => Line::styled("can be launched", theme.good),
         Some(refusal) => Line::styled(one_line(refusal), theme.error),
     }];
-    let mut facts = vec![("result", expected_result(context, preview))];
+    let plan = &preview.plan;
+    let (player, epsilon) = (plan.player(), plan.target.epsilon);
+    let advice = context.advice(plan);
+    let found = advice.and_then(|it| Some((it, it.of_plan(&player, epsilon)?.0)));
+    let mut facts = Vec::new();
+    match found {
+        None => facts.push(("result", "not rehearsed".to_owned())),
+        Some(_) if !plan.spends() => facts.push(("result", "that of public data alone".to_owned())),
+        Some((advice, standing)) => lines.extend(result(advice, (standing, None), canvas, room)),
+    }
     match &preview.score {
-        Some(score) => facts.push(("score", score.brief.clone())),
-        None if preview.plan.spends() => {
-            facts.push(("score", "none: its quality cannot be told".to_owned()));
+        // What makes it better is told by `i`.
+        Some(score) => {
+            let brief = score.brief.split(". ").next().unwrap_or_default();
+            let brief = brief.trim_start_matches("the released ").trim_start_matches("a score ");
+            facts.push(("score ", brief.to_owned()));
         }
+        None if plan.spends() => facts.push(("score ", "none: quality unknown".to_owned())),
         None => {}
     }
     if preview.calibrated.events().is_empty() {
-        facts.push(("cost", SPENDS_NOTHING.to_owned()));
+        facts.push(("cost  ", SPENDS_NOTHING.to_owned()));
     } else {
         let change = glossary::change(guarantee.adjacency, preview.unit.is_some());
-        let epsilon = round_up(guarantee.epsilon, 4);
-        let epsilon = epsilon.trim_end_matches('0').trim_end_matches('.');
-        facts.push(("cost", format!("ε {epsilon} at δ {:e}, if {change}", guarantee.delta)));
-        facts.push(("left", left(preview)));
+        let told = round_up(guarantee.epsilon, 4);
+        let told = told.trim_end_matches('0').trim_end_matches('.');
+        let odds = odds(guarantee.epsilon);
+        let delta = guarantee.delta;
+        facts.push((
+            "cost  ",
+            format!("ε {told} (attacker's odds ≤ × {odds}), δ {delta:e} if {change}"),
+        ));
+        if preview.budget.is_some() {
+            facts.push(("left  ", left(preview)));
+        }
     }
-    facts.push(("time", time_estimate(context, preview)));
+    facts.push(("time  ", time_estimate(context, preview)));
     lines.extend(canvas.pairs(&facts, room));
-    let plan = &preview.plan;
-    let (advice, player, epsilon) = (context.advice(plan), plan.player(), plan.target.epsilon);
     let lost = advice.and_then(|it| it.warning(&player, epsilon));
-    let lost = lost.map(|_| "public data alone did better in rehearsals, for free".to_owned());
-    let limits = advice.and_then(|it| Some(it.limits(it.of_plan(&player, epsilon)?.0)));
+    let lost = lost.map(|_| "public data alone did better, for free".to_owned());
+    // Beside them stand those of the advised method, and what the ranking says.
+    let is_told = |standing| {
+        let advised = advice.and_then(Advice::advised);
+        beside && advised.is_some_and(|(_, advised)| advised == standing)
+    };
+    let limits = found.filter(|(_, standing)| plan.spends() && !is_told(*standing));
+    let limits = limits.map(|(it, standing)| it.limits(standing));
     let limits = limits.unwrap_or_default();
-    let warnings = lost.iter().chain(&limits).chain(&preview.warnings);
+    let warnings = preview.warnings.iter().map(|it| in_short(it));
+    let warnings = lost.into_iter().chain(limits).chain(warnings);
     lines.extend(warnings.map(|it| Line::styled(format!("note: {it}"), theme.warning)));
-    let ranked = context.ranking.exact(&context.watch);
-    lines.extend(ranked.and_then(|table| table.against(&plan.public)).map(|text| {
-        Line::styled(format!("{} note: {text}", canvas.glyphs.curator), theme.curator)
-    }));
-    lines.push(Line::styled("i: the noise", theme.muted));
+    lines.extend(ranked_against(context, canvas).filter(|_| !beside || found.is_none()));
     lines
 }
 
-/// What rehearsals say of the plan's error.
-fn expected_result(context: &Context, preview: &Preview) -> String {
-    let plan = &preview.plan;
-    let advice = context.advice(plan);
-    let found = advice.and_then(|it| it.of_plan(&plan.player(), plan.target.epsilon));
-    match advice.zip(found) {
-        None => "not rehearsed".to_owned(),
-        Some(_) if !plan.spends() => {
-            "what the rehearsal compares others with; r shows it".to_owned()
-        }
-        Some((advice, _)) if advice.promised(&plan.player(), plan.target.epsilon).is_none() => {
-            "unknown after so few rehearsals".to_owned()
-        }
-        Some((advice, (standing, _))) => {
-            format!(
-                "{} than public data alone, rehearsed; a run: {}",
-                advice.better(standing),
-                advice.range_words(standing)
-            )
-        }
+/// The first part of a warning; `i` has the rest.
+fn in_short(warning: &str) -> String {
+    match warning.split_once("; ") {
+        Some((first, _)) => format!("{first} (i)"),
+        None => warning.to_owned(),
     }
 }
 
 /// What the budget has left after this run.
 fn left(preview: &Preview) -> String {
-    if preview.budget.is_none() {
-        return "no budget is set".to_owned();
-    }
     match preview.standing {
         TotalStanding::Nothing => return "no total: noise came from a known seed".to_owned(),
         TotalStanding::AtLeast => {
@@ -227,9 +237,9 @@ fn left(preview: &Preview) -> String {
     }
     let more = match preview.fits {
         None | Some(0) => "it does not fit".to_owned(),
-        Some(1) => "room for this run, and no other like it".to_owned(),
-        Some(MOST_RUNS..) => format!("room for {MOST_RUNS} such runs and more"),
-        Some(runs) => format!("room for {runs} such runs"),
+        Some(1) => "this run, and no other like it".to_owned(),
+        Some(MOST_RUNS..) => format!("{MOST_RUNS} such runs and more"),
+        Some(runs) => format!("{runs} such runs"),
     };
     let claimed = match preview.standing {
         TotalStanding::Claimed => "; a part was claimed by other trainers",
@@ -247,6 +257,11 @@ pub fn how_noise_is_made(preview: &Preview) -> Vec<Explained> {
         text,
     };
     let mut words = Vec::new();
+    if !preview.warnings.is_empty() {
+        let text = preview.warnings.join(". ") + ".";
+        words.push(word("notes on this plan", "warning", text.replace("..", ".")));
+    }
+    let is_first = words.len();
     let releases = preview.calibrated.events().iter().zip(&preview.releases.releases);
     for (event, release) in releases {
         let (query, noise) = (&event.mechanism.query, &event.mechanism.noise);
@@ -258,10 +273,11 @@ pub fn how_noise_is_made(preview: &Preview) -> Vec<Explained> {
             compact(noise.scale),
             compact(query.sensitivity)
         );
-        let name = if words.is_empty() { "how the noise is made" } else { release.label };
+        let is_first = words.len() == is_first;
+        let name = if is_first { "how the noise is made" } else { release.label };
         words.push(word(name, "release noise draws sensitivity", text));
     }
-    if let Some(score) = preview.score.as_ref().filter(|score| !score.details.is_empty()) {
+    if let Some(score) = &preview.score {
         words.push(word("the score of this plan", "precision cap", format!("{score}.")));
     }
     let is_public = plan.preparation.features == FeatureScaling::Public;
@@ -294,7 +310,7 @@ pub fn how_noise_is_made(preview: &Preview) -> Vec<Explained> {
 /// From a moment of this plan on public records, or from the last run of the same method.
 fn time_estimate(context: &Context, preview: &Preview) -> String {
     let timed = context.plan.timed.as_ref().filter(|(plan, _)| *plan == preview.plan);
-    let Some((_, timed)) = timed else { return "being timed on public records".to_owned() };
+    let Some((_, timed)) = timed else { return "measuring…".to_owned() };
     if let Some(time) = timed {
         return time.words(context.watch.is_sealed());
     }

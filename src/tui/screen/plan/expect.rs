@@ -2,30 +2,28 @@
 
 use ratatui::style::Style;
 
-use crate::canvas::{Canvas, Fill, Length, Line, Rect, bold, in_rows, wrapped_lines};
+use crate::canvas::{
+    Canvas, Fill, Length, Line, Rect, Span, bold, in_rows, longest, wrapped_lines,
+};
 use crate::context::Context;
 use crate::engine::rehearse::RehearsalProgress;
 use crate::glossary::Explained;
-use crate::rehearsal::Player;
-use crate::rehearsal::advice::{Advice, PlayerLine as Found};
+use crate::rehearsal::advice::{Advice, PlayerLine as Found, PlayerStanding, odds};
+use crate::rehearsal::{ErrorMeasure, Player};
 use crate::screen::plan::COST;
-use crate::theme::Theme;
 use crate::widgets::chart::Chart;
 use crate::widgets::number::compact;
+use crate::widgets::ranges::{self, Ranged};
 
 /// Rows of the chart, if there is room.
 const CHART_ROWS: u16 = 14;
-const LEAST_CHART: u16 = 9;
-
-/// The findings that a person decides with come first; the others are behind `i`.
-const SHOWN: usize = 3;
+const LEAST_CHART: u16 = 7;
 
 /// The number of methods in the chart: the best ones.
 const CURVES: usize = 4;
 
 /// `scroll` is the first line that is shown where not all of it fits and it has the keys.
 pub fn expectations(context: &Context, canvas: &mut Canvas, area: Rect, scroll: Option<usize>) {
-    let theme = canvas.theme;
     let rehearsal = &context.rehearsal;
     let Some(progress) = &rehearsal.progress else {
         let inner = canvas.boxed(area, "What to expect · preparing…");
@@ -40,24 +38,20 @@ pub fn expectations(context: &Context, canvas: &mut Canvas, area: Rect, scroll: 
             format!("What to expect · stopped at {done} of {total}: c continues, r: costs")
         }
     };
-    let mut said = match done {
-        0 => vec!["Models of the public records are taught first, for all trials.".to_owned()],
-        done if done < total => advice.so_far(),
-        _ => advice.sentences(),
-    };
-    let further = said.split_off(said.len().min(SHOWN)).len();
-    let plan = context.shown_plan().filter(|_| done == total);
-    let own = plan.and_then(|it| advice.of_another(&it.player(), it.target.epsilon));
-    // After the advice and its promise.
-    let place = said.len().min(2);
-    said.splice(place..place, own);
-    said.extend((further > 0).then(|| format!("i: {further} more findings")));
     let (width, height) = (area.width.saturating_sub(2), area.height.saturating_sub(2));
-    let lines = said.iter().map(|text| wrapped_lines(text, width)).sum::<u16>();
-    let table = standings(advice, theme, width).len() as u16 + 1;
+    let epsilon = context.shown_plan().map(|plan| plan.target.epsilon);
+    let near = epsilon.and_then(|epsilon| advice.at_epsilon(epsilon));
+    let shown = Shown { context, far_from: epsilon.filter(|_| near.is_none()) };
+    let advice = near.as_ref().unwrap_or(advice);
+    let said = match done {
+        0 => vec![Line::raw("Models of the public records are taught first, for all trials.")],
+        done => findings(shown, advice, done < total, canvas, width),
+    };
+    let lines = said.iter().map(|line| wrapped_lines(&line.to_string(), width)).sum::<u16>();
+    let table = standings(advice, (canvas, true), width).len() as u16 + 1;
     if let Some(first) = scroll.filter(|_| lines + table > height) {
-        let all = sentences(said, theme).into_iter().chain([Line::raw("")]);
-        let all = all.chain(standings(advice, theme, width)).collect();
+        let all = said.into_iter().chain([Line::raw("")]);
+        let all = all.chain(standings(advice, (canvas, false), width)).collect();
         return canvas.text_pane(area, &title, COST, all, first);
     }
     let inner = canvas.boxed(area, &title);
@@ -67,41 +61,157 @@ pub fn expectations(context: &Context, canvas: &mut Canvas, area: Rect, scroll: 
         inner,
         [Length(lines + u16::from(inner.height > lines + 4)), Length(chart), Fill(1)],
     );
-    canvas.paragraph(sentences(said, theme), true, words);
+    canvas.paragraph(said, false, words);
     if chart > 0 {
-        rehearsed_errors(advice, canvas, curves);
+        // The table names the curves.
+        rehearsed_errors(advice, (epsilon, false), canvas, curves);
     }
-    let table = self::standings(advice, theme, standings.width);
+    let table = self::standings(advice, (canvas, chart > 0), standings.width);
     canvas.lines(table, standings);
 }
 
-/// The findings that are not on the screen.
-pub fn further_findings(advice: &Advice) -> impl Iterator<Item = Explained> {
-    let further = advice.sentences().into_iter().enumerate().skip(SHOWN);
-    further.map(|(at, text)| Explained {
-        name: format!("further finding {} of the rehearsal", at + 1 - SHOWN),
+/// The findings of a rehearsal in full.
+pub fn all_findings(advice: &Advice) -> Explained {
+    Explained {
+        name: "findings of the rehearsal".to_owned(),
         also: "expect advice method".to_owned(),
-        text,
-    })
+        text: advice.sentences().join(" "),
+    }
 }
 
-fn sentences(said: Vec<String>, theme: &Theme) -> Vec<Line<'static>> {
-    let style = |at| if at == 0 { bold(theme.text) } else { theme.text };
-    let lines = said.into_iter().enumerate();
-    lines.map(|(at, sentence)| Line::styled(sentence, style(at))).collect()
+/// What the findings are shown for.
+#[derive(Clone, Copy)]
+struct Shown<'a> {
+    context: &'a Context,
+    /// The plan's ε, if none was rehearsed near it.
+    far_from: Option<f64>,
 }
 
-/// The error relative to public data alone, over ε.
-pub fn rehearsed_errors(advice: &Advice, canvas: &mut Canvas, area: Rect) {
+/// The findings that a person decides with; `i` has all of them.
+fn findings(
+    Shown { context, far_from }: Shown,
+    advice: &Advice,
+    so_far: bool,
+    canvas: &Canvas,
+    room: u16,
+) -> Vec<Line<'static>> {
+    let theme = canvas.theme;
+    let warning = |text: String| Line::styled(text, theme.warning);
+    let Some((player, standing)) = advice.advised() else {
+        return advice.sentences().into_iter().map(Line::raw).collect();
+    };
+    let epsilon = advice.epsilons[advice.at];
+    let use_it = if so_far { "So far: use" } else { "Use" };
+    let head = if player.spends() {
+        let by = match advice.sorted().next() {
+            // The table has wrong answers only.
+            Some(first)
+                if first.player != *player && advice.measure() == ErrorMeasure::WrongAnswers =>
+            {
+                ", chosen by logarithmic loss"
+            }
+            _ => "",
+        };
+        let (odds, player) = (odds(epsilon), player.in_a_sentence());
+        format!("{use_it} {player}{by}, at ε {} (attacker's odds ≤ × {odds})", compact(epsilon))
+    } else {
+        format!("{use_it} public data alone at ε {}: it spends nothing", compact(epsilon))
+    };
+    let mut lines = vec![Line::styled(head, bold(theme.text))];
+    lines.extend(
+        far_from.map(|own| warning(format!("not rehearsed at the plan's ε {}: r", compact(own)))),
+    );
+    let plan = context.shown_plan().filter(|_| !so_far);
+    let own = plan.map(|it| (it.player(), it.target.epsilon));
+    let is_other = |(own, epsilon): &(Player, f64)| advice.of_another(own, *epsilon).is_some();
+    let own = own.filter(is_other);
+    if player.spends() {
+        let own = own.and_then(|(own, epsilon)| Some(advice.of_plan(&own, epsilon)?.0));
+        lines.extend(result(advice, (standing, own), canvas, room));
+    } else {
+        let own = own.and_then(|(own, epsilon)| advice.of_another(&own, epsilon));
+        lines.extend(own.map(Line::raw));
+    }
+    lines.extend(advice.ends().filter(|_| !so_far).map(Line::raw));
+    let limits = advice.limits(standing).into_iter().filter(|_| player.spends());
+    lines.extend(limits.map(warning));
+    lines.extend(ranked_against(context, canvas));
+    lines.push(Line::styled("i: all findings", theme.muted));
+    lines
+}
+
+/// What the ranking says against the public data of the plan.
+pub fn ranked_against(context: &Context, canvas: &Canvas) -> Option<Line<'static>> {
+    let (plan, ranked) = (context.shown_plan()?, context.ranking.exact(&context.watch)?);
+    let text = ranked.against(&plan.public)?;
+    Some(Line::styled(format!("{} {text}", canvas.glyphs.curator), canvas.theme.curator))
+}
+
+/// The rehearsed error beside that of public data alone, and the range of a run on an axis with 0 for
+/// the same error. Below it, the same of a plan that is another one.
+pub fn result(
+    advice: &Advice,
+    (standing, of_plan): (PlayerStanding, Option<PlayerStanding>),
+    canvas: &Canvas,
+    room: u16,
+) -> Vec<Line<'static>> {
+    let (theme, glyphs) = (canvas.theme, canvas.glyphs);
+    let told = format!("{} than public data alone", advice.better(standing));
+    let mut lines = canvas.pairs(&[("result", told)], room);
+    let runs = std::iter::once(("a run  ", standing)).chain(of_plan.map(|it| ("plan   ", it)));
+    let runs: Vec<(&str, PlayerStanding)> = runs.collect();
+    let change = |ratio: f64| format!("{:+.0} %", 100.0 * (ratio - 1.0)).replace('-', "−");
+    let told = runs.iter().filter(|(_, it)| advice.reservation(*it).is_none());
+    let ends = told.flat_map(|(_, it)| <[f64; 2]>::from(it.range())).chain([1.0]);
+    let axis = ranges::axis(ends);
+    let texts = runs.iter().map(|(_, it)| {
+        let (low, high) = it.range();
+        [change(low), change(high)]
+    });
+    let texts: Vec<[String; 2]> = texts.collect();
+    let [left, right] = [0, 1].map(|at| longest(texts.iter().map(|it| &it[at])));
+    let width = room.saturating_sub(7 + left + right + 2).min(MOST_RANGE);
+    for ((name, standing), [least, most]) in runs.into_iter().zip(texts) {
+        let mut spans = vec![Span::styled(name, theme.muted)];
+        let reservation = advice.reservation(standing);
+        if let (None, Some(axis)) = (reservation, &axis) {
+            let (low, high) = standing.range();
+            let marker = glyphs.series(0);
+            let run = Ranged { value: standing.ratio, low, high, marker, style: theme.series(0) };
+            // The place of public data alone is seen in the range, too.
+            let marker = glyphs.vertical;
+            let alone = Ranged { value: 1.0, low: 1.0, high: 1.0, marker, style: theme.warning };
+            spans.push(Span::raw(format!("{least:>left$} ", left = usize::from(left))));
+            spans.extend(ranges::line(axis, width, &[alone, run], None, glyphs));
+            spans.push(Span::raw(format!(" {most}")));
+        }
+        spans.extend(reservation.map(|words| Span::styled(words, theme.warning)));
+        lines.push(Line::from(spans));
+    }
+    if standing.disagree() {
+        lines.push(Line::styled("       the rehearsals disagree", theme.warning));
+    }
+    lines
+}
+
+/// The most cells of the range of a run.
+const MOST_RANGE: u16 = 40;
+
+/// The error relative to public data alone, over ε, with the plan's ε and whether there is a legend.
+pub fn rehearsed_errors(
+    advice: &Advice,
+    (epsilon, legend): (Option<f64>, bool),
+    canvas: &mut Canvas,
+    area: Rect,
+) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let curves = advice.curves(CURVES);
-    let title = format!("{}, beside public data alone", advice.measure().words());
-    let mut chart = Chart::new(&title, theme, glyphs)
+    let mut chart = Chart::new("error, × public data alone", theme, glyphs)
         .x_axis("ε", false)
-        .reference(1.0, "public data alone")
+        .reference(1.0, "")
         // The legend has the numbers at the plan's ε.
-        .cursor(Some(advice.epsilons[advice.at]))
-        .legend(true)
+        .cursor(epsilon)
+        .legend(legend)
         .empty("no method has been tried so far");
     for (slot, (name, points)) in curves.iter().enumerate() {
         chart = chart.curve((name, slot), false, points);
@@ -109,20 +219,29 @@ pub fn rehearsed_errors(advice: &Advice, canvas: &mut Canvas, area: Rect) {
     canvas.chart(area, &chart);
 }
 
-/// Every player at the plan's ε, the best first.
-fn standings(advice: &Advice, theme: &Theme, width: u16) -> Vec<Line<'static>> {
+/// Every player at the plan's ε, the best first, with the markers of the curves if these are drawn.
+fn standings(advice: &Advice, (canvas, drawn): (&Canvas, bool), width: u16) -> Vec<Line<'static>> {
+    let (theme, glyphs) = (canvas.theme, canvas.glyphs);
+    let curves = advice.curves(if drawn { CURVES } else { 0 });
     let head = format!("{} at ε {}", advice.measure().words(), compact(advice.epsilons[advice.at]));
     let width = usize::from(width);
     let room = width.saturating_sub(19);
     // A name that is too long has a line of its own.
     let row = |name: &str, ratio: &str, best: &str, style: Style| {
-        let is_long = name.chars().count() > room;
-        let above = is_long.then(|| Line::styled(name.to_owned(), style));
-        let name = if is_long { "" } else { name };
-        let line = Line::styled(format!("{name:<room$} {ratio:>8} {best:>9}"), style);
-        above.into_iter().chain([line])
+        let slot = curves.iter().position(|(curve, _)| curve == name);
+        let blank = if drawn { "  " } else { "" };
+        let mark = slot.map_or(blank.to_owned(), |slot| format!("{} ", glyphs.series(slot)));
+        let marked = Span::styled(mark.clone(), slot.map_or(style, |slot| theme.series(slot)));
+        let long = name.chars().count() + mark.chars().count();
+        let cells = if long > room { room } else { room - mark.chars().count() };
+        let numbers = |name: &str| format!("{name:<cells$} {ratio:>8} {best:>9}");
+        if long > room {
+            let above = Line::from(vec![marked, Span::styled(name.to_owned(), style)]);
+            return vec![above, Line::styled(numbers(""), style)];
+        }
+        vec![Line::from(vec![marked, Span::styled(numbers(name), style)])]
     };
-    let mut lines: Vec<Line> = row(&head, "× public", "best in", theme.muted).collect();
+    let mut lines = row(&head, "× public", "best in", theme.muted);
     for line in advice.sorted() {
         let style = match (&line.player, advice.is_choice(line, advice.at)) {
             (_, true) => bold(theme.good),

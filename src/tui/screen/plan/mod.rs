@@ -146,11 +146,11 @@ impl Screen for PlanScreen {
             preview if !preview.plan.spends() => {
                 Some("l launches this plan, which spends nothing".to_owned())
             }
-            preview if preview.budget.is_none() => Some(
-                "l asks for a budget and launches; r rehearses on public data, free".to_owned(),
-            ),
+            preview if preview.budget.is_none() => {
+                Some("l asks for a budget, launches; r rehearses on public data, free".to_owned())
+            }
             preview if preview.refusal.is_none() => {
-                Some("l launches this plan; r rehearses it on public data, for free".to_owned())
+                Some("l launches; r rehearses on public data, free".to_owned())
             }
             _ => None,
         }
@@ -194,7 +194,7 @@ impl Screen for PlanScreen {
             (None, _) => explained("extra settings"),
         };
         let advice = context.shown_plan().and_then(|plan| context.advice(plan));
-        let findings = advice.into_iter().flat_map(expect::further_findings);
+        let findings = advice.map(expect::all_findings);
         // They come first where the screen shows the others.
         let first = if context.rehearsal.shown { 0 } else { words.len() };
         words.splice(first..first, findings);

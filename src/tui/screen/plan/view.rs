@@ -100,8 +100,7 @@ fn beside_costs(Shown { screen, context, plan }: Shown, canvas: &mut Canvas, are
     if known && rehearsal.fits(plan) {
         expectations(context, canvas, above, None);
     } else {
-        let words = "Not rehearsed yet: r tries this plan on public data, for free. It shows \
-                     which method to take and what error to expect.";
+        let words = "Not rehearsed yet: r shows the error to expect, for free.";
         canvas.empty_box(above, "What to expect", &[words]);
     }
     let inner = canvas.boxed(below, "Plans · [ ] change, m marks, p chooses");
@@ -148,8 +147,8 @@ fn form(Shown { screen, context, plan }: Shown, canvas: &mut Canvas, area: Rect)
     let candidate = if screen.marked.contains(&plan.name) { " · candidate" } else { "" };
     let (number, count) = (context.plan.index + 1, context.session.plans.len());
     let label = context.session.dataset(&plan.private).ok().and_then(|it| it.label.as_ref());
-    let predicts = label.map_or_else(String::new, |label| format!(" · predicts {label}"));
-    let title = format!("Plan {number} of {count}{predicts}{candidate}");
+    let predicts = label.map_or_else(String::new, |label| format!(" → {label}"));
+    let title = format!("Plan {number}/{count}{predicts}{candidate}");
     let inner = canvas.pane(area, &title, FIELDS);
     let lines = screen.lines(plan);
     let selected_field = lines.get(screen.field).copied().flatten();
@@ -188,7 +187,8 @@ fn form(Shown { screen, context, plan }: Shown, canvas: &mut Canvas, area: Rect)
         };
         let changed = if field.is_default(plan) { " " } else { "*" };
         let style = if chosen { bold(theme.text) } else { theme.muted };
-        canvas.line(Line::styled(format!("{changed}{}", field.name()), style), name);
+        let title = field.name().trim_end_matches(" of this run");
+        canvas.line(Line::styled(format!("{changed}{title}"), style), name);
         if let Some(editing) = screen.editing.as_ref().filter(|_| chosen) {
             let view = TextFieldView::new(&editing.text, theme, glyphs).focused(true);
             canvas.render(view, value);
@@ -212,7 +212,7 @@ fn form(Shown { screen, context, plan }: Shown, canvas: &mut Canvas, area: Rect)
 fn about_method(plan: &PlanDefinition) -> String {
     match methods::method(&plan.method) {
         Ok(method) => {
-            format!("{}. Enter: other methods.", capital(method.spec().line))
+            format!("{}.", capital(method.spec().line))
         }
         Err(error) => one_line(&error),
     }

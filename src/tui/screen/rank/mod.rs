@@ -85,12 +85,12 @@ impl RankColumn {
         match self {
             Self::Rank => ("#", Some(2)),
             Self::Name => ("dataset", None),
-            Self::Gsd => ("GSD ↓", Some(13)),
+            Self::Gsd => ("GSD 0–1 ↓", Some(13)),
             Self::Error => ("error ↓", Some(13)),
             Self::Elsewhere => ("elsewhere ↓", Some(12)),
-            Self::Energy => ("energy ↑", Some(13)),
-            Self::Unlabelled => ("discrepancy ↓", Some(14)),
-            Self::Labelled => ("with labels ↓", Some(14)),
+            Self::Energy => ("energy 0–1 ↑", Some(13)),
+            Self::Unlabelled => ("discrepancy ≥0 ↓", Some(16)),
+            Self::Labelled => ("with labels ≥0 ↓", Some(16)),
             Self::Task2Vec => ("Task2Vec ↓", Some(11)),
             Self::Verdict => ("verdict", None),
             Self::Bar => ("", None),
@@ -262,7 +262,7 @@ impl Screen for RankScreen {
                         "3 plans with all of them together; Enter takes only {name}"
                     ));
                 }
-                format!("Enter has the plan use {only}{name}; 3 keeps its public data")
+                format!("Enter plans with {only}{name}; 3 as before")
             }
             [first @ .., last] => {
                 let first = first.join(", ");
@@ -307,7 +307,8 @@ impl Screen for RankScreen {
             "GSD; error of its own model; ranking; energy; discrepancy; labelled discrepancy; error \
              elsewhere; principal angles; exact number; released",
         );
-        std::iter::once(settings).chain(words).collect()
+        let result = view::in_words(self, context);
+        result.into_iter().chain([settings]).chain(words).collect()
     }
 
     fn view(&self, context: &Context, canvas: &mut Canvas, area: Rect) {

@@ -7,18 +7,20 @@ use crate::canvas::{
     Canvas, Fill, Length, Line, Rect, Span, fitting, in_rows, longest, sort_mark, wrapped_lines,
 };
 use crate::context::{Context, DatasetStatus};
+use crate::glossary::Explained;
 use crate::live_ranking::price;
 use crate::privacy::Guarantee;
 use crate::privacy::accountant::round_up;
-use crate::rank::candidate_line::{Mean, MeanScores, Paired};
+use crate::rank::candidate_line::{CandidatePlace, Mean, MeanScores, Paired};
 use crate::rank::comparison::Comparison;
 use crate::rank::{CandidateOrder, Disclosed, RankingSettings, released};
+use crate::rehearsal::advice::capital;
 use crate::screen::data::in_datasets;
 use crate::session::dataset::Loaded;
 use crate::theme::Theme;
 use crate::widgets::chart::Chart;
+use crate::widgets::cut_apart;
 use crate::widgets::number::{compact, duration, percent};
-use crate::widgets::shortened;
 use crate::widgets::smoothing::PlotPoint;
 use crate::widgets::whiskers::Whiskers;
 
@@ -66,8 +68,7 @@ pub fn view(screen: &RankScreen, context: &Context, canvas: &mut Canvas, area: R
                 Span::styled(name.get().clone(), theme.good),
             ];
             let about = format!(
-                "Released at {}: its name only. How far it is ahead is not known. Enter takes it \
-                 into the plan.",
+                "Released at {}: the name only, not how far it is ahead.",
                 price(guarantee)
             );
             let about = Line::styled(about, theme.muted);
@@ -78,11 +79,9 @@ pub fn view(screen: &RankScreen, context: &Context, canvas: &mut Canvas, area: R
         }
         Some((found, guarantee)) => {
             let (what, bar, about) = match found {
-                Disclosed::Direction(_) => ("one direction at", RankColumn::Energy, [""; 2]),
-                Disclosed::Errors(_) => {
-                    ("released at", RankColumn::Error, [OF_ERRORS, released::OF_ERRORS])
-                }
-                _ => ("released at", RankColumn::Energy, [released::OF_TABLE, ""]),
+                Disclosed::Direction(_) => ("one direction at", RankColumn::Energy, ""),
+                Disclosed::Errors(_) => ("released at", RankColumn::Error, MAY_BE_USELESS),
+                _ => ("released at", RankColumn::Energy, ""),
             };
             let title = format!("Rank · {what} {} · ± shows the noise", price(guarantee));
             let rows = screen.rows(ranking, &context.watch).len();
@@ -91,18 +90,62 @@ pub fn view(screen: &RankScreen, context: &Context, canvas: &mut Canvas, area: R
             let inner = canvas.pane(above, &title, CANDIDATES);
             let bar = Bar { column: bar, marks: [None, None], order: bar };
             candidates(screen, context, canvas, inner, (bar, Vec::new()));
-            let about = about.into_iter().filter(|text| !text.is_empty());
-            let about = about.map(|text| Line::styled(text, theme.muted));
-            let notes = about.chain(notes(context, theme)).collect::<Vec<_>>();
-            canvas.paragraph(notes, true, inset(below));
+            let about = Some(about).filter(|text| !text.is_empty());
+            let about = about.map(|text| Line::styled(text, theme.warning));
+            let notes = about.into_iter().chain(notes(context, theme)).collect::<Vec<_>>();
+            let needed = notes.iter().map(|it| wrapped_lines(&it.to_string(), below.width)).sum();
+            let [words, picture] = in_rows(below, [Length(needed), Fill(1)]);
+            canvas.paragraph(notes, true, inset(words));
+            labels(context, canvas, picture);
         }
     }
 }
 
+const MAY_BE_USELESS: &str = "The best may be no better than one answer for all.";
+
 const OF_ERRORS: &str = "The error of a model of this dataset alone on the private records: \
     wrong answers in percent, or how far off it is in units of the label. It predicts \
     best how wrong a private model will be. The best of them need not be good: always \
-    giving the same answer may be as good. Enter takes the selected dataset into the plan.";
+    giving the same answer may be as good.";
+
+/// The shown result in full: what the table does not say, and what its numbers do not say.
+pub(super) fn in_words(screen: &RankScreen, context: &Context) -> Vec<Explained> {
+    let word = |name: &str, text: String| Explained {
+        name: name.to_owned(),
+        also: "verdict ranking".to_owned(),
+        text,
+    };
+    let ranking = &context.ranking;
+    if screen.shows_exact(ranking, &context.watch) {
+        let table = screen.exact(ranking, &context.watch).into_iter();
+        return table
+            .map(|table| {
+                let said = std::iter::once(&table.verdict).chain(&table.remarks);
+                let said = said.map(|text| format!("{}.", capital(text)));
+                word("verdict of this ranking", said.collect::<Vec<_>>().join(" "))
+            })
+            .collect();
+    }
+    let about = match &ranking.released {
+        Some((Disclosed::Errors(_), _)) => format!("{OF_ERRORS} {}", released::OF_ERRORS),
+        Some((Disclosed::Table(_), _)) => released::OF_TABLE.to_owned(),
+        _ => return Vec::new(),
+    };
+    vec![word("these released numbers", about)]
+}
+
+/// The label of all datasets on one axis, if the area has room for it.
+fn labels(context: &Context, canvas: &mut Canvas, area: Rect) {
+    let session = &context.session;
+    let private = session.ranking.private_name(session).ok();
+    let label = private.and_then(|name| session.dataset(name).ok()?.label.as_deref());
+    let is_loaded = |name: &str| context.loaded(name).is_some();
+    let sets = session.datasets.iter().filter(|it| is_loaded(&it.name)).count() as u16;
+    if let Some(label) = label.filter(|_| sets > 1 && area.height >= sets + 3) {
+        let height = area.height.min(4 * sets + 3);
+        in_datasets(label, &|_| true, context, canvas, Rect { height, ..area });
+    }
+}
 
 /// A line above a result about the other one; returns the rest of the area.
 fn beside(canvas: &mut Canvas, area: Rect, text: Option<String>) -> Rect {
@@ -146,8 +189,7 @@ fn caveats(context: &Context, guarantee: &Guarantee) -> impl Iterator<Item = Str
             compact(most)
         )
     });
-    let useless = "It is the best of these datasets, but it need not be a good one: a winner can be \
-                   no better than noise. A noisy table (e chooses it) would show that.";
+    let useless = "The best may be no better than noise: a noisy table (e) would show it.";
     sure.into_iter().chain([useless.to_owned()])
 }
 
@@ -188,16 +230,13 @@ const LEAST_WORDS: u16 = 14;
 fn nothing(context: &Context, canvas: &mut Canvas, area: Rect) {
     let session = &context.session;
     let private = session.ranking.private_name(session).ok();
-    let label = private.and_then(|name| session.dataset(name).ok()?.label.as_deref());
     // A box needs two rows, the axis one, and each dataset one to four, the private one one.
     let sets =
         session.datasets.iter().filter(|it| context.loaded(&it.name).is_some()).count() as u16;
     let drawn = area.height.saturating_sub(LEAST_WORDS).min(4 * sets);
-    let drawn = if sets < 2 || label.is_none() || drawn < sets + 3 { 0 } else { drawn };
+    let drawn = if sets < 2 || drawn < sets + 3 { 0 } else { drawn };
     let [area, picture] = canvas.two_rows("rank.label", area, area.height.saturating_sub(drawn));
-    if let Some(label) = label.filter(|_| drawn > 0) {
-        in_datasets(label, &|_| true, context, canvas, picture);
-    }
+    labels(context, canvas, picture);
     let inner = canvas.boxed(area, "Rank");
     if let Some(work) = &context.ranking.work {
         let when = if work.privately {
@@ -239,8 +278,10 @@ fn sizes(context: &Context, canvas: &Canvas, area: Rect) -> Vec<Line<'static>> {
     let shown = &names[..names.len().min(most)];
     let room = usize::from(longest(shown)).min(30);
     let cells = (area.width / 3).clamp(10, 40);
-    let line = |name: &&str| {
-        let mut spans = vec![Span::raw(format!("{:<room$} ", shortened(name, room as u16, "…")))];
+    let texts: Vec<String> = shown.iter().map(|name| (*name).to_owned()).collect();
+    let cut = cut_apart(&texts, room as u16, "…");
+    let line = |(name, cut): (&&str, String)| {
+        let mut spans = vec![Span::raw(format!("{cut:<room$} "))];
         let Some(rows) = rows(name) else {
             let failed = matches!(context.datasets.get(*name), Some(DatasetStatus::Failed(_)));
             let words = if failed { "cannot be read" } else { "not read yet" };
@@ -255,7 +296,7 @@ fn sizes(context: &Context, canvas: &Canvas, area: Rect) -> Vec<Line<'static>> {
         spans.push(Span::styled(format!(" {size}{labels}"), theme.muted));
         Line::from(spans)
     };
-    let mut lines: Vec<Line> = shown.iter().map(line).collect();
+    let mut lines: Vec<Line> = shown.iter().zip(cut).map(line).collect();
     if names.len() > shown.len() {
         let more = format!("and {} more", names.len() - shown.len());
         lines.push(Line::styled(more, theme.muted));
@@ -283,10 +324,14 @@ fn exact(shown: Shown, canvas: &mut Canvas, area: Rect) {
     let Shown { screen, context, comparison } = shown;
     let rows = comparison.lines.len() as u16 + 3 + references(comparison).len() as u16;
     let least = if area.height >= 28 { area.height / 2 } else { area.height * 3 / 5 };
-    let mut verdict = vec![Line::styled(comparison.verdict.clone(), theme.curator)];
-    verdict.extend(
-        comparison.remarks.iter().map(|it| Line::styled(format!("note: {it}"), theme.muted)),
-    );
+    let mut verdict = vec![Line::styled(in_brief(comparison), theme.curator)];
+    // The model is told with the settings, by `i`; m is in the title.
+    let is_told = |it: &&String| it.starts_with("model: ") || it.starts_with("m is ");
+    let remarks = comparison.remarks.iter().filter(|it| !is_told(it));
+    verdict.extend(remarks.map(|it| {
+        let first = it.split_once("; ").map_or(it.clone(), |(first, _)| format!("{first} (i)"));
+        Line::styled(format!("note: {first}"), theme.warning)
+    }));
     let needed = verdict.iter().map(|line| wrapped_lines(&line.to_string(), inset(area).width));
     let most = if area.height >= 28 { 6 } else { 2 };
     let alone = canvas.alone.is_some();
@@ -300,16 +345,17 @@ fn exact(shown: Shown, canvas: &mut Canvas, area: Rect) {
     };
     let other = match comparison.order {
         _ if !screen.has_two_orders(context) => "",
-        CandidateOrder::Distance => " · s: by error",
-        CandidateOrder::Error | CandidateOrder::Energy => " · s: by GSD",
+        CandidateOrder::Distance => " · s: error",
+        CandidateOrder::Error | CandidateOrder::Energy => " · s: GSD",
+    };
+    let by = match comparison.order {
+        CandidateOrder::Distance => "GSD",
+        CandidateOrder::Error => "error",
+        CandidateOrder::Energy => "energy",
     };
     let title = format!(
-        "{} by {}{other} · {} repeats, m {}, k {}",
-        glyphs.curator,
-        comparison.order.words(),
-        comparison.repeats,
-        comparison.batch,
-        comparison.directions
+        "{} by {by}{other} · {} repeats, m {}, k {}",
+        glyphs.curator, comparison.repeats, comparison.batch, comparison.directions
     );
     let inner = canvas.pane(above, &title, CANDIDATES);
     let marks = [&comparison.floor, &comparison.ceiling].map(|it| Some(it.distance.mean));
@@ -326,7 +372,35 @@ fn exact(shown: Shown, canvas: &mut Canvas, area: Rect) {
     }
     let [left, right] = canvas.two_columns("rank.spectrum", below, (below.width * 11 / 20).max(34));
     spectrum(shown, canvas, left);
-    details(shown, canvas, right);
+    let mut rows = screen.rows(&context.ranking, &context.watch);
+    rows.extend(references(comparison));
+    let told = columns_that_fit(inner.width, RankColumn::Gsd, &rows);
+    details(shown, &told, canvas, right);
+}
+
+/// What to use, in a few words; the table says the rest.
+fn in_brief(comparison: &Comparison) -> String {
+    let lines = &comparison.lines;
+    match lines.first() {
+        Some(best) if best.place == CandidatePlace::Best && !best.as_noise => {
+            let tied = lines
+                .iter()
+                .filter(|it| matches!(it.place, CandidatePlace::Tied(_)) && !it.as_noise);
+            let names: Vec<&str> =
+                std::iter::once(best).chain(tied).map(|it| it.name.as_str()).collect();
+            match &names[..] {
+                [only] => format!("use {only}"),
+                [one, other] => format!("use {one} or {other}"),
+                [one, others @ ..] => format!("use {one}, or one of {} as good", others.len()),
+                [] => comparison.verdict.clone(),
+            }
+        }
+        Some(best) if best.as_noise && comparison.order == CandidateOrder::Error => {
+            "none is of use alone; a private run may correct that".to_owned()
+        }
+        Some(best) if best.as_noise => "all are like noise: use none".to_owned(),
+        _ => comparison.verdict.clone(),
+    }
 }
 
 /// Text without a box is aligned with text in boxes.
@@ -499,9 +573,8 @@ fn spectrum(Shown { screen, context, comparison }: Shown, canvas: &mut Canvas, a
     }
     curves.push(("more private data", points(&comparison.floor)));
     curves.push(("noise", points(&comparison.ceiling)));
-    let mut chart = Chart::new("principal angles, in degrees", theme, glyphs)
-        .x_axis("no.", true)
-        .empty("no angles");
+    let mut chart =
+        Chart::new("principal angles, ° ↓", theme, glyphs).x_axis("no.", true).empty("no angles");
     for (slot, (name, points)) in curves.iter().enumerate() {
         chart = chart.curve((name, slot), true, points);
     }
@@ -509,16 +582,34 @@ fn spectrum(Shown { screen, context, comparison }: Shown, canvas: &mut Canvas, a
     canvas.plot(inner, chart);
 }
 
-fn details(Shown { screen, context, comparison }: Shown, canvas: &mut Canvas, area: Rect) {
-    let inner = canvas.boxed(area, "Selected dataset");
+/// What the table, with its columns, does not tell of the selected dataset.
+fn details(
+    Shown { screen, context, comparison }: Shown,
+    told: &[RankColumn],
+    canvas: &mut Canvas,
+    area: Rect,
+) {
     let chosen = screen.chosen(context);
     let line = comparison.lines.iter().find(|line| Some(&line.name) == chosen.as_ref());
+    let inner = canvas.boxed(area, line.map_or("", |line| line.name.as_str()));
     let Some(line) = line else { return };
-    let mut facts = vec![("dataset", line.name.clone()), ("records", line.records.to_string())];
+    let is_told = |column: RankColumn| told.contains(&column);
+    let mut facts = vec![("records", line.records.to_string())];
+    let alongside = line.alongside.clone().unwrap_or_default();
+    let unit = comparison.error_unit();
+    let in_label_units = comparison.in_label_units;
+    facts.extend(alongside.error.map(|error| {
+        let text = error.error_text(in_label_units);
+        (RankColumn::Error.title(), format!("{} {unit}", text.trim_end_matches(" %")))
+    }));
     if let Some(summary) = &line.summary {
-        facts.push(("GSD, d/√k", summary.distance.text()));
-        facts.push(("  d", summary.projection_metric().text()));
-        facts.push(("energy", summary.energy.text()));
+        if !is_told(RankColumn::Gsd) {
+            facts.push((RankColumn::Gsd.title(), summary.distance.text()));
+        }
+        facts.push(("d = GSD × √k ↓", summary.projection_metric().text()));
+        if !is_told(RankColumn::Energy) {
+            facts.push((RankColumn::Energy.title(), summary.energy.text()));
+        }
     }
     if let Some(behind) = line.behind.filter(|behind| behind.mean > 0.0) {
         let Paired { mean, half_width, .. } = behind;
@@ -528,25 +619,20 @@ fn details(Shown { screen, context, comparison }: Shown, canvas: &mut Canvas, ar
         } else {
             format!("{mean:.3} ± {half_width:.3} (95 %)")
         };
-        facts.push(("behind the best", text));
+        facts.push(("behind best", text));
     }
-    let alongside = line.alongside.clone().unwrap_or_default();
-    let unit = comparison.error_unit();
-    let in_label_units = comparison.in_label_units;
-    facts.extend(alongside.error.map(|error| {
-        let text = error.error_text(in_label_units);
-        ("error", format!("{} {unit}; less is better", text.trim_end_matches(" %")))
-    }));
-    let constant = comparison.constant.filter(|_| alongside.error.is_some());
-    facts.extend(constant.map(|error| ("  one answer", error.error_text(in_label_units))));
-    for (name, number) in [
-        ("discrepancy", alongside.unlabelled),
-        ("with labels", alongside.labelled),
-        ("Task2Vec", alongside.task2vec),
+    for (column, number) in [
+        (RankColumn::Unlabelled, alongside.unlabelled),
+        (RankColumn::Labelled, alongside.labelled),
+        (RankColumn::Task2Vec, alongside.task2vec),
     ] {
-        facts.extend(number.map(|number| (name, compact(number))));
+        let number = number.filter(|_| !is_told(column));
+        facts.extend(number.map(|number| (column.title(), compact(number))));
     }
-    facts.push(("verdict", line.verdict.clone()));
+    // The table has a word or two of the other verdicts.
+    if matches!(line.place, CandidatePlace::Broken | CandidatePlace::Tied(Some(_))) {
+        facts.push(("verdict", line.verdict.clone()));
+    }
     let lines = canvas.pairs(&facts, inner.width);
     canvas.paragraph(lines, false, inner);
 }

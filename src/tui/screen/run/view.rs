@@ -15,7 +15,8 @@ use crate::canvas::{
 use crate::context::Context;
 use crate::data::Task;
 use crate::engine::Summary;
-use crate::evaluation::{FurtherScores, Loss, Measured};
+use crate::evaluation::measured::SQUARED;
+use crate::evaluation::{FurtherScores, Loss, Measured, Score, Scored};
 use crate::glossary;
 use crate::live_run::{Ended, LiveRun, Logged, always_log};
 use crate::methods::{self, ColumnCorrection, Gap, Series, source_words};
@@ -30,6 +31,7 @@ use crate::widgets::chart::Chart;
 use crate::widgets::gauge::{BudgetGauge, GaugeOf};
 use crate::widgets::large;
 use crate::widgets::number::{compact, compact_up, duration, percent};
+use crate::widgets::ranges::{self, Ranged};
 use crate::widgets::shortened;
 use crate::widgets::track::TrackView;
 use crate::widgets::whiskers::Whiskers;
@@ -67,7 +69,7 @@ pub fn view(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Re
     let on_log = canvas.has_focus(LOG) || canvas.filtering;
     let needed = match &run.ended {
         _ if run.choice.is_some() => 2,
-        Some(Ended::Summary(summary)) => 5 + u16::from(summary.trouble.is_some()),
+        Some(Ended::Summary(summary)) => 4 + u16::from(summary.trouble.is_some()),
         _ => 5,
     };
     let results_rows =
@@ -82,8 +84,8 @@ pub fn view(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Re
     };
     let [above, log] = canvas.two_rows("run.log", area, area.height.saturating_sub(log_rows));
     let detail = if area.height >= TALL { Detail::Table } else { Detail::Short };
-    let head = head_lines(context, canvas, run, detail);
     let width = area.width.saturating_sub(2);
+    let head = head_lines(context, canvas, run, detail, width);
     let head_rows = head.iter().map(|line| wrapped_lines(&line.to_string(), width)).sum::<u16>();
     let list_rows = if several { (context.runs.len() as u16).min(4) + 1 } else { 0 };
     // The verdict is not cut if the charts have room beside it. The table of errors is dropped
@@ -178,8 +180,10 @@ fn result_of(run: &LiveRun, watch: &Watch, detail: Detail) -> Vec<(Option<Tone>,
     let mut parts = Vec::new();
     if let Some(told) = &summary.score {
         parts.extend(told.alarm().map(|alarm| (Some(Tone::Bad), alarm)));
-        let score = format!("Released score, may be shared: {}.", told.sentence());
-        parts.push((Some(Tone::Unsure), score));
+        if detail == Detail::All {
+            let score = format!("Released score, may be shared: {}.", told.sentence());
+            parts.push((Some(Tone::Unsure), score));
+        }
     }
     let weights = source_words(&summary.source_weights);
     parts.extend(weights.map(|words| (None, format!("Released, may be shared: {words}."))));
@@ -201,12 +205,59 @@ pub fn result_in_words(run: &LiveRun, watch: &Watch) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" "))
 }
 
+/// The released score and that of public data alone, with their ranges on one axis.
+fn score_lines(told: &Scored, canvas: &Canvas, room: u16) -> Vec<Line<'static>> {
+    let (theme, glyphs) = (canvas.theme, canvas.glyphs);
+    let verdict = told.verdict().filter(|_| told.alarm().is_none());
+    let verdict = verdict.map(|it| it.trim_end_matches(" than public data alone").to_owned());
+    let own = format!("{} {}", told.brief(), told.kind());
+    let other = told.brief_public().unwrap_or_default();
+    let words = [
+        ("released", own, Some(told.error), theme.series(0)),
+        (told.beside(), other, told.public_alone, theme.muted),
+    ];
+    let names = usize::from(longest(words.iter().map(|(name, ..)| name)));
+    let beside = longest(words.iter().map(|(_, text, ..)| text)) + 2;
+    let cells = room.saturating_sub(names as u16 + 1 + beside).min(MOST_SCORE_CELLS);
+    let ends = words.iter().filter_map(|(.., score, _)| *score);
+    let axis = ranges::axis(ends.flat_map(|it| [it.low, it.value, it.high]));
+    let line =
+        |(at, (name, text, score, style)): (usize, &(&str, String, Option<Score>, Style))| {
+            let score = (*score)?;
+            let mut spans = vec![Span::styled(format!("{name:<names$} "), theme.text)];
+            if let Some(axis) = axis.as_ref().filter(|_| cells >= LEAST_SCORE_CELLS) {
+                let Score { value, low, high } = score;
+                let marker = glyphs.series(4 * at);
+                let ranged = Ranged { value, low, high, marker, style: *style };
+                spans.extend(ranges::line(axis, cells, &[ranged], None, glyphs));
+                spans.push(Span::raw(" "));
+            }
+            spans.push(Span::styled(text.clone(), bold(theme.text)));
+            Some(Line::from(spans))
+        };
+    let mut lines: Vec<Line> = words.iter().enumerate().filter_map(line).collect();
+    let style = bold(toned(theme, Tone::Unsure));
+    lines.extend(verdict.map(|verdict| Line::styled(verdict, style)));
+    // A cap that few records reach hides little.
+    let is_hiding = told.above.is_some_and(|above| above.high >= MUCH_ABOVE);
+    let beyond = told.beyond_cap().filter(|_| is_hiding);
+    lines.extend(beyond.map(|words| Line::styled(words, theme.warning)));
+    lines
+}
+
+/// If so large a share of the records may be above the cap of errors, it is told.
+const MUCH_ABOVE: f64 = 0.05;
+/// The cells in which the ranges of a score are drawn.
+const LEAST_SCORE_CELLS: u16 = 12;
+const MOST_SCORE_CELLS: u16 = 60;
+
 /// Whether the model is good, in words, once there is one, with warnings for the curator.
 fn head_lines(
     context: &Context,
     canvas: &Canvas,
     run: &LiveRun,
     detail: Detail,
+    room: u16,
 ) -> Vec<Line<'static>> {
     let (theme, sign) = (canvas.theme, canvas.glyphs.curator);
     let line = |(tone, text): (Option<Tone>, String)| {
@@ -215,6 +266,11 @@ fn head_lines(
     };
     let mut lines: Vec<Line> =
         result_of(run, &context.watch, detail).into_iter().map(line).collect();
+    if let Some(Ended::Summary(summary)) = &run.ended {
+        let drawn = summary.score.as_ref().map(|told| score_lines(told, canvas, room));
+        let place = usize::from(summary.score.as_ref().is_some_and(|it| it.alarm().is_some()));
+        lines.splice(place..place, drawn.into_iter().flatten());
+    }
     if !run.has_ended() {
         let archived = context.archived().iter().find(|it| Some(&it.id) == run.run.as_ref());
         let board = archived.map_or(&[][..], |archived| archived.board.as_slice());
@@ -294,8 +350,10 @@ fn status_lines(Shown { screen, context, run }: Shown, canvas: &mut Canvas, area
         parts.push(Span::styled(text, theme.curator));
     } else if run.choice.is_none() || !(in_secret || run.has_ended()) {
         let phase = if run.has_ended() { String::new() } else { format!(" · {}", run.phase) };
-        let text = format!(" · step {} of {}{phase}", run.step, run.total);
-        parts.push(Span::styled(text, theme.text));
+        let is_over = run.has_ended() && run.step == run.total;
+        let steps =
+            if is_over { String::new() } else { format!(" · step {} of {}", run.step, run.total) };
+        parts.push(Span::styled(format!("{steps}{phase}"), theme.text));
     }
     if let Some(elsewhere) = run.elsewhere.as_ref() {
         parts.push(Span::styled(format!(" · {}", elsewhere.words()), theme.muted));
@@ -318,6 +376,9 @@ fn status_lines(Shown { screen, context, run }: Shown, canvas: &mut Canvas, area
     parts.extend(looks.map(|(_, word)| Span::styled(word, theme.warning)));
     canvas.paragraph(Line::from(parts), false, first);
     let inset = second.inner(Margin::new(1, 0));
+    if let Some(Ended::Summary(summary)) = &run.ended {
+        return canvas.line(Line::styled(promise(summary), theme.good), inset);
+    }
     if run.choice.is_some() && !run.has_ended() {
         let Target { epsilon, delta } = run.target;
         let text = format!("ε {epsilon} at δ {delta:e} is reserved for all candidates together");
@@ -343,8 +404,8 @@ fn curves(shown: Shown, canvas: &mut Canvas, area: Rect) {
 }
 
 /// The records on which a model was measured.
-const ON_PUBLIC: &str = "on public records";
-const ON_PRIVATE: &str = "on private records";
+const ON_PUBLIC: &str = "on public";
+const ON_PRIVATE: &str = "on private";
 
 fn three_charts(shown: Shown, canvas: &mut Canvas, area: Rect) {
     let run = shown.run;
@@ -377,9 +438,9 @@ fn three_charts(shown: Shown, canvas: &mut Canvas, area: Rect) {
             || !run.curves.contains_key(&Series::PublicError));
     let errors = ChartContent {
         title: match (share, absolute) {
-            (true, _) => "wrong answers on the hold-out",
-            (_, true) => "mean absolute error on held-out records",
-            _ => "RMSE on held-out records",
+            (true, _) => "wrong answers, held out",
+            (_, true) => "mean absolute error, held out",
+            _ => "RMSE, held out",
         },
         series: if absolute {
             &[(Series::PublicAbsoluteError, ON_PUBLIC), (Series::PrivateAbsoluteError, ON_PRIVATE)]
@@ -407,7 +468,7 @@ fn three_charts(shown: Shown, canvas: &mut Canvas, area: Rect) {
         &[
             (Series::PublicLoss, ON_PUBLIC),
             (Series::PrivateLoss, ON_PRIVATE),
-            (Series::HoldoutLoss, "on held-out public records"),
+            (Series::HoldoutLoss, "on public, held out"),
         ],
     );
     let has = |figure: &ChartContent| {
@@ -435,7 +496,8 @@ fn three_charts(shown: Shown, canvas: &mut Canvas, area: Rect) {
     }
     let about = methods::method(&run.method).map_or(Gap::NONE, |method| method.spec().gap);
     let none = (about == Gap::NONE).then_some("none: no private step is taken");
-    let gaps = ChartContent { none, ..ChartContent::new(about.title, about.series) };
+    let title = about.title.strip_prefix("stationarity gap: ").unwrap_or(about.title);
+    let gaps = ChartContent { none, ..ChartContent::new(title, about.series) };
     chart(shown, canvas, gap, &gaps);
 }
 
@@ -624,6 +686,7 @@ fn spend_chart(Shown { screen, run, .. }: Shown, canvas: &mut Canvas, area: Rect
         .reference(run.target.epsilon, "granted")
         .window(screen.viewport.window)
         .cursor(screen.viewport.cursor);
+    let chart = chart.legend(area.height < LEAST_LARGE + 2);
     let mut inner = canvas.pane(area, &chart.heading(), CHARTS);
     if inner.height >= LEAST_LARGE {
         let about = format!("of ε {}", compact(run.target.epsilon));
@@ -689,10 +752,13 @@ fn further_columns(
     let of_each = scores.map(|scores| scores.map(|it| it.rows()).unwrap_or_default());
     let column = |place: usize| {
         let cell = |row: usize| of_each[row].get(place).map(|(_, value)| format!("{value}{mark}"));
-        let title = format!("{}{mark}", of_each[0][place].0);
+        let title = match of_each[0][place].0 {
+            SQUARED => format!("RMSE{mark}"),
+            name => format!("{name}{mark}"),
+        };
         let [own, public, private] = [0, 1, 2].map(|row| cell(row).unwrap_or_else(none));
         let cells = [title, own, public, private];
-        OutcomeColumn { width: usize::from(longest(&cells)), style, cells }
+        OutcomeColumn { width: usize::from(longest(&cells)) + 1, style, cells }
     };
     (0..of_each[0].len()).map(column).collect()
 }
@@ -731,8 +797,8 @@ fn outcome(context: &Context, canvas: &mut Canvas, area: Rect, summary: &Summary
         cells: [title.to_owned(), own, public, private],
     };
     let mut columns = vec![
-        column(22, theme.curator, ON_PRIVATE, exact.map(private)),
-        column(22, theme.text, ON_PUBLIC, open.map(public)),
+        column(16, theme.curator, ON_PRIVATE, exact.map(private)),
+        column(16, theme.text, ON_PUBLIC, open.map(public)),
     ];
     // Further scores get columns if they fit.
     let fits = |columns: &[OutcomeColumn], more: &[OutcomeColumn]| {
@@ -766,11 +832,12 @@ fn outcome(context: &Context, canvas: &mut Canvas, area: Rect, summary: &Summary
     if !short {
         lines.extend(names.into_iter().enumerate().map(row));
     }
-    let peeked = match (summary.peeked, area.width) {
-        (false, _) => " · sealed",
-        (true, ..84) => " · ◆ seen",
-        (true, _) => " · exact numbers seen ◆",
-    };
+    canvas.lines(lines, area);
+}
+
+/// What a run promises, and whether exact numbers were seen meanwhile.
+fn promise(summary: &Summary) -> String {
+    let peeked = if summary.peeked { "◆ seen" } else { "sealed" };
     let guarantee = &summary.guarantee;
     let promise = match guarantee.epsilon {
         0.0 => "nothing was spent".to_owned(),
@@ -781,8 +848,7 @@ fn outcome(context: &Context, canvas: &mut Canvas, area: Rect, summary: &Summary
             glossary::change(guarantee.adjacency, summary.unit.is_some())
         ),
     };
-    lines.push(Line::styled(format!(" {promise}{peeked}"), theme.good));
-    canvas.lines(lines, area);
+    format!("{promise} · {peeked}")
 }
 
 #[cfg(test)]
