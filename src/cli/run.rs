@@ -342,7 +342,7 @@ pub(super) fn print_answers(directories: &[PathBuf], watch: &Watch) -> Result<()
     let runs: Vec<ArchivedRun> = directories.iter().map(|it| archive::read_run(it)).collect();
     let answers = comparison::answers(&runs.iter().collect::<Vec<_>>(), usual_name, watch);
     let any_exact = answers.iter().any(|it| it.is_exact);
-    for Answer { text, telling, is_exact } in answers {
+    for Answer { text, telling, is_exact, .. } in answers {
         print_line(&format!("{}{text} {telling}", if is_exact { "◆ " } else { "" }))?;
     }
     if any_exact { print_line(NOT_FOR_CHOICE) } else { Ok(()) }

@@ -7,6 +7,7 @@ use crate::evaluation::words::less_error;
 use crate::plot::number::compact_up;
 use crate::privacy::Watch;
 use crate::privacy::accountant::{Guarantee, delta_words};
+use crate::privacy::ledger::RunId;
 use crate::rehearsal::advice::capital;
 use crate::store::ArchivedRun;
 use crate::store::archive::{SAME_EPSILON, epsilon, last};
@@ -27,6 +28,8 @@ pub struct Answer {
     pub telling: String,
     /// Whether exact numbers decided.
     pub is_exact: bool,
+    /// The run that is taken.
+    pub taken: Option<RunId>,
 }
 
 /// What runs have in common whose errors can be compared.
@@ -182,6 +185,7 @@ fn scored(
                 ranked(runs)
             ),
             is_exact: false,
+            taken: None,
         }
     };
     let Some(&least) = private.first() else {
@@ -287,7 +291,8 @@ fn scored(
     if least.0.id == run.id && private.len() >= MANY {
         said.push(format!("The least of {} scores is likely to be too low.", private.len()));
     }
-    Answer { text: said.join(" "), telling: telling(run, runs), is_exact: false }
+    let (telling, taken) = (telling(run, runs), Some(run.id.clone()));
+    Answer { text: said.join(" "), telling, is_exact: false, taken }
 }
 
 /// Whether a model is clearly better than public data alone. A score that was not compared with them
@@ -309,7 +314,8 @@ fn none_is_useful(
     alone: impl Fn(&str) -> Answer,
 ) -> Answer {
     let (run, score) = private[0];
-    let other = |text: String| Answer { text, telling: telling(run, runs), is_exact: false };
+    let other =
+        |text: String| Answer { text, telling: telling(run, runs), is_exact: false, taken: None };
     if let Some(why) = score.beyond_constant() {
         return other(format!("Take no model: {} is {why}.", name(run)));
     }
@@ -366,15 +372,12 @@ fn telling(run: &ArchivedRun, runs: &[&ArchivedRun]) -> String {
     let with = match runs.len() {
         1 if run.later_scores.len() > 1 => "with the scores that were paid for later".to_owned(),
         1 => "with the score that was paid for later".to_owned(),
-        count => format!("with the {count} scores that it was chosen by"),
+        count => format!("for the choice among {count}"),
     };
     match summed(runs) {
         Some(sum) => {
             let all = promise_words(&sum);
-            format!(
-                "Anybody may get its {what}: {all} {with} (ε {epsilon} without).{}",
-                ranked(runs)
-            )
+            format!("Anybody may get its {what}: {all} {with} (ε {epsilon} alone).{}", ranked(runs))
         }
         None => format!(
             "Anybody may get its {what} (ε {epsilon}, δ {delta}); {with}, ε is the sum in the ledger.{}",
@@ -400,7 +403,7 @@ fn exact(runs: &[&ArchivedRun], name: impl Fn(&ArchivedRun) -> String, watch: &W
         text = format!("{text} {}", capital(&found));
     }
     let telling = "Tell nobody how good they are.".to_owned();
-    Answer { text, telling, is_exact }
+    Answer { text, telling, is_exact, taken: None }
 }
 
 #[cfg(test)]
@@ -410,7 +413,6 @@ mod tests {
     use super::*;
     use crate::evaluation::{Loss, Score};
     use crate::privacy::accountant::{Adjacency, Composition, Noise, QueryKind};
-    use crate::privacy::ledger::RunId;
     use crate::privacy::openings::OpenWatch;
     use crate::privacy::{Event, Target};
     use crate::store::archive::DrawnRun;
@@ -511,8 +513,7 @@ mod tests {
         let sum = Composition::of(&[event(0.3), event(0.4)]).unwrap().gate(1e-6).unwrap();
         let told = only(&[drawn("a", 0.3), drawn("b", 0.4)]);
         let wanted = format!(
-            "Anybody may get its model and score: ε {} at δ 1e-6 with the 2 scores that it was \
-             chosen by (ε 1 without).",
+            "Anybody may get its model and score: ε {} at δ 1e-6 for the choice among 2 (ε 1 alone).",
             compact_up(sum.epsilon)
         );
         assert!(told.ends_with(&wanted), "{told}");
@@ -536,8 +537,8 @@ mod tests {
     #[test]
     fn of_two_the_better_or_the_cheaper_one_is_taken() {
         let of = |name, epsilon, error| run(name, epsilon, Some(score(error, 40.0)));
-        let more = "Anybody may get its model and score (ε 1, δ 1e-6); with the 2 scores that it was \
-                    chosen by, ε is the sum in the ledger.";
+        let more = "Anybody may get its model and score (ε 1, δ 1e-6); for the choice among 2, ε is \
+                    the sum in the ledger.";
         let (a, cheap) = (of("a", 1.0, 20.0), of("b", 0.5, 30.0));
         let less = "It has 33 % less error than 'b'; their ranges do not overlap.";
         assert_eq!(only(&[cheap, a.clone()]), format!("Take 'a' (ε 1): {GAIN}. {less} | {more}"));

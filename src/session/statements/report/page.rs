@@ -304,7 +304,7 @@ fn verdicts(report: &Report) -> Markup {
     };
     let runs: Vec<&ArchivedRun> = report.runs.iter().map(|it| &it.run).collect();
     html! {
-        @for Answer { text, telling, is_exact } in comparison::answers(&runs, named, &report.watch) {
+        @for Answer { text, telling, is_exact, .. } in comparison::answers(&runs, named, &report.watch) {
             @if is_exact {
                 p.exact { (text) " ◆ " (telling) }
             } @else {

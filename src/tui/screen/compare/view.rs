@@ -73,7 +73,7 @@ pub fn view(screen: &CompareScreen, context: &Context, canvas: &mut Canvas, area
 /// exact numbers of several runs.
 fn answer<'a>(Shown { screen, context, runs, .. }: Shown, canvas: &Canvas) -> Vec<Line<'a>> {
     let (theme, glyphs, watch) = (canvas.theme, canvas.glyphs, &context.watch);
-    let line = |Answer { text, telling, is_exact }| {
+    let line = |Answer { text, telling, is_exact, .. }| {
         let style = if is_exact { theme.curator } else { bold(theme.text) };
         let told = Span::styled(format!(" {telling}"), theme.text);
         Line::from(vec![Span::styled(text, style), told])
@@ -494,8 +494,10 @@ fn selected<'a>(shown: Shown, canvas: &Canvas, room: u16) -> Vec<Line<'a>> {
     if !run.tag.is_empty() {
         facts.push(("tag", run.tag.clone()));
     }
-    if let Some(told) = &run.score {
-        // The table has the score itself.
+    let answers = shown.screen.answers(shown.runs, watch, canvas.glyphs);
+    let is_taken = answers.iter().any(|it| it.taken.as_ref() == Some(&run.id));
+    // The answer has the verdict on the run that it takes, and the table the score itself.
+    if let Some(told) = run.score.as_ref().filter(|_| !is_taken) {
         facts.push(("released score", told.verdict().unwrap_or_else(|| told.sentence())));
     }
     for later in &run.later_scores {
