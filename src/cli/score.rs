@@ -139,7 +139,11 @@ impl ScoreCommand {
         if self.json {
             return print_json(&value);
         }
-        let mut lines = released.paid.value.get().lines();
+        let score = released.paid.value.get();
+        let mut lines = score.lines();
+        if self.auc && score.auc.is_none() {
+            lines.push("  AUC: too few records of a class to tell it at this ε".to_owned());
+        }
         let paid = &released.paid;
         let (account, run, guarantee) = (&paid.account, &paid.run, &paid.guarantee);
         let delta = if guarantee.epsilon > self.epsilon {

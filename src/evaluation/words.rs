@@ -17,6 +17,11 @@ pub const RELEASED: &str = "In brackets: a range that contains the true value in
                             errors. A range without the cap contains the true value at least as \
                             often, if no error is above the bound that it names.";
 
+/// A number so near to the end of its range, as a share of the range, is not told without it.
+const NEAR_END: f64 = 0.2;
+/// A gain whose range is wider than this has no single number.
+const WIDE: f64 = 0.6;
+
 /// What is said instead of a number whose range leaves nearly everything open. Every display says it
 /// in these words.
 pub const NOTHING: &str = "nothing can be told at this ε";
@@ -49,9 +54,9 @@ fn score_text(score: &Score, unit: &str) -> String {
     let digits = decimals(score).min(if unit.is_empty() { 6 } else { 1 });
     let Score { value, low, high } = score;
     let [text, least] = [value, low].map(|it| format!("{it:.digits$}"));
-    // Noise has taken it to the end of what is possible: the number alone would say too much.
-    if *value == 0.0 && text == least {
-        return format!("{text} to {high:.digits$}{unit}");
+    // Noise has taken it to the end of what is possible, or near: the number alone would say too much.
+    if *low == 0.0 && *value <= NEAR_END * high {
+        return format!("{least} to {high:.digits$}{unit}");
     }
     format!("{text}{unit} ({least} to {high:.digits$})").replace('-', "−")
 }
@@ -91,9 +96,10 @@ impl Scored {
     pub fn beyond_cap(&self) -> Option<String> {
         let above = self.above.as_ref()?;
         let mut words = if above.high - above.low > 0.5 {
-            "how many records are at or above the cap is too imprecise to tell".to_owned()
+            "how many errors of this model are at or above the cap is too imprecise to tell"
+                .to_owned()
         } else {
-            format!("{} of the records are at or above the cap", percent(above))
+            format!("{} of the errors of this model are at or above the cap", percent(above))
         };
         if let Some((range, bound)) = self.uncapped_words() {
             let _ = write!(words, "; without it {range}, if no error is above {bound}");
@@ -138,7 +144,7 @@ impl Scored {
         let (factor, unit) = if self.loss.is_some() { (1.0, "") } else { (100.0, " %") };
         let Score { value, low, high } = error.map(|it| factor * it);
         let fine = decimals(&Score { value, low, high }).min(if unit.is_empty() { 6 } else { 1 });
-        if value == 0.0 && low == 0.0 {
+        if low == 0.0 && value <= NEAR_END * high {
             return format!("0–{high:.fine$}{unit}{cap}");
         }
         format!("{value:.fine$}{unit} ({low:.fine$}–{high:.fine$}{cap})")
@@ -330,7 +336,15 @@ impl Scored {
         let turned = |it: Score| Score { value: -it.value, low: -it.high, high: -it.low };
         let own = |it: Score| if more { it } else { turned(it) };
         let most = if more { f64::MAX } else { 1.0 };
-        let share = |gain| percent(&own(turned(gain)).map(|share| share.min(most)));
+        let share = |gain| {
+            let share = own(turned(gain)).map(|share| share.min(most));
+            // Of so wide a range one number would be quoted as the result.
+            if share.high - share.low > WIDE {
+                let [low, high] = [share.low, share.high].map(|end| 100.0 * end);
+                return format!("{low:.0} to {high:.0} %").replace('-', "−");
+            }
+            percent(&share)
+        };
         let (size, what) = match (self.gain(), self.loss) {
             (Some(gain), None) => (share(gain), "wrong answers"),
             (Some(gain), Some(_)) => (share(gain), "error"),
@@ -558,7 +572,7 @@ mod tests {
         // An earlier version did not tell how often the cap cuts.
         assert_eq!(scored.beyond_cap(), None);
         let told = Scored { above: Some(score(0.021, 0.0, 0.046)), ..scored.clone() };
-        let share = "2.1 % (0.0 to 4.6) of the records are at or above the cap";
+        let share = "2.1 % (0.0 to 4.6) of the errors of this model are at or above the cap";
         assert_eq!(told.beyond_cap().as_deref(), Some(share));
         let bounded = told.bounded(Some(161.23));
         let beyond = format!("{share}; without it 10.9 to 18.3, if no error is above 161");

@@ -6,11 +6,11 @@ use crate::evaluation::Scored;
 use crate::evaluation::words::less_error;
 use crate::plot::number::compact_up;
 use crate::privacy::Watch;
-use crate::privacy::accountant::{Guarantee, delta_words};
+use crate::privacy::accountant::{Guarantee, delta_words, round_up};
 use crate::privacy::ledger::RunId;
 use crate::rehearsal::advice::capital;
 use crate::store::ArchivedRun;
-use crate::store::archive::{SAME_EPSILON, epsilon, last};
+use crate::store::archive::{epsilon, last};
 use crate::verdict::error_cell;
 
 /// The caution beside exact numbers of several runs.
@@ -142,10 +142,6 @@ fn is_public(run: &ArchivedRun) -> bool {
     !spends || run.choice.as_ref().is_some_and(|choice| !choice.is_of_plan)
 }
 
-fn spent(run: &ArchivedRun) -> f64 {
-    epsilon(run).unwrap_or(f64::INFINITY)
-}
-
 /// A run and its released score.
 type Entry<'a> = (&'a ArchivedRun, &'a Scored);
 
@@ -202,8 +198,9 @@ fn scored(
     if publics.iter().any(|it| it.is_clearly_less(best.1) == Some(true)) {
         return alone("that of another method is clearly better than every run");
     }
-    // Of those that cannot be told apart, the one with the least ε; of equal ε, the least error. One
-    // that is not clearly better than its own public data alone counts, too, if its error is no higher.
+    // Of those that cannot be told apart, the one with the least error: all of their ε is spent, and
+    // counts for the choice. One that is not clearly better than its own public data alone counts, too,
+    // if its error is no higher.
     let is_worse = |other: &Entry| best.1.is_clearly_less(other.1);
     let counts = |it: &&Entry| {
         let is_low = it.1.error.value <= best.1.error.value && it.1.beyond_constant().is_none();
@@ -216,10 +213,7 @@ fn scored(
     // One that is shown to be better than one answer for all is preferred to one that is not.
     let is_shown = near().any(|(_, score)| score.is_below_constant());
     let alike = || near().filter(|(_, score)| !is_shown || score.is_below_constant());
-    let lowest = alike().map(|(run, _)| spent(run)).fold(f64::INFINITY, f64::min);
-    let is_cheap = |run: &ArchivedRun| spent(run) <= lowest * (1.0 + SAME_EPSILON);
-    let taken = *alike().find(|(run, _)| is_cheap(run)).unwrap_or(&best);
-    let (run, score) = taken;
+    let (run, score) = *alike().next().unwrap_or(&best);
     // The name of a plan may say its ε.
     let is_named = name(run).contains('ε');
     let epsilon = epsilon(run).filter(|_| !is_named);
@@ -260,25 +254,18 @@ fn scored(
         }
         ([], _) => {}
         ([(other, _)], _) => {
-            let has = match (competing, is_cheap(other)) {
-                (0, _) => "is not shown to be better than one answer for all",
-                (_, true) => "has no lower error",
-                (_, false) => "has more ε",
+            let has = match competing {
+                0 => "is not shown to be better than one answer for all",
+                _ => "has no lower error",
             };
             said.push(capital(&format!("{} cannot be told apart, and {has}.", name(other))));
         }
         (several, _) => {
-            let cheap = several.iter().filter(competes).filter(|it| is_cheap(it.0)).count();
-            let has = match cheap {
-                0 => "the least ε",
-                all if all == competing => "the least error",
-                _ => "the least ε, and of equal ε the least error",
-            };
             let count = several.len();
             let of = match competing {
-                all if all == count => format!("it has {has}"),
-                0 => "it alone is shown to be better than one answer for all".to_owned(),
-                _ => format!("of those shown to be better than one answer for all, it has {has}"),
+                all if all == count => "it has the least error",
+                0 => "it alone is shown to be better than one answer for all",
+                _ => "of those shown to be better than one answer for all, it has the least error",
             };
             said.push(format!("{count} others cannot be told apart; {of}."));
         }
@@ -287,6 +274,8 @@ fn scored(
     said.extend(unknown.map(|other| {
         capital(&format!("{} cannot be compared: it has another cap.", name(other.0)))
     }));
+    let later = run.later_scores.iter().find(|it| it.held_out && it.score != *score);
+    said.extend(later.map(|it| format!("A later score of it: {}.", it.score.brief())));
     said.extend(score.contradiction().map(|it| format!("{}.", capital(&it))));
     if least.0.id == run.id && private.len() >= MANY {
         said.push(format!("The least of {} scores is likely to be too low.", private.len()));
@@ -343,7 +332,9 @@ fn summed(runs: &[&ArchivedRun]) -> Option<Guarantee> {
 
 fn promise_words(guarantee: &Guarantee) -> String {
     let Guarantee { epsilon, delta, .. } = guarantee;
-    format!("ε {} at δ {}", compact_up(*epsilon), delta_words(*delta))
+    let epsilon = round_up(*epsilon, 4);
+    let epsilon = epsilon.trim_end_matches('0').trim_end_matches('.');
+    format!("ε {epsilon} at δ {}", delta_words(*delta))
 }
 
 fn on_records(score: &Scored) -> String {
@@ -353,7 +344,7 @@ fn on_records(score: &Scored) -> String {
 /// A caution if exact numbers of these records had ranked the public data before a run began.
 fn ranked(runs: &[&ArchivedRun]) -> &'static str {
     if runs.iter().any(|run| run.was_ranked) {
-        " The public data were ranked by exact numbers (◆): no ε covers what that decided."
+        " The ε leaves out the ranking of public data by exact numbers (◆)."
     } else {
         ""
     }
@@ -377,7 +368,10 @@ fn telling(run: &ArchivedRun, runs: &[&ArchivedRun]) -> String {
     match summed(runs) {
         Some(sum) => {
             let all = promise_words(&sum);
-            format!("Anybody may get its {what}: {all} {with} (ε {epsilon} alone).{}", ranked(runs))
+            format!(
+                "Anybody may get its {what}: {all} {with} (alone ε {epsilon} at δ {delta}).{}",
+                ranked(runs)
+            )
         }
         None => format!(
             "Anybody may get its {what} (ε {epsilon}, δ {delta}); {with}, ε is the sum in the ledger.{}",
@@ -492,9 +486,7 @@ mod tests {
         assert!(constant.starts_with("Take no model: 'a' is WORSE here than always"), "{constant}");
         let mut seen = good.clone();
         seen.was_ranked = true;
-        assert!(
-            only(&[seen]).ends_with("ranked by exact numbers (◆): no ε covers what that decided.")
-        );
+        assert!(only(&[seen]).ends_with("ranking of public data by exact numbers (◆)."));
         // The draws of a run and of a later score add up.
         let event = |mu: f64| Event {
             label: String::new(),
@@ -513,8 +505,9 @@ mod tests {
         let sum = Composition::of(&[event(0.3), event(0.4)]).unwrap().gate(1e-6).unwrap();
         let told = only(&[drawn("a", 0.3), drawn("b", 0.4)]);
         let wanted = format!(
-            "Anybody may get its model and score: ε {} at δ 1e-6 for the choice among 2 (ε 1 alone).",
-            compact_up(sum.epsilon)
+            "Anybody may get its model and score: ε {} at δ 1e-6 for the choice among 2 (alone ε 1 at δ \
+             1e-6).",
+            round_up(sum.epsilon, 4).trim_end_matches('0')
         );
         assert!(told.ends_with(&wanted), "{told}");
         let mut void = good;
@@ -542,11 +535,14 @@ mod tests {
         let (a, cheap) = (of("a", 1.0, 20.0), of("b", 0.5, 30.0));
         let less = "It has 33 % less error than 'b'; their ranges do not overlap.";
         assert_eq!(only(&[cheap, a.clone()]), format!("Take 'a' (ε 1): {GAIN}. {less} | {more}"));
-        // Ranges that touch cannot be told apart: the one with less ε, in either order.
+        // Ranges that touch cannot be told apart: the one with less error, in either order.
         for runs in [[of("b", 4.0, 16.0), a.clone()], [a.clone(), of("b", 4.0, 16.0)]] {
-            let said =
-                format!("Take 'a' (ε 1): {GAIN}. 'b' cannot be told apart, and has more ε. | ");
-            assert_eq!(only(&runs), said + more);
+            let said = only(&runs);
+            assert!(said.starts_with("Take 'b' (ε 4): 60 %"), "{said}");
+            assert!(
+                said.contains(". 'a' cannot be told apart, and has no lower error. | "),
+                "{said}"
+            );
         }
         let equal = only(&[a.clone(), of("b", 1.0, 21.0), of("c", 1.0, 22.0)]);
         assert!(

@@ -426,12 +426,9 @@ mod tests {
         let files = [found("a.csv", &text(0)), found("b.csv", &text(7))];
         let of_all = definitions(&files, true);
         let said = &of_all[1].guessed[&Guessed::Columns];
-        assert!(
-            said.starts_with("'status' has few whole numbers and counts as a number"),
-            "{said}"
-        );
+        assert!(said.contains("'status' has few whole numbers and counts as a number"), "{said}");
         let alone = definitions(&files[..1], true);
-        assert!(!alone[0].guessed.contains_key(&Guessed::Columns), "{alone:?}");
+        assert!(!alone[0].guessed[&Guessed::Columns].contains("few whole numbers"), "{alone:?}");
     }
 
     const WINE: &str = "colour,acid,year,quality\nred,7.5,2010,5\nwhite,6.25,2011,6\nred,7,2010,5\nwhite,6.5,2011,7\n";

@@ -311,6 +311,12 @@ fn verdicts(report: &Report) -> Markup {
                 p { b { (text) } " " (telling) }
             }
         }
+        @if !report.has_several() {
+            p.note {
+                "If it was chosen among several runs by their scores, the ε of all of them counts: a \
+                 report on all of them has it."
+            }
+        }
         @if report.is_curators() && report.has_several() { p.exact { (comparison::NOT_FOR_CHOICE) } }
         @for reported in report.runs.iter().filter(|_| report.has_several()) {
             @let name = reported.plan().map_or("", |plan| plan.name.as_str());

@@ -482,7 +482,7 @@ mod tests {
         for (run, name) in runs.iter_mut().zip(["a", "b", "c"]) {
             run.plan.as_mut().unwrap().name = name.to_owned();
         }
-        runs[2].score = Some(told(36.0));
+        runs[2].score = Some(told(26.0));
         let answers = |screen: &CompareScreen, runs: &[ArchivedRun], watch: &Watch| {
             let all = screen.answers(runs, watch, &glyphs).into_iter();
             all.map(|it| it.text).collect::<Vec<_>>()
