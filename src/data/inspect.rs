@@ -419,15 +419,15 @@ impl Inspection {
         match count {
             0 => None,
             1 => Some(format!(
-                "{first} has few whole numbers and counts as a number: if they are codes, Enter and \
-                 'categories' says so"
+                "{first} has few different whole numbers and is read as a number: if they are codes, \
+                 Enter, and name it under 'categories'"
             )),
             _ => {
                 let more =
                     if count > 3 { format!(" and {} more", count - 3) } else { String::new() };
                 Some(format!(
-                    "{first}{more} have few whole numbers and count as numbers: if they are codes, \
-                     Enter and 'categories' says so"
+                    "{first}{more} have few different whole numbers and are read as numbers: if they \
+                     are codes, Enter, and name them under 'categories'"
                 ))
             }
         }

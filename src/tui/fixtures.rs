@@ -59,6 +59,7 @@ use crate::rehearsal::advice::Advice;
 use crate::rehearsal::{self, Player};
 use crate::session::archive::DrawnRun;
 use crate::session::dataset::ColumnKind;
+use crate::session::example::gaussian;
 use crate::session::plan_field::PlanField;
 use crate::session::{
     ArchivedRun, Loaded, PlanDefinition, Session, Workspace, archive, dataset, demo,
@@ -593,16 +594,16 @@ pub fn archived(number: u32, epsilon: f64, errors: &[f64]) -> ArchivedRun {
     ];
     let exact = exact.into();
     let id = RunId(format!("20260101-00000{number}-x"));
-    let mechanism = QueryKind::Gaussian.query(1.0, 1).with(Noise::ideal(4.5 / epsilon));
-    let (label, adjacency) = (String::new(), Adjacency::ReplaceOne);
-    let what = label.clone();
-    let drawn = Event { label, what, mechanism, count: 1, adjacency, held_out: false };
     ArchivedRun {
         time: format!("2026-01-01 00:00:0{number}"),
         plan: Some(plan),
         outcome: "finished".to_owned(),
         guarantee: Some(Target { epsilon, delta: 1e-6 }),
-        drawn: vec![DrawnRun { run: id.clone(), person: None, mechanisms: vec![drawn] }],
+        drawn: vec![DrawnRun {
+            run: id.clone(),
+            person: None,
+            mechanisms: vec![gaussian(epsilon / 4.5)],
+        }],
         peeked: true,
         steps: errors.len() as u64,
         of: errors.len() as u64,

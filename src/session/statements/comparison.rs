@@ -170,7 +170,7 @@ fn scored(
         let width = |score: &&Scored| score.error.high - score.error.low;
         let best = publics.iter().min_by(|one, other| width(one).total_cmp(&width(other)));
         let error = best.map_or_else(String::new, |score| {
-            format!(" Of that model, {}{}.", score.named_error(), on_records(score))
+            format!(" Its {}{}.", score.named_error(), on_records(score))
         });
         let sum = summed(runs);
         let paid = sum.map_or_else(|| "the ε of their runs".to_owned(), |sum| promise_words(&sum));
@@ -406,11 +406,12 @@ mod tests {
 
     use super::*;
     use crate::evaluation::{Loss, Score};
-    use crate::privacy::accountant::{Adjacency, Composition, Noise, QueryKind};
+    use crate::privacy::Target;
+    use crate::privacy::accountant::Composition;
     use crate::privacy::openings::OpenWatch;
-    use crate::privacy::{Event, Target};
     use crate::store::archive::DrawnRun;
     use crate::store::demo;
+    use crate::store::example::gaussian;
 
     fn around(value: f64, half: f64) -> Score {
         Score { value, low: value - half, high: value + half }
@@ -469,9 +470,9 @@ mod tests {
         assert_eq!(only(std::slice::from_ref(&good)), format!("Take 'a' (ε 1): {GAIN}. | {told}"));
         let free = "A plan with that method makes it. Anybody may get that model for no ε, and the \
                     scores for the ε of their runs.";
-        let open = "Take public data alone: 'a' is not clearly better, and public data cost no ε. Of \
-                    that model, mean absolute error, capped at 140: 40.0 (38.0 to 42.0), on 400 \
-                    held-out records.";
+        let open = "Take public data alone: 'a' is not clearly better, and public data cost no ε. Its \
+                    mean absolute error, capped at 140: 40.0 (38.0 to 42.0), on 400 held-out \
+                    records.";
         assert_eq!(only(&[run("a", 1.0, Some(score(38.0, 40.0)))]), format!("{open} | {free}"));
         let bad = only(&[run("a", 1.0, Some(score(60.0, 40.0)))]);
         assert!(
@@ -488,21 +489,13 @@ mod tests {
         seen.was_ranked = true;
         assert!(only(&[seen]).ends_with("ranking of public data by exact numbers (◆)."));
         // The draws of a run and of a later score add up.
-        let event = |mu: f64| Event {
-            label: String::new(),
-            what: String::new(),
-            mechanism: QueryKind::Gaussian.query(1.0, 1).with(Noise::ideal(1.0 / mu)),
-            count: 1,
-            adjacency: Adjacency::ReplaceOne,
-            held_out: false,
-        };
         let drawn = |name: &str, mu| {
             let mut run = run(name, 1.0, Some(score(20.0, 40.0)));
-            let (own, mechanisms) = (run.id.clone(), vec![event(mu)]);
+            let (own, mechanisms) = (run.id.clone(), vec![gaussian(mu)]);
             run.drawn = vec![DrawnRun { run: own, person: None, mechanisms }];
             run
         };
-        let sum = Composition::of(&[event(0.3), event(0.4)]).unwrap().gate(1e-6).unwrap();
+        let sum = Composition::of(&[gaussian(0.3), gaussian(0.4)]).unwrap().gate(1e-6).unwrap();
         let told = only(&[drawn("a", 0.3), drawn("b", 0.4)]);
         let wanted = format!(
             "Anybody may get its model and score: ε {} at δ 1e-6 for the choice among 2 (alone ε 1 at δ \
@@ -510,6 +503,10 @@ mod tests {
             round_up(sum.epsilon, 4).trim_end_matches('0')
         );
         assert!(told.ends_with(&wanted), "{told}");
+        // Whoever protects other units has another sum.
+        let mut persons = drawn("c", 0.4);
+        persons.drawn[0].person = Some("patient".to_owned());
+        assert!(only(&[drawn("a", 0.3), persons]).contains("ε is the sum in the ledger"));
         let mut void = good;
         void.guarantee = None;
         assert!(only(&[void]).ends_with("Tell nobody: nothing is guaranteed."));

@@ -11,11 +11,15 @@ use crate::store::ArchivedRun;
 /// What these runs and their later scores cost whoever is in the data of all of them, for those that
 /// protect `person`. A sum holds although later runs may have been chosen after seeing earlier ones.
 /// It is at the δ of their budget, as on every screen, or else at the largest δ of the runs. Runs that
-/// models started from count once, shown or not. `None` if the draws of a run are not known or its
-/// noise was not secret: then nothing adds up.
+/// models started from count once, shown or not. `None` if the draws of a run are not known, it
+/// protects somebody else, or its noise was not secret: then nothing adds up.
 pub fn of(runs: &[&ArchivedRun], person: Option<&str>) -> Option<Result<Guarantee>> {
     let guarantees: Option<Vec<f64>> = runs.iter().map(|run| Some(run.guarantee?.delta)).collect();
-    if runs.iter().any(|run| !run.drawn.iter().any(|drawn| drawn.run == run.id)) {
+    let is_known = |run: &&ArchivedRun| {
+        let mut drawn = run.drawn.iter();
+        drawn.any(|drawn| drawn.run == run.id && drawn.person.as_deref() == person)
+    };
+    if !runs.iter().all(is_known) {
         return None;
     }
     let drawn = runs.iter().flat_map(|run| &run.drawn).filter(|it| it.person.as_deref() == person);

@@ -1,8 +1,10 @@
-//! A preparation for the tests of this crate and of those above.
+//! A preparation and a draw for the tests of this crate and of those above.
 
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "only tests use it")]
 
 use crate::data::{DatasetDefinition, Preparation, PreparationSettings, Role, Source, Task, csv};
+use crate::privacy::Event;
+use crate::privacy::accountant::{Adjacency, Noise, QueryKind};
 
 /// A fitted preparation of two features, an intercept and the label `y`.
 pub fn preparation(task: Task) -> Preparation {
@@ -13,4 +15,16 @@ pub fn preparation(task: Task) -> Preparation {
     definition.label = Some("y".into());
     definition.task = task;
     Preparation::fit(&public, &definition, &PreparationSettings::default()).unwrap()
+}
+
+/// A draw of Gaussian noise with this μ.
+pub fn gaussian(mu: f64) -> Event {
+    Event {
+        label: String::new(),
+        what: String::new(),
+        mechanism: QueryKind::Gaussian.query(1.0, 1).with(Noise::ideal(1.0 / mu)),
+        count: 1,
+        adjacency: Adjacency::ReplaceOne,
+        held_out: false,
+    }
 }

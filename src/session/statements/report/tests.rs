@@ -227,14 +227,7 @@ fn several_runs_are_told_apart_and_their_sum_is_that_of_the_gate() {
     // μ² = 3·((0.5/4)² + 2·(1/4)²), by hand.
     let sum = &together[0].guarantee;
     let mu = (3.0 * (0.125_f64.powi(2) + 2.0 * 0.25_f64.powi(2))).sqrt();
-    let one = Event {
-        label: String::new(),
-        what: String::new(),
-        mechanism: QueryKind::Gaussian.query(1.0, 1).with(Noise::ideal(1.0 / mu)),
-        count: 1,
-        adjacency: Adjacency::ReplaceOne,
-        held_out: false,
-    };
+    let one = crate::example::gaussian(mu);
     let wanted = |delta| Composition::of([&one]).unwrap().gate(delta).unwrap().epsilon;
     // At the δ of the budget, as the ledger says it; without one, at that of the runs.
     assert_eq!(sum.delta, 1e-5);

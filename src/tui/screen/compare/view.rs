@@ -35,6 +35,7 @@ struct Shown<'a> {
     context: &'a Context,
     runs: &'a [ArchivedRun],
     order: &'a [usize],
+    answers: &'a [Answer],
 }
 
 pub fn view(screen: &CompareScreen, context: &Context, canvas: &mut Canvas, area: Rect) {
@@ -48,10 +49,11 @@ pub fn view(screen: &CompareScreen, context: &Context, canvas: &mut Canvas, area
         return;
     }
     let order = screen.order(runs, context.filter(), &context.watch);
-    let shown = Shown { screen, context, runs, order: &order };
+    let answers = screen.answers(runs, &context.watch, canvas.glyphs);
+    let shown = Shown { screen, context, runs, order: &order, answers: &answers };
     let answer = answer(shown, canvas);
     let rows = answer.iter().map(|line| wrapped_lines(&line.to_string(), area.width)).sum::<u16>();
-    let [above, area] = in_rows(area, [Length(rows.min((area.height / 4).max(2))), Fill(1)]);
+    let [above, area] = in_rows(area, [Length(rows.min((area.height / 3).max(2))), Fill(1)]);
     canvas.paragraph(answer, true, above);
     match canvas.alone {
         Some(ARCHIVE) => return archive(shown, canvas, area),
@@ -71,14 +73,14 @@ pub fn view(screen: &CompareScreen, context: &Context, canvas: &mut Canvas, area
 
 /// The model to take for each private dataset, and what may be told of it. A caution stands beside the
 /// exact numbers of several runs.
-fn answer<'a>(Shown { screen, context, runs, .. }: Shown, canvas: &Canvas) -> Vec<Line<'a>> {
+fn answer<'a>(Shown { context, runs, answers, .. }: Shown, canvas: &Canvas) -> Vec<Line<'a>> {
     let (theme, glyphs, watch) = (canvas.theme, canvas.glyphs, &context.watch);
-    let line = |Answer { text, telling, is_exact, .. }| {
-        let style = if is_exact { theme.curator } else { bold(theme.text) };
+    let line = |Answer { text, telling, is_exact, .. }: &Answer| {
+        let style = if *is_exact { theme.curator } else { bold(theme.text) };
         let told = Span::styled(format!(" {telling}"), theme.text);
-        Line::from(vec![Span::styled(text, style), told])
+        Line::from(vec![Span::styled(text.clone(), style), told])
     };
-    let mut lines: Vec<Line> = screen.answers(runs, watch, glyphs).into_iter().map(line).collect();
+    let mut lines: Vec<Line> = answers.iter().map(line).collect();
     let is_exact = |run: &&ArchivedRun| last(run, run.error_series()[1], watch).is_some();
     if runs.iter().filter(is_exact).count() > 1 {
         let caution = Span::styled(
@@ -94,7 +96,7 @@ fn answer<'a>(Shown { screen, context, runs, .. }: Shown, canvas: &Canvas) -> Ve
 }
 
 fn archive(shown: Shown, canvas: &mut Canvas, area: Rect) {
-    let Shown { screen, context, runs, order } = shown;
+    let Shown { screen, context, runs, order, .. } = shown;
     let title = if screen.is_board {
         let best = best_of_all(runs).map(|(run, what, error)| {
             let plan = run.plan.as_ref().map_or("", |plan| &plan.name);
@@ -200,7 +202,7 @@ const SHORTEST_NAME: u16 = 12;
 
 fn runs_table(shown: Shown, canvas: &mut Canvas, area: Rect) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
-    let Shown { screen, context, runs, order } = shown;
+    let Shown { screen, context, runs, order, .. } = shown;
     let (columns, mut cells) = columns_that_fit(shown, area.width);
     let mut header = vec![Line::raw("")];
     header.extend(columns.iter().map(|column| {
@@ -268,7 +270,7 @@ const MOST_RANGES: usize = 12;
 /// The height below which a chart shows little.
 const LEAST_CHART: u16 = 9;
 
-fn chart(Shown { screen, context, runs, order }: Shown, canvas: &mut Canvas, mut area: Rect) {
+fn chart(Shown { screen, context, runs, order, .. }: Shown, canvas: &mut Canvas, mut area: Rect) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let viewport = &screen.viewport;
     let mut quantity = screen.shown_quantity(runs, &context.watch);
@@ -466,7 +468,7 @@ fn differences(shown: Shown, canvas: &mut Canvas, area: Rect) {
     }
     let inner = canvas.pane(area, title, DETAILS);
     if pinned.len() < 2 {
-        return canvas.empty(inner, &["Mark a second run (m) to see what differs."]);
+        return canvas.empty(inner, &["Mark a second run (Space) to see what differs."]);
     }
     let differences = screen.differences(runs);
     if differences.is_empty() {
@@ -494,8 +496,7 @@ fn selected<'a>(shown: Shown, canvas: &Canvas, room: u16) -> Vec<Line<'a>> {
     if !run.tag.is_empty() {
         facts.push(("tag", run.tag.clone()));
     }
-    let answers = shown.screen.answers(shown.runs, watch, canvas.glyphs);
-    let is_taken = answers.iter().any(|it| it.taken.as_ref() == Some(&run.id));
+    let is_taken = shown.answers.iter().any(|it| it.taken.as_ref() == Some(&run.id));
     // The answer has the verdict on the run that it takes, and the table the score itself.
     if let Some(told) = run.score.as_ref().filter(|_| !is_taken) {
         facts.push(("released score", told.verdict().unwrap_or_else(|| told.sentence())));

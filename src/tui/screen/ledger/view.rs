@@ -151,6 +151,7 @@ fn spending(shown: Shown, canvas: &mut Canvas, area: Rect) {
             cells.remove(3);
         }
         let draws = cells.len() - 2;
+        // In an export a spreadsheet would take it for a date.
         cells[draws] = cells[draws].replace(" of ", "/");
         let mut row: Vec<Line> = cells.into_iter().map(Line::raw).collect();
         let first = entry.runs.start;
@@ -224,7 +225,7 @@ fn stairs(shown: Shown, canvas: &mut Canvas, area: Rect, selected: Option<&RunLi
     let labels = times.iter().map(|(x, time)| (*x, label(time))).collect();
     let each: f64 = digest.entries.iter().filter_map(|entry| entry.spent).sum();
     let title = title_of_stairs(&digest.after, each);
-    let mut chart = Chart::new(title, theme, glyphs).legend(false).x_labels("ε", labels);
+    let mut chart = Chart::new(title, theme, glyphs).legend(false).x_labels("UTC", labels);
     if !own.is_empty() {
         chart = chart.curve(("selected", 0), false, own.as_slice());
     }
@@ -291,8 +292,9 @@ fn totals<'a>(Shown { context, account, digest, .. }: Shown, canvas: &Canvas) ->
             let what = match preview.fits {
                 _ if !preview.plan.spends() => Some("nothing spent by".to_owned()),
                 None | Some(0) => None,
-                Some(MOST_RUNS..) => Some(format!("{MOST_RUNS} and more of")),
-                Some(runs) => Some(format!("{runs} of")),
+                Some(MOST_RUNS..) => Some(format!("or {MOST_RUNS} runs and more of")),
+                Some(1) => Some("or one of".to_owned()),
+                Some(runs) => Some(format!("or {runs} runs of")),
             };
             let name = &preview.plan.name;
             what.map(|what| format!(" · {what} '{name}'")).unwrap_or_default()

@@ -156,7 +156,9 @@ pub fn result(
     room: u16,
 ) -> Vec<Line<'static>> {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
-    let told = format!("{} than public data alone", advice.better(standing));
+    // The mark of public data alone on the axis below.
+    let mark = glyphs.vertical;
+    let told = format!("{} than public data alone ({mark})", advice.better(standing));
     let mut lines = canvas.pairs(&[("result", told)], room);
     let runs = std::iter::once(("a run  ", standing)).chain(of_plan.map(|it| ("plan   ", it)));
     let runs: Vec<(&str, PlayerStanding)> = runs.collect();

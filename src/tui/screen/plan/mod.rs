@@ -146,9 +146,9 @@ impl Screen for PlanScreen {
             preview if !preview.plan.spends() => {
                 Some("l launches this plan, which spends nothing".to_owned())
             }
-            preview if preview.budget.is_none() => {
-                Some("l asks for a budget, launches; r rehearses on public data, free".to_owned())
-            }
+            preview if preview.budget.is_none() => Some(
+                "l asks for a budget and launches; r rehearses on public data, free".to_owned(),
+            ),
             preview if preview.refusal.is_none() => {
                 Some("l launches; r rehearses on public data, free".to_owned())
             }

@@ -262,7 +262,7 @@ impl Screen for RankScreen {
                         "3 plans with all of them together; Enter takes only {name}"
                     ));
                 }
-                format!("Enter plans with {only}{name}; 3 as before")
+                format!("Enter plans with {only}{name}; 3 keeps the plan")
             }
             [first @ .., last] => {
                 let first = first.join(", ");

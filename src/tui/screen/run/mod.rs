@@ -98,7 +98,7 @@ impl Screen for RunScreen {
             return Some("this run died: R resumes it, 6 settles it".to_owned());
         }
         if run.has_ended() {
-            return Some("5 compares; 6: the ledger".to_owned());
+            return Some("5 compares it, 6 shows the ledger".to_owned());
         }
         Some("it continues on every screen; c stops it and keeps its model".to_owned())
     }
