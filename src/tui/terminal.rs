@@ -9,10 +9,11 @@ use crossterm::clipboard::CopyToClipboard;
 use crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture,
 };
-use crossterm::execute;
 use crossterm::terminal::{
-    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+    BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen,
+    LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
+use crossterm::{execute, queue};
 use ratatui::Frame;
 use ratatui::backend::CrosstermBackend;
 use ratatui::layout::{Position, Rect};
@@ -73,8 +74,12 @@ impl Terminal {
             .map_err(cannot("draw images"))
     }
 
+    /// Draws a frame. A terminal that can do so shows it as a whole, without tearing.
     pub fn draw(&mut self, render: impl FnOnce(&mut Frame)) -> Result<()> {
-        self.drawn.draw(render).map(|_| ()).map_err(cannot("draw"))
+        queue!(stdout(), BeginSynchronizedUpdate)
+            .and_then(|()| self.drawn.draw(render).map(|_| ()))
+            .and_then(|()| execute!(stdout(), EndSynchronizedUpdate))
+            .map_err(cannot("draw"))
     }
 
     /// Puts text on the clipboard of the terminal, wherever that runs (OSC 52).
@@ -140,6 +145,7 @@ fn restore() {
         let _ = disable_raw_mode();
         let _ = execute!(
             stdout(),
+            EndSynchronizedUpdate,
             DisableBracketedPaste,
             DisableMouseCapture,
             // After its window has grown, tmux would leave rows of this screen among the lines

@@ -86,7 +86,7 @@ impl Screen {
         let answerer = Arc::clone(&writer);
         let [is_light, is_kitty] = [LIGHT, KITTY].map(|it| environment.contains(&it));
         std::thread::spawn(move || {
-            let mut buffer = [0; 8192];
+            let (mut buffer, mut shown) = ([0; 8192], 0);
             while let Ok(read @ 1..) = reader.read(&mut buffer) {
                 if unplugged.load(Ordering::Relaxed) {
                     return;
@@ -114,9 +114,14 @@ impl Screen {
                 if let Some(writer) = answerer.lock().unwrap().as_mut() {
                     let _ = writer.write_all(answer.as_bytes());
                 }
-                screen.lock().unwrap().process(&buffer[..read]);
-                bytes.lock().unwrap().extend_from_slice(&buffer[..read]);
+                let mut bytes = bytes.lock().unwrap();
+                bytes.extend_from_slice(&buffer[..read]);
+                let whole = end_of_whole_frames(&bytes).max(shown);
+                screen.lock().unwrap().process(&bytes[shown..whole]);
+                shown = whole;
             }
+            // A program that was killed has shown what it wrote.
+            screen.lock().unwrap().process(&bytes.lock().unwrap()[shown..]);
         });
         Self { parser, raw, writer, master: Some(pair.master), plug, child }
     }
@@ -255,6 +260,19 @@ impl Screen {
             }
             (off <= on).then(|| format!("{what} was not restored"))
         })
+    }
+}
+
+/// Like terminals that know synchronized updates, the screen shows no frame before its end.
+fn end_of_whole_frames(bytes: &[u8]) -> usize {
+    let last = |wanted: &[u8]| bytes.windows(wanted.len()).rposition(|it| it == wanted);
+    let (begin, end) = (b"\x1b[?2026h", b"\x1b[?2026l");
+    match last(begin) {
+        Some(at) if last(end) < Some(at) => at,
+        _ => {
+            let is_begun = |it: &usize| bytes.ends_with(&begin[..*it]);
+            bytes.len() - (1..begin.len()).rev().find(is_begun).unwrap_or_default()
+        }
     }
 }
 

@@ -52,6 +52,22 @@ fn files(below: &Path) -> Vec<PathBuf> {
     entries.flat_map(|path| files(&path)).filter(|path| path.extension().is_some()).collect()
 }
 
+/// Notes and results of somebody's work have no place there.
+#[test]
+fn the_top_level_has_only_what_the_readme_names() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let listed = std::process::Command::new("git").arg("ls-files").current_dir(root).output();
+    let Some(listed) = listed.ok().filter(|it| it.status.success()) else {
+        println!("LEFT OUT: this is no working copy of git");
+        return;
+    };
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    let top = listed.lines().filter_map(|it| it.split('/').next());
+    let top: BTreeSet<&str> = top.filter(|it| !it.starts_with('.')).collect();
+    let wanted = ["Cargo.lock", "Cargo.toml", "LICENSE", "README.md", "assets", "benches", "src"];
+    assert_eq!(top, wanted.into_iter().chain(["tests"]).collect());
+}
+
 fn is_rust(file: &Path) -> bool {
     file.extension().is_some_and(|ending| ending == "rs")
 }
