@@ -297,7 +297,9 @@ impl Scored {
         if tally.compared {
             let (half, spread) = moments(1);
             let gap = 2.0 * half - 1.0;
-            let sum = 2.0 * released[PER_PART] - records;
+            // Both errors are between the ends, which bounds their difference.
+            let own = released[0].clamp(0.0, records);
+            let sum = (2.0 * released[PER_PART] - records).clamp(own - records, own);
             // It is 2t − 1, so a noisy number of records moves it as it moves 2t.
             let of_gap = (sum, [-1.0, 1.0]);
             let told = interval::mean(of_gap, records, 4.0 * spread, &law(2.0, 1.0 + gap), tail);
@@ -355,10 +357,17 @@ impl Scored {
             scored.public_alone = Some(cells.share(&public, &usable));
             let gap: Vec<f64> = wrong.iter().zip(&public).map(|(one, other)| one - other).collect();
             let records = counted.unwrap_or(rows).max(1.0);
-            let sum = cells.sum(&gap);
+            // Noise can take the records that only one of the two answers wrongly below none. There they
+            // say no more than none, as for one error.
+            let only = |sign: f64| {
+                let factors: Vec<f64> = gap.iter().map(|it| (sign * it).max(0.0)).collect();
+                cells.sum(&factors).clamp(0.0, records)
+            };
+            let (more, less) = (only(1.0), only(-1.0));
+            let sum = more - less;
             let either: Vec<f64> = gap.iter().map(|it| it.abs()).collect();
             // The number of records that noise may hide is added.
-            let differ = cells.sum(&either) + cells.law(&either).sd();
+            let differ = more + less + cells.law(&either).sd();
             let differ = differ.clamp(sum.abs().clamp(1.0, records), records) / records;
             let variance = differ - (sum / records).powi(2);
             let sum = (sum, [-1.0, 1.0]);
@@ -604,6 +613,26 @@ mod tests {
         // By chance, noise is larger than two of its standard deviations.
         let told = told.count();
         assert!(told <= 14, "{told} of 200");
+    }
+
+    #[test]
+    fn noise_beyond_what_is_possible_makes_no_model_better() {
+        let tally = classes((false, false), 60, false, false);
+        let of = |own_only: f64| {
+            // Right of both, wrong of one or the other, wrong of both.
+            let released = [60.0 - 15.0 - own_only - 4.0, 15.0, own_only, 4.0];
+            Scored::of(&tally, &released, 8.0, &[], (5, None)).difference.unwrap()
+        };
+        assert_eq!(of(-14.0).value, of(0.0).value);
+        assert!(of(0.0).value < of(5.0).value && of(-14.0).high >= of(0.0).high);
+        let numbers = Tally::new(&Evaluation::default(), 60, 0, true, false, false);
+        let of = |gap: f64| {
+            let half = 0.5 * (60.0 + gap);
+            let released = [-9.0, 0.0, 0.0, half, 0.0, 0.0];
+            Scored::of(&numbers, &released, 4.0, &[], (5, None)).difference.unwrap()
+        };
+        assert_eq!(of(6.0).value, of(0.0).value, "a model without errors is not worse");
+        assert!(of(-6.0).value < of(0.0).value);
     }
 
     #[test]
