@@ -25,7 +25,7 @@ use crate::methods::source_words;
 use crate::privacy::accountant::{Guarantee, delta_words, round_up};
 use crate::privacy::ledger::{RunId, RunOutcome, TotalStanding};
 use crate::privacy::{CuratorOnly, Target, Watch};
-use crate::session::comparison::{self, Answer, NOT_FOR_CHOICE, usual_name};
+use crate::session::comparison::{self, NOT_FOR_CHOICE, usual_name};
 use crate::session::{ArchivedRun, PlanDefinition, Session, Workspace, archive, dataset};
 use crate::verdict::{Standing, error_cell};
 
@@ -342,8 +342,11 @@ pub(super) fn print_answers(directories: &[PathBuf], watch: &Watch) -> Result<()
     let runs: Vec<ArchivedRun> = directories.iter().map(|it| archive::read_run(it)).collect();
     let answers = comparison::answers(&runs.iter().collect::<Vec<_>>(), usual_name, watch);
     let any_exact = answers.iter().any(|it| it.is_exact);
-    for Answer { text, telling, is_exact, .. } in answers {
-        print_line(&format!("{}{text} {telling}", if is_exact { "◆ " } else { "" }))?;
+    for answer in answers {
+        let mark = if answer.is_exact { "◆ " } else { "" };
+        for (head, words) in answer.lines() {
+            print_line(&format!("{mark}{head:<5} {words}"))?;
+        }
     }
     if any_exact { print_line(NOT_FOR_CHOICE) } else { Ok(()) }
 }

@@ -505,7 +505,7 @@ impl<'a, 'b> Canvas<'a, 'b> {
 }
 
 /// The replacements of symbols, cell for cell, without Unicode.
-const PLAIN: [(&str, char); 14] = [
+const PLAIN: [(&str, char); 15] = [
     ("─━·–—", '-'),
     ("│┃", '|'),
     ("┌┐└┘├┤┬┴┼", '+'),
@@ -516,6 +516,7 @@ const PLAIN: [(&str, char); 14] = [
     ("↓▼", 'v'),
     ("▶", '>'),
     ("×", 'x'),
+    ("★", '*'),
     ("ε", 'e'),
     ("δ", 'd'),
     ("σ", 's'),

@@ -22,8 +22,14 @@ const MANY: usize = 3;
 /// The model to take for one private dataset.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// Which model, and why.
-    pub text: String,
+    /// The model to take.
+    pub model: String,
+    /// The dataset and the kind of error, if there are several.
+    pub about: String,
+    /// How good the model is, or why there is none.
+    pub verdict: String,
+    /// How sure that is, in sentences.
+    pub reasons: Vec<String>,
     /// What may be told, and to whom.
     pub telling: String,
     /// Whether exact numbers decided.
@@ -31,6 +37,34 @@ pub struct Answer {
     /// The run that is taken.
     pub taken: Option<RunId>,
 }
+
+impl Answer {
+    fn of(model: &str, verdict: String, telling: String) -> Self {
+        let (model, about) = (model.to_owned(), String::new());
+        Self { model, about, verdict, reasons: Vec::new(), telling, is_exact: false, taken: None }
+    }
+
+    /// Which model to take, why, and what may be told: each a line with a head. Every display shows it
+    /// so.
+    pub fn lines(&self) -> Vec<(&'static str, String)> {
+        let Self { model, about, verdict, reasons, telling, .. } = self;
+        let lines = [
+            (TAKE, format!("{model}{about}: {verdict}")),
+            ("Why", reasons.join(" ")),
+            ("Share", telling.clone()),
+        ];
+        lines.into_iter().filter(|(_, words)| !words.is_empty()).collect()
+    }
+
+    /// All lines in one text.
+    pub fn text(&self) -> String {
+        let line = |(head, words): (&str, String)| format!("{head} {words}");
+        self.lines().into_iter().map(line).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// The head of the line with the model.
+pub const TAKE: &str = "Take";
 
 /// What runs have in common whose errors can be compared.
 #[derive(PartialEq, Clone, Copy)]
@@ -83,17 +117,31 @@ pub fn plan_of(run: &ArchivedRun) -> &str {
     run.plan.as_ref().map_or("run", |plan| &plan.name)
 }
 
-/// The plan of a run, or its time beside a run of a plan with the same name.
-pub fn usual_name(run: &ArchivedRun, are_namesakes: bool) -> String {
-    if are_namesakes { format!("run {}", run.time) } else { format!("'{}'", plan_of(run)) }
+/// The plan of a run; beside other runs of a plan with this name also its ε, or its time if they have
+/// one ε.
+pub fn usual_name(run: &ArchivedRun, namesakes: &[&ArchivedRun]) -> String {
+    let own = epsilon(run);
+    match namesakes {
+        [] => format!("'{}'", plan_of(run)),
+        others if own.is_some() && others.iter().all(|it| epsilon(it) != own) => {
+            format!("'{}' at ε {}", plan_of(run), own.map_or_else(String::new, compact_up))
+        }
+        _ => format!("run {}", run.time),
+    }
+}
+
+/// The other runs whose plan has the name of this one's.
+pub fn namesakes<'a>(run: &ArchivedRun, among: &[&'a ArchivedRun]) -> Vec<&'a ArchivedRun> {
+    let is_namesake = |it: &&&ArchivedRun| it.id != run.id && plan_of(it) == plan_of(run);
+    among.iter().filter(is_namesake).copied().collect()
 }
 
 /// The model to take for each private dataset, that of the first run first. Released scores decide;
 /// where there are none, exact errors are compared if they may be seen. No number is compared across
-/// datasets, labels or kinds of error. `name` gets whether another plan has the same name.
+/// datasets, labels or kinds of error. `name` gets the other runs whose plan has the same name.
 pub fn answers(
     runs: &[&ArchivedRun],
-    name: impl Fn(&ArchivedRun, bool) -> String,
+    name: impl Fn(&ArchivedRun, &[&ArchivedRun]) -> String,
     watch: &Watch,
 ) -> Vec<Answer> {
     let mut groups: Vec<(Question, Vec<&ArchivedRun>)> = Vec::new();
@@ -111,10 +159,7 @@ pub fn answers(
     });
     let several = groups.len() > 1;
     let of_one = |(question, group): &(Question, Vec<&ArchivedRun>)| {
-        let named = |run: &ArchivedRun| {
-            let namesakes = group.iter().filter(|other| plan_of(other) == plan_of(run)).count();
-            name(run, namesakes > 1)
-        };
+        let named = |run: &ArchivedRun| name(run, &namesakes(run, group));
         let mut answer = if question.is_scored {
             // A run of public data alone may have no score.
             let is_own = |run: &&&ArchivedRun| {
@@ -129,7 +174,7 @@ pub fn answers(
             let Question { private, test, measure, .. } = *question;
             let alike = groups.iter().filter(|(other, _)| other.is_on_data_of(question)).count();
             let by = if alike > 1 { format!(" by {measure}") } else { String::new() };
-            answer.text = format!("On '{}'{by}: {}", test.unwrap_or(private), answer.text);
+            answer.about = format!(" for '{}'{by}", test.unwrap_or(private));
         }
         answer
     };
@@ -164,25 +209,23 @@ fn scored(
         all().filter_map(public).filter(|score| !score.says_nothing()).collect();
     let alone = |why: &str| {
         let named = of_public_data.map_or_else(String::new, |run| format!(", {}", name(run)));
-        let how = "A plan with that method makes it. ";
-        let how = if of_public_data.is_some() { "" } else { how };
         // The most precise release says how good they are.
         let width = |score: &&Scored| score.error.high - score.error.low;
         let best = publics.iter().min_by(|one, other| width(one).total_cmp(&width(other)));
-        let error = best.map_or_else(String::new, |score| {
-            format!(" Its {}{}.", score.named_error(), on_records(score))
-        });
-        let sum = summed(runs);
-        let paid = sum.map_or_else(|| "the ε of their runs".to_owned(), |sum| promise_words(&sum));
-        Answer {
-            text: format!("Take public data alone{named}: {why}.{error}"),
-            telling: format!(
-                "{how}Anybody may get that model for no ε, and the scores for {paid}.{}",
-                ranked(runs)
-            ),
-            is_exact: false,
-            taken: None,
-        }
+        let paid = summed(runs).map_or_else(
+            || "the ε of their runs".to_owned(),
+            |Guarantee { epsilon, delta, .. }| {
+                format!("ε {} (δ {})", sum_words(epsilon), delta_words(delta))
+            },
+        );
+        let telling =
+            format!("that model with anybody, for no ε; the scores for {paid}.{}", ranked(runs));
+        let of = Answer::of(&format!("public data alone{named}"), format!("{why}."), telling);
+        let error =
+            best.map(|score| capital(&format!("{}{}.", score.named_error(), on_records(score))));
+        let how = "A plan with that method makes it.".to_owned();
+        let how = of_public_data.is_none().then_some(how);
+        Answer { reasons: error.into_iter().chain(how).collect(), ..of }
     };
     let Some(&least) = private.first() else {
         return alone(if all().any(|(run, _)| !is_public(run)) {
@@ -217,25 +260,23 @@ fn scored(
     // The name of a plan may say its ε.
     let is_named = name(run).contains('ε');
     let epsilon = epsilon(run).filter(|_| !is_named);
-    let epsilon = epsilon.map_or_else(String::new, |it| format!(" (ε {})", compact_up(it)));
+    let epsilon = epsilon.map_or_else(String::new, |it| format!(" at ε {}", compact_up(it)));
     let good = if is_useful(score, &publics) {
         score.gain_words()
     } else {
         let clear = name(best.0);
         format!("{}, and {clear} is clearly better than public data alone", score.named_error())
     };
-    let mut said = vec![format!("Take {}{epsilon}: {good}{}.", name(run), on_records(score))];
-    said.extend(score.constant_text().map(|constant| {
-        let error = score.short();
-        let beside = if score.is_below_constant() {
+    let beside = score.constant_text().map_or_else(String::new, |constant| {
+        if score.is_below_constant() {
             format!("; one answer for all has {constant} on public records")
         } else {
             format!(
                 ", not clearly less than the {constant} of one answer for all on public records"
             )
-        };
-        format!("Its error is {error}{beside}.")
-    }));
+        }
+    });
+    let mut said = vec![format!("Its error is {}{}{beside}.", score.short(), on_records(score))];
     let others: Vec<&Entry> = near().filter(|(other, _)| other.id != run.id).collect();
     let competes = |other: &&&Entry| !is_shown || other.1.is_below_constant();
     let competing = others.iter().filter(competes).count();
@@ -280,8 +321,10 @@ fn scored(
     if least.0.id == run.id && private.len() >= MANY {
         said.push(format!("The least of {} scores is likely to be too low.", private.len()));
     }
-    let (telling, taken) = (telling(run, runs), Some(run.id.clone()));
-    Answer { text: said.join(" "), telling, is_exact: false, taken }
+    let model = format!("{}{epsilon}", name(run));
+    let shared = telling("its model and score", run, runs);
+    let of = Answer::of(&model, format!("{good}."), shared);
+    Answer { reasons: said, taken: Some(run.id.clone()), ..of }
 }
 
 /// Whether a model is clearly better than public data alone. A score that was not compared with them
@@ -303,10 +346,9 @@ fn none_is_useful(
     alone: impl Fn(&str) -> Answer,
 ) -> Answer {
     let (run, score) = private[0];
-    let other =
-        |text: String| Answer { text, telling: telling(run, runs), is_exact: false, taken: None };
+    let other = |model, verdict| Answer::of(model, verdict, telling("the scores", run, runs));
     if let Some(why) = score.beyond_constant() {
-        return other(format!("Take no model: {} is {why}.", name(run)));
+        return other("no model", format!("{} is {why}.", name(run)));
     }
     let is_worse = |(_, it): &Entry| it.difference.is_some_and(|gap| gap.low > 0.0);
     let why = match (private, private.iter().all(is_worse)) {
@@ -316,12 +358,12 @@ fn none_is_useful(
         (_, false) => "no run is clearly better".to_owned(),
     };
     if score.builds_on_a_model {
-        return other(format!("Take {}: {why}.", score.beside()));
+        return other(score.beside(), format!("{why}."));
     }
-    let answer = alone(&format!("{why}, and public data cost no ε"));
+    let mut answer = alone(&format!("{why}, and public data cost no ε"));
     let broken = score.contradiction().filter(|it| !why.contains(it));
-    let broken = broken.map_or_else(String::new, |it| format!(" {}.", capital(&it)));
-    Answer { text: answer.text + &broken, ..answer }
+    answer.reasons.extend(broken.map(|it| format!("{}.", capital(&it))));
+    answer
 }
 
 /// The ε of all these runs and of their later scores: a choice among them depends on all of it.
@@ -330,11 +372,9 @@ fn summed(runs: &[&ArchivedRun]) -> Option<Guarantee> {
     sum::of(runs, person)?.ok()
 }
 
-fn promise_words(guarantee: &Guarantee) -> String {
-    let Guarantee { epsilon, delta, .. } = guarantee;
-    let epsilon = round_up(*epsilon, 4);
-    let epsilon = epsilon.trim_end_matches('0').trim_end_matches('.');
-    format!("ε {epsilon} at δ {}", delta_words(*delta))
+/// The ε of a sum.
+fn sum_words(epsilon: f64) -> String {
+    round_up(epsilon, 4).trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 fn on_records(score: &Scored) -> String {
@@ -351,33 +391,31 @@ fn ranked(runs: &[&ArchivedRun]) -> &'static str {
 }
 
 /// What may be told of a run that was chosen among these by their scores.
-fn telling(run: &ArchivedRun, runs: &[&ArchivedRun]) -> String {
+fn telling(what: &str, run: &ArchivedRun, runs: &[&ArchivedRun]) -> String {
     let Some(own) = run.guarantee else {
-        return "Tell nobody: nothing is guaranteed.".to_owned();
+        return "nothing: nothing is guaranteed.".to_owned();
     };
-    let what = if run.score.is_some() { "model and score" } else { "model" };
     let (epsilon, delta) = (compact_up(own.epsilon), delta_words(own.delta));
     if runs.len() == 1 && run.later_scores.is_empty() {
-        return format!("Anybody may get its {what} (ε {epsilon}, δ {delta}).{}", ranked(runs));
+        return format!("{what} with anybody: ε {epsilon} (δ {delta}).{}", ranked(runs));
     }
     let with = match runs.len() {
         1 if run.later_scores.len() > 1 => "with the scores that were paid for later".to_owned(),
         1 => "with the score that was paid for later".to_owned(),
         count => format!("for the choice among {count}"),
     };
-    match summed(runs) {
-        Some(sum) => {
-            let all = promise_words(&sum);
-            format!(
-                "Anybody may get its {what}: {all} {with} (alone ε {epsilon} at δ {delta}).{}",
-                ranked(runs)
-            )
+    let all = match summed(runs) {
+        Some(sum) if delta_words(sum.delta) == delta => {
+            format!("ε {} {with}, ε {epsilon} alone (δ {delta})", sum_words(sum.epsilon))
         }
-        None => format!(
-            "Anybody may get its {what} (ε {epsilon}, δ {delta}); {with}, ε is the sum in the ledger.{}",
-            ranked(runs)
+        Some(sum) => format!(
+            "ε {} (δ {}) {with}, ε {epsilon} (δ {delta}) alone",
+            sum_words(sum.epsilon),
+            delta_words(sum.delta)
         ),
-    }
+        None => format!("ε {epsilon} (δ {delta}) alone; {with}, ε is the sum in the ledger"),
+    };
+    format!("{what} with anybody: {all}.{}", ranked(runs))
 }
 
 /// The answer without a score: exact errors of the two best, if they may be seen.
@@ -386,18 +424,19 @@ fn exact(runs: &[&ArchivedRun], name: impl Fn(&ArchivedRun) -> String, watch: &W
     let mut seen: Vec<(&ArchivedRun, f64)> =
         runs.iter().filter_map(|run| Some((*run, error(run)?))).collect();
     seen.sort_by(|one, other| one.1.total_cmp(&other.1));
-    let mut text = "No score was released, so nothing says which model to take.".to_owned();
-    let is_exact = seen.len() > 1;
+    let none = "no score was released, so nothing says which model to take.";
+    let telling = "nothing about how good they are.".to_owned();
+    let mut answer = Answer::of("nothing yet", none.to_owned(), telling);
+    answer.is_exact = seen.len() > 1;
     if let [(best, own), (second, other), ..] = seen.as_slice() {
         let task = best.task();
         let less = less_error([*own, *other], task != Some(Task::Classification));
         let [own, other] = [*own, *other].map(|error| error_cell(task, error));
         let [one, two] = [best, second].map(|run| name(run));
         let found = format!("{one} has {less} than {two} ({own} against {other}, exact).");
-        text = format!("{text} {}", capital(&found));
+        answer.reasons.push(capital(&found));
     }
-    let telling = "Tell nobody how good they are.".to_owned();
-    Answer { text, telling, is_exact, taken: None }
+    answer
 }
 
 #[cfg(test)]
@@ -443,7 +482,8 @@ mod tests {
     fn all(runs: &[ArchivedRun]) -> Vec<String> {
         let runs: Vec<&ArchivedRun> = runs.iter().collect();
         let found = answers(&runs, usual_name, &Watch::open()).into_iter();
-        found.map(|it| it.text + " | " + &it.telling).collect()
+        let text = |(head, words): (&str, String)| format!("{head} {words}");
+        found.map(|it| it.lines().into_iter().map(text).collect::<Vec<_>>().join(" | ")).collect()
     }
 
     fn only(runs: &[ArchivedRun]) -> String {
@@ -452,28 +492,31 @@ mod tests {
         found.remove(0)
     }
 
-    const GAIN: &str =
-        "50 % (38 to 62) less error than public data alone (cap 140), on 400 held-out records";
+    const GAIN: &str = "50 % (38 to 62) less error than public data alone (cap 140).";
+    const ERROR: &str = "Its error is 20.0 (18.0 to 22.0), on 400 held-out records.";
 
     #[test]
     fn without_a_score_no_model_is_named() {
-        let text = "No score was released, so nothing says which model to take. | Tell nobody how \
-                    good they are.";
+        let text = "Take nothing yet: no score was released, so nothing says which model to take. | \
+                    Share nothing about how good they are.";
         assert_eq!(only(&[run("a", 1.0, None), run("b", 1.0, None)]), text);
         assert_eq!(all(&[]), [""; 0]);
     }
 
     #[test]
     fn one_score_is_taken_or_public_data_alone() {
-        let told = "Anybody may get its model and score (ε 1, δ 1e-6).";
+        let told = "Share its model and score with anybody: ε 1 (δ 1e-6).";
         let good = run("a", 1.0, Some(score(20.0, 40.0)));
-        assert_eq!(only(std::slice::from_ref(&good)), format!("Take 'a' (ε 1): {GAIN}. | {told}"));
-        let free = "A plan with that method makes it. Anybody may get that model for no ε, and the \
+        assert_eq!(
+            only(std::slice::from_ref(&good)),
+            format!("Take 'a' at ε 1: {GAIN} | Why {ERROR} | {told}")
+        );
+        let free = "A plan with that method makes it. | Share that model with anybody, for no ε; the \
                     scores for the ε of their runs.";
-        let open = "Take public data alone: 'a' is not clearly better, and public data cost no ε. Its \
-                    mean absolute error, capped at 140: 40.0 (38.0 to 42.0), on 400 held-out \
+        let open = "Take public data alone: 'a' is not clearly better, and public data cost no ε. | \
+                    Why Mean absolute error, capped at 140: 40.0 (38.0 to 42.0), on 400 held-out \
                     records.";
-        assert_eq!(only(&[run("a", 1.0, Some(score(38.0, 40.0)))]), format!("{open} | {free}"));
+        assert_eq!(only(&[run("a", 1.0, Some(score(38.0, 40.0)))]), format!("{open} {free}"));
         let bad = only(&[run("a", 1.0, Some(score(60.0, 40.0)))]);
         assert!(
             bad.starts_with("Take public data alone: 'a' is WORSE: 50 % (38 to 62) more"),
@@ -498,8 +541,7 @@ mod tests {
         let sum = Composition::of(&[gaussian(0.3), gaussian(0.4)]).unwrap().gate(1e-6).unwrap();
         let told = only(&[drawn("a", 0.3), drawn("b", 0.4)]);
         let wanted = format!(
-            "Anybody may get its model and score: ε {} at δ 1e-6 for the choice among 2 (alone ε 1 at δ \
-             1e-6).",
+            "Share its model and score with anybody: ε {} for the choice among 2, ε 1 alone (δ 1e-6).",
             round_up(sum.epsilon, 4).trim_end_matches('0')
         );
         assert!(told.ends_with(&wanted), "{told}");
@@ -509,11 +551,11 @@ mod tests {
         assert!(only(&[drawn("a", 0.3), persons]).contains("ε is the sum in the ledger"));
         let mut void = good;
         void.guarantee = None;
-        assert!(only(&[void]).ends_with("Tell nobody: nothing is guaranteed."));
+        assert!(only(&[void]).ends_with("Share nothing: nothing is guaranteed."));
         let alone = Scored { difference: None, public_alone: None, ..score(20.0, 40.0) };
         let alone = only(&[run("a", 1.0, Some(alone))]);
         assert!(
-            alone.starts_with("Take 'a' (ε 1): mean absolute error, capped at 140: 20"),
+            alone.starts_with("Take 'a' at ε 1: mean absolute error, capped at 140: 20"),
             "{alone}"
         );
         let built = Scored { builds_on_a_model: true, ..score(38.0, 40.0) };
@@ -527,15 +569,18 @@ mod tests {
     #[test]
     fn of_two_the_better_or_the_cheaper_one_is_taken() {
         let of = |name, epsilon, error| run(name, epsilon, Some(score(error, 40.0)));
-        let more = "Anybody may get its model and score (ε 1, δ 1e-6); for the choice among 2, ε is \
-                    the sum in the ledger.";
+        let more = "Share its model and score with anybody: ε 1 (δ 1e-6) alone; for the choice among \
+                    2, ε is the sum in the ledger.";
         let (a, cheap) = (of("a", 1.0, 20.0), of("b", 0.5, 30.0));
         let less = "It has 33 % less error than 'b'; their ranges do not overlap.";
-        assert_eq!(only(&[cheap, a.clone()]), format!("Take 'a' (ε 1): {GAIN}. {less} | {more}"));
+        assert_eq!(
+            only(&[cheap, a.clone()]),
+            format!("Take 'a' at ε 1: {GAIN} | Why {ERROR} {less} | {more}")
+        );
         // Ranges that touch cannot be told apart: the one with less error, in either order.
         for runs in [[of("b", 4.0, 16.0), a.clone()], [a.clone(), of("b", 4.0, 16.0)]] {
             let said = only(&runs);
-            assert!(said.starts_with("Take 'b' (ε 4): 60 %"), "{said}");
+            assert!(said.starts_with("Take 'b' at ε 4: 60 %"), "{said}");
             assert!(
                 said.contains(". 'a' cannot be told apart, and has no lower error. | "),
                 "{said}"
@@ -556,12 +601,12 @@ mod tests {
         let mut unclear = run("b", 0.5, Some(score(18.0, 20.0)));
         let taken = only(&[unclear.clone(), a.clone()]);
         assert!(
-            taken.starts_with("Take 'b' (ε 0.5): mean absolute error, capped at 140: 18"),
+            taken.starts_with("Take 'b' at ε 0.5: mean absolute error, capped at 140: 18"),
             "{taken}"
         );
         assert!(taken.contains("'a' is clearly better than public data alone"), "{taken}");
         unclear.score = Some(score(24.0, 26.0));
-        assert!(only(&[unclear, a.clone()]).starts_with("Take 'a' (ε 1)"));
+        assert!(only(&[unclear, a.clone()]).starts_with("Take 'a' at ε 1"));
         // One that is shown to be better than one answer for all is worth more ε.
         let beside = |name, epsilon, error: f64, half| {
             let constant = Some(24.0);
@@ -569,10 +614,10 @@ mod tests {
             run(name, epsilon, Some(scored))
         };
         let (cheap, shown) = (beside("b", 0.5, 21.0, 5.0), beside("a", 1.0, 20.0, 2.0));
-        assert!(only(&[cheap.clone(), shown]).starts_with("Take 'a' (ε 1)"));
+        assert!(only(&[cheap.clone(), shown]).starts_with("Take 'a' at ε 1"));
         let unclear = only(&[cheap]);
-        let constant = "Its error is 21.0 (16.0 to 26.0), not clearly less than the 24.0 of one \
-                        answer for all on public records.";
+        let constant = "Its error is 21.0 (16.0 to 26.0), on 400 held-out records, not clearly less \
+                        than the 24.0 of one answer for all on public records.";
         assert!(unclear.contains(constant), "{unclear}");
         let many: Vec<ArchivedRun> = (0..5).map(|at| of("p", 1.0, 20.0 + f64::from(at))).collect();
         assert!(only(&many).contains("The least of 5 scores is likely to be too low."));
@@ -590,7 +635,7 @@ mod tests {
         // A score that was not compared with public data alone is compared with theirs.
         let uncompared = |error| Some(score(error, 40.0).alone());
         let taken = only(&[public.clone(), run("a", 1.0, uncompared(20.0))]);
-        assert!(taken.starts_with("Take 'a' (ε 1): mean absolute error"), "{taken}");
+        assert!(taken.starts_with("Take 'a' at ε 1: mean absolute error"), "{taken}");
         let kept = only(&[public.clone(), run("a", 1.0, uncompared(37.0))]);
         assert!(kept.starts_with("Take public data alone, 'p': 'a' is not clearly"), "{kept}");
         // Better than its own public model, and clearly worse than another one.
@@ -625,9 +670,9 @@ mod tests {
         let found = all(&[other, a.clone(), squared, run("d", 1.0, None)]);
         let private = a.plan.as_ref().unwrap().private.clone();
         let heads = [
-            "On 'autumn': Take 'b'".to_owned(),
-            format!("On '{private}' by mean absolute error: Take 'a'"),
-            format!("On '{private}' by root mean squared error: Take 'c'"),
+            "Take 'b' at ε 1 for 'autumn': 95.0 %".to_owned(),
+            format!("Take 'a' at ε 1 for '{private}' by mean absolute error: 50 %"),
+            format!("Take 'c' at ε 1 for '{private}' by root mean squared error: "),
         ];
         assert_eq!(found.len(), heads.len(), "{found:?}");
         for (text, head) in found.iter().zip(heads) {

@@ -16,7 +16,7 @@ use crate::plot::number::{compact, percent};
 use crate::privacy::Event;
 use crate::privacy::accountant::{QueryKind, Rule, delta_words, round_up};
 use crate::statements::Certificate;
-use crate::statements::comparison::{self, Answer};
+use crate::statements::comparison;
 use crate::store::ArchivedRun;
 use crate::store::archive::{cell, epsilon, last, last_further, state_words};
 use crate::store::file::plan_field::{common, differences};
@@ -295,7 +295,7 @@ fn verdicts(report: &Report) -> Markup {
         let of_run = report.runs.iter().find(|it| it.run.id == run.id);
         of_run.map_or("", |it| it.letter.as_str())
     };
-    let named = |run: &ArchivedRun, _| {
+    let named = |run: &ArchivedRun, _: &[&ArchivedRun]| {
         if report.has_several() {
             format!("run {} ({})", letter(run), comparison::plan_of(run))
         } else {
@@ -304,11 +304,17 @@ fn verdicts(report: &Report) -> Markup {
     };
     let runs: Vec<&ArchivedRun> = report.runs.iter().map(|it| &it.run).collect();
     html! {
-        @for Answer { text, telling, is_exact, .. } in comparison::answers(&runs, named, &report.watch) {
-            @if is_exact {
-                p.exact { (text) " ◆ " (telling) }
-            } @else {
-                p { b { (text) } " " (telling) }
+        @for answer in comparison::answers(&runs, named, &report.watch) {
+            table.answer {
+                @for (head, words) in answer.lines() {
+                    tr {
+                        th { (head) }
+                        td class=[answer.is_exact.then_some("exact")] {
+                            @if head == comparison::TAKE { b { (words) } } @else { (words) }
+                            @if answer.is_exact { " ◆" }
+                        }
+                    }
+                }
             }
         }
         @if !report.has_several() {

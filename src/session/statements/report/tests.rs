@@ -342,16 +342,21 @@ fn a_report_says_first_which_model_to_take_and_what_may_be_told() {
         |number, error, public, cap| with_score(run(place.path(), number, 1.0), error, public, cap);
     let runs = [of(1, 58.0, 80.0, 140.0), of(2, 29.0, 75.0, 140.0)];
     let page = html(&runs, Watch::sealed());
-    let answer = "Take run B (winter &lt;2&gt;) (ε 1): 61.3 % (58.7 to 64.0) less error than public \
-                  data alone (cap 140), on 400 held-out records. It has 50 % less error than run A (winter \
-                  &lt;1&gt;); their ranges do not overlap.";
-    assert!(page.contains(answer) && !page.contains('◆'), "{page}");
-    assert!(page.contains("Anybody may get its model and score"), "{page}");
+    for words in [
+        "<th>Take</th><td><b>run B (winter &lt;2&gt;) at ε 1: 61.3 % (58.7 to 64.0) less error than \
+         public data alone (cap 140).</b>",
+        "Its error is 29.0 (27.0 to 31.0), on 400 held-out records. It has 50 % less error than run A \
+         (winter &lt;1&gt;); their ranges do not overlap.",
+        "<th>Share</th><td>its model and score with anybody: ε 2.5171 (δ 1e-5) for the choice among 2",
+    ] {
+        assert!(page.contains(words) && !page.contains('◆'), "{words}\n{page}");
+    }
     let caution = "not for choosing or telling";
     assert!(!page.contains(caution) && html(&runs, Watch::open()).contains(caution));
     let page = html(&runs[..1], Watch::sealed());
     let main = page.split("<main>").nth(1).unwrap();
-    assert!(main.trim_start().starts_with("<p><b>Take this model (ε 1): 27.5 %"), "{main}");
+    let answer = r#"<table class="answer"><tr><th>Take</th><td><b>this model at ε 1: 27.5 %"#;
+    assert!(main.trim_start().starts_with(answer), "{main}");
 }
 
 #[test]
@@ -374,7 +379,7 @@ fn a_model_that_is_worse_than_one_answer_for_all_says_so_first() {
         let main = page.split("<main>").nth(1).unwrap();
         let text = main.find(alarm).unwrap_or_else(|| panic!("{page}"));
         // Nothing but the name of the run before it.
-        assert!(text < 120 && main[..text].contains("Take no model: "), "{text}: {main}");
+        assert!(text < 120 && main[..text].contains("<b>no model: "), "{text}: {main}");
     }
 }
 

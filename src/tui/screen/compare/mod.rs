@@ -148,12 +148,12 @@ impl CompareScreen {
     /// The model to take of the marked runs, or of all if fewer than two are marked: for the dataset of
     /// the selected run first.
     fn answers(&self, runs: &[ArchivedRun], watch: &Watch, glyphs: &Glyphs) -> Vec<Answer> {
-        let name = |run: &ArchivedRun, are_namesakes| {
+        let name = |run: &ArchivedRun, namesakes: &[&ArchivedRun]| {
             let mark = self.slot(&run.id).map(|slot| glyphs.series(slot));
             match mark {
-                Some(mark) if are_namesakes => mark.to_owned(),
-                Some(mark) => format!("{mark} {}", comparison::usual_name(run, false)),
-                None => comparison::usual_name(run, are_namesakes),
+                Some(mark) if !namesakes.is_empty() => mark.to_owned(),
+                Some(mark) => format!("{mark} {}", comparison::usual_name(run, &[])),
+                None => self.name(runs, run, namesakes),
             }
         };
         let marked: Vec<&ArchivedRun> = self.pinned(runs).into_iter().map(|(_, run)| run).collect();
@@ -162,6 +162,18 @@ impl CompareScreen {
             _ => marked,
         };
         comparison::answers(&chosen, name, watch)
+    }
+
+    /// Where all runs have one plan, its name stands above the table.
+    fn name(&self, runs: &[ArchivedRun], run: &ArchivedRun, namesakes: &[&ArchivedRun]) -> String {
+        let name = comparison::usual_name(run, namesakes);
+        let plan = comparison::plan_of(run);
+        match name.split_once(" at ε ") {
+            Some((_, epsilon)) if runs.iter().all(|it| comparison::plan_of(it) == plan) => {
+                format!("the run at ε {epsilon}")
+            }
+            _ => name,
+        }
     }
 
     fn others<'a>(&self, runs: &'a [ArchivedRun]) -> impl Iterator<Item = &'a ArchivedRun> {
@@ -366,7 +378,13 @@ impl Screen for CompareScreen {
              balanced accuracy; AUC; verdict; ε; δ; outcome; steps; exact number; public data \
              alone; linear, no privacy; tag; run"
         ));
-        run.into_iter().chain(words).collect()
+        let answers = self.answers(context.archived(), &context.watch, &Glyphs::unicode());
+        let answers = answers.iter().map(|answer| Explained {
+            name: format!("which model to take{}", answer.about),
+            also: "answer choice share".to_owned(),
+            text: answer.text(),
+        });
+        run.into_iter().chain(answers).chain(words).collect()
     }
 
     fn view(&self, context: &Context, canvas: &mut Canvas, area: Rect) {
@@ -485,21 +503,21 @@ mod tests {
         runs[2].score = Some(told(26.0));
         let answers = |screen: &CompareScreen, runs: &[ArchivedRun], watch: &Watch| {
             let all = screen.answers(runs, watch, &glyphs).into_iter();
-            all.map(|it| it.text).collect::<Vec<_>>()
+            all.map(|it| it.text()).collect::<Vec<_>>()
         };
         let text = answers(&screen, &runs, &Watch::sealed()).concat();
-        assert!(text.starts_with("Take 'c' (ε 1): ") && text.contains("'a' cannot"), "{text}");
+        assert!(text.starts_with("Take 'c' at ε 1: ") && text.contains("'a' cannot"), "{text}");
         // The marked ones carry their marks.
         screen.toggle_pin(&runs[2].id);
         screen.toggle_pin(&runs[0].id);
         let text = answers(&screen, &runs, &open).concat();
-        assert!(text.starts_with("Take ● 'c' (ε 1): "), "{text}");
+        assert!(text.starts_with("Take ● 'c' at ε 1: "), "{text}");
         screen.pins = Default::default();
         runs[1].plan.as_mut().unwrap().private = "autumn".to_owned();
         screen.selected = 1;
         let found = answers(&screen, &runs, &open);
-        assert!(found[0].starts_with("On 'autumn': No score was released"), "{found:?}");
-        assert!(found[1].starts_with("On 'winter': Take "), "{found:?}");
+        assert!(found[0].starts_with("Take nothing yet for 'autumn': no score"), "{found:?}");
+        assert!(found[1].starts_with("Take 'c' at ε 1 for 'winter': "), "{found:?}");
     }
 
     #[test]

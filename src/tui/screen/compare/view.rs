@@ -3,7 +3,6 @@
 use super::{ARCHIVE, CompareScreen, DETAILS, Quantity, USUAL_WIDTH};
 use crate::canvas::{
     Canvas, Fill, Length, Line, Rect, Span, bold, fitting, in_rows, longest, shortened, sort_mark,
-    wrapped_lines,
 };
 use crate::context::Context;
 use crate::evaluation::{Score, Scored};
@@ -17,7 +16,7 @@ use crate::session::archive::{
     state_words, tally,
 };
 use crate::session::comparison::{
-    Answer, NOT_FOR_CHOICE, are_comparable, label_of, plan_of, usual_name,
+    Answer, NOT_FOR_CHOICE, TAKE, are_comparable, label_of, namesakes,
 };
 use crate::session::follow::{unread_words, wrote_words};
 use crate::tab::CHARTS;
@@ -51,10 +50,10 @@ pub fn view(screen: &CompareScreen, context: &Context, canvas: &mut Canvas, area
     let order = screen.order(runs, context.filter(), &context.watch);
     let answers = screen.answers(runs, &context.watch, canvas.glyphs);
     let shown = Shown { screen, context, runs, order: &order, answers: &answers };
-    let answer = answer(shown, canvas);
-    let rows = answer.iter().map(|line| wrapped_lines(&line.to_string(), area.width)).sum::<u16>();
-    let [above, area] = in_rows(area, [Length(rows.min((area.height / 3).max(2))), Fill(1)]);
-    canvas.paragraph(answer, true, above);
+    let answer = answer(shown, canvas, area.width);
+    let rows = (answer.len() as u16).min((area.height / 3).max(2));
+    let [above, area] = in_rows(area, [Length(rows), Fill(1)]);
+    canvas.lines(answer, above);
     match canvas.alone {
         Some(ARCHIVE) => return archive(shown, canvas, area),
         Some(DETAILS) => return differences(shown, canvas, area),
@@ -71,28 +70,53 @@ pub fn view(screen: &CompareScreen, context: &Context, canvas: &mut Canvas, area
     differences(shown, canvas, right);
 }
 
-/// The model to take for each private dataset, and what may be told of it. A caution stands beside the
-/// exact numbers of several runs.
-fn answer<'a>(Shown { context, runs, answers, .. }: Shown, canvas: &Canvas) -> Vec<Line<'a>> {
+/// The model to take for each private dataset, and what may be told of it: whole for the first one. A
+/// caution stands beside the exact numbers of several runs.
+fn answer<'a>(shown: Shown, canvas: &Canvas, room: u16) -> Vec<Line<'a>> {
+    let Shown { context, runs, answers, .. } = shown;
     let (theme, glyphs, watch) = (canvas.theme, canvas.glyphs, &context.watch);
-    let line = |Answer { text, telling, is_exact, .. }: &Answer| {
-        let style = if *is_exact { theme.curator } else { bold(theme.text) };
-        let told = Span::styled(format!(" {telling}"), theme.text);
-        Line::from(vec![Span::styled(text.clone(), style), told])
-    };
-    let mut lines: Vec<Line> = answers.iter().map(line).collect();
+    let mut lines = Vec::new();
+    for (place, answer) in answers.iter().enumerate() {
+        let style = if answer.is_exact { theme.curator } else { bold(theme.text) };
+        let mut pairs = answer.lines();
+        if place > 0 {
+            pairs.retain(|(head, _)| *head == TAKE);
+        }
+        if let Some((_, words)) = pairs.first_mut().filter(|_| answer.taken.is_some()) {
+            *words = format!("{TAKEN} {words}");
+        }
+        for (head, words) in pairs {
+            let padding = "Share".len() - head.len();
+            for mut line in canvas.pairs(&[(head, words)], room.saturating_sub(padding as u16)) {
+                line.spans.insert(1, Span::raw(" ".repeat(padding)));
+                if head == TAKE {
+                    line.spans.iter_mut().for_each(|span| span.style = style);
+                }
+                lines.push(line);
+            }
+        }
+    }
     let is_exact = |run: &&ArchivedRun| last(run, run.error_series()[1], watch).is_some();
     if runs.iter().filter(is_exact).count() > 1 {
-        let caution = Span::styled(
-            format!(" {}", NOT_FOR_CHOICE.replace('◆', glyphs.curator)),
-            theme.curator,
-        );
-        match lines.last_mut() {
+        let caution = NOT_FOR_CHOICE.replace('◆', glyphs.curator);
+        let caution = Span::styled(format!(" {caution}"), theme.curator);
+        match lines.last_mut().filter(|line| line.width() + caution.width() <= usize::from(room)) {
             Some(line) => line.push_span(caution),
             None => lines.push(Line::from(caution)),
         }
     }
     lines
+}
+
+/// The mark of the run that the answer takes.
+const TAKEN: &str = "★";
+
+/// Columns that stand above the table if all of its rows say the same.
+const ALIKE: [RunColumn; 2] = [RunColumn::Plan, RunColumn::Method];
+
+fn says_the_same(Shown { context, runs, order, .. }: Shown, column: RunColumn) -> bool {
+    let text = |at: &usize| column.text(&runs[*at], &context.watch);
+    order.len() > 1 && order[1..].iter().all(|at| text(at) == text(&order[0]))
 }
 
 fn archive(shown: Shown, canvas: &mut Canvas, area: Rect) {
@@ -108,9 +132,12 @@ fn archive(shown: Shown, canvas: &mut Canvas, area: Rect) {
             all if all == runs.len() => String::new(),
             some => format!("{some} of "),
         };
-        let runs =
+        let count =
             if runs.len() == 1 { "1 run".to_owned() } else { format!("{} runs", runs.len()) };
-        format!("{passing}{runs} · errors on held-out records")
+        let alike = ALIKE.iter().filter(|column| says_the_same(shown, **column));
+        let alike =
+            alike.map(|column| format!(" · {}", column.text(&runs[order[0]], &context.watch)));
+        format!("{passing}{count}{} · errors on held-out records", alike.collect::<String>())
     };
     let inner = canvas.pane(area, &context.filtered_title(&title), ARCHIVE);
     if order.is_empty() {
@@ -161,6 +188,7 @@ fn columns_that_fit(shown: Shown, room: u16) -> (Vec<RunColumn>, Vec<u16>) {
     let has = |column: RunColumn| match column {
         RunColumn::Score => runs.iter().any(|run| run.score.is_some()),
         RunColumn::Tag => runs.iter().any(|run| !run.tag.is_empty()),
+        other if ALIKE.contains(&other) => !says_the_same(shown, other),
         other => other.has_any(runs, &context.watch),
     };
     let mut by_weight = RunColumn::by_weight();
@@ -202,8 +230,8 @@ const SHORTEST_NAME: u16 = 12;
 
 fn runs_table(shown: Shown, canvas: &mut Canvas, area: Rect) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
-    let Shown { screen, context, runs, order, .. } = shown;
-    let (columns, mut cells) = columns_that_fit(shown, area.width);
+    let Shown { screen, context, runs, order, answers } = shown;
+    let (columns, mut cells) = columns_that_fit(shown, area.width.saturating_sub(1));
     let mut header = vec![Line::raw("")];
     header.extend(columns.iter().map(|column| {
         let mark = sort_mark(*column == screen.sort, screen.reverse);
@@ -212,7 +240,7 @@ fn runs_table(shown: Shown, canvas: &mut Canvas, area: Rect) {
         if column.is_number() { line.right_aligned() } else { line }
     }));
     // The remaining room goes to cut names.
-    let taken = cells.iter().map(|cell| cell + 1).sum::<u16>() + 1;
+    let taken = cells.iter().map(|cell| cell + 1).sum::<u16>() + 2;
     let mut left = area.width.saturating_sub(taken);
     for (column, cell) in columns.iter().zip(&mut cells) {
         if matches!(column, RunColumn::Plan | RunColumn::Method | RunColumn::Tag) {
@@ -221,13 +249,15 @@ fn runs_table(shown: Shown, canvas: &mut Canvas, area: Rect) {
             (*cell, left) = (*cell + more, left - more);
         }
     }
-    let mut widths = vec![Length(1)];
+    let mut widths = vec![Length(2)];
     widths.extend(cells.iter().copied().map(Length));
     let row = |place: usize| {
         let run = &runs[order[place]];
         let marked = |slot| Span::styled(glyphs.series(slot), theme.series(slot));
         let mark = screen.slot(&run.id).map_or(Span::raw(" "), marked);
-        let mut row = vec![Line::from(mark)];
+        let is_taken = answers.iter().any(|it| it.taken.as_ref() == Some(&run.id));
+        let taken = Span::styled(if is_taken { TAKEN } else { " " }, bold(theme.text));
+        let mut row = vec![Line::from(vec![mark, taken])];
         let cell =
             |(column, room): (&RunColumn, &u16)| cell(theme, run, (*column, *room), &context.watch);
         row.extend(columns.iter().zip(&cells).map(cell));
@@ -280,10 +310,10 @@ fn chart(Shown { screen, context, runs, order, .. }: Shown, canvas: &mut Canvas,
     {
         let roomy = 3 * rows.len() as u16 + 5;
         if area.height < roomy + LEAST_CHART {
-            return ranges(screen, &rows, canvas, area);
+            return ranges((screen, runs), &rows, canvas, area);
         }
         let [above, below] = in_rows(area, [Length(roomy), Fill(1)]);
-        ranges(screen, &rows, canvas, above);
+        ranges((screen, runs), &rows, canvas, above);
         (quantity, area) = (screen.usual_series(runs, &context.watch), below);
     }
     let log = viewport.log || quantity.always_log();
@@ -376,7 +406,7 @@ fn scored_rows<'a>(
 /// The released errors with their ranges on one axis, a line for each run, each beside public data
 /// alone as the same release measured it.
 fn ranges(
-    screen: &CompareScreen,
+    (screen, runs): (&CompareScreen, &[ArchivedRun]),
     rows: &[(&ArchivedRun, &Scored)],
     canvas: &mut Canvas,
     area: Rect,
@@ -395,10 +425,10 @@ fn ranges(
     };
     let Some(axis) = ranges::axis(rows.iter().flat_map(|(_, score)| ends(score))) else { return };
     let name = |run: &ArchivedRun| {
-        let namesakes = rows.iter().filter(|(other, _)| plan_of(other) == plan_of(run)).count();
-        let name = usual_name(run, namesakes > 1);
+        let all: Vec<&ArchivedRun> = rows.iter().map(|(run, _)| *run).collect();
+        let name = screen.name(runs, run, &namesakes(run, &all)).replace('\'', "");
         let mark = screen.slot(&run.id).map_or("", |slot| glyphs.series(slot));
-        format!("{mark} {}", name.trim_matches('\'')).trim_start().to_owned()
+        format!("{mark} {}", name.trim_start_matches("the run at ")).trim_start().to_owned()
     };
     let names: Vec<String> = rows.iter().map(|(run, _)| name(run)).collect();
     let is_roomy = 3 * rows.len() + 3 <= usize::from(inner.height);
