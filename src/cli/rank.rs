@@ -312,7 +312,7 @@ fn told(mean: Option<Mean>) -> String {
 
 fn released_table(lines: &[ReleasedLine], of: &str) -> String {
     let mut text = vec![format!(
-        "  {:>4} {:<22} {:>15} {:>15}   (released{of}; ± shows the noise)",
+        "  {:>4} {:<22} {:>15} {:>15}   (released{of}; ± one standard deviation of the noise)",
         "rank", "dataset", "energy ↑", "GSD ↓"
     )];
     for (index, line) in lines.iter().enumerate() {

@@ -26,7 +26,7 @@ use crate::privacy::accountant::{Guarantee, delta_words, round_up};
 use crate::privacy::ledger::{RunId, RunOutcome, TotalStanding};
 use crate::privacy::{CuratorOnly, Target, Watch};
 use crate::session::comparison::{self, NOT_FOR_CHOICE, usual_name};
-use crate::session::{ArchivedRun, PlanDefinition, Session, Workspace, archive, dataset};
+use crate::session::{ArchivedRun, PlanDefinition, Session, Workspace, archive, dataset, sum};
 use crate::verdict::{Standing, error_cell};
 
 /// Run the plans of a session without the interface.
@@ -340,7 +340,9 @@ pub(super) fn print_answers(directories: &[PathBuf], watch: &Watch) -> Result<()
         return Ok(());
     }
     let runs: Vec<ArchivedRun> = directories.iter().map(|it| archive::read_run(it)).collect();
-    let answers = comparison::answers(&runs.iter().collect::<Vec<_>>(), usual_name, watch);
+    let book = Workspace::of(&directories[0])?.book()?;
+    let total = |run: &RunId| sum::of_account(&book, run);
+    let answers = comparison::answers(&runs.iter().collect::<Vec<_>>(), usual_name, &total, watch);
     let any_exact = answers.iter().any(|it| it.is_exact);
     for answer in answers {
         let mark = if answer.is_exact { "◆ " } else { "" };

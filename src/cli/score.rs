@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{messages, print_json, print_line};
 use crate::engine::score::{self, ScoreRelease, ScoredRecords};
 use crate::error::{Error, Result};
-use crate::evaluation::{Evaluation, Loss, Pay};
+use crate::evaluation::{Evaluation, Expected, Loss, Pay};
 use crate::files;
 use crate::privacy::accountant::{delta_words, round_up};
 use crate::privacy::ledger::{AccountId, Book, Budget, sha256};
@@ -23,6 +23,7 @@ use crate::session::{Session, Workspace};
 /// the private data, or of a dataset of a session. The ε is charged to their account.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
+  halflight score .halflight/runs/RUN --epsilon 0.2 --dry-run
   halflight score .halflight/runs/RUN --epsilon 0.2
   halflight score .halflight/runs/RUN --epsilon 0.5 --per-class --auc --json
   halflight score .halflight/runs/RUN clinic.csv --epsilon 0.5 --largest-error 100
@@ -60,6 +61,14 @@ pub struct ScoreCommand {
     /// For numbers: larger errors count as this much, in units of the label.
     #[arg(long, value_name = "ERROR")]
     largest_error: Option<f64>,
+
+    /// Only say how precise the score will be: nothing is spent.
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Release it even if it will say next to nothing.
+    #[arg(long)]
+    anyway: bool,
 
     /// Also write the score with its guarantee to this file, to pass on; `halflight verify` checks
     /// it. A copy stays in .halflight/scores.
@@ -108,7 +117,10 @@ impl ScoreCommand {
             largest_error: self.largest_error,
         };
         let before = workspace.book().unwrap_or_default();
-        let released = score::score(&self.model, &records, asked)?;
+        let Some(released) = score::score(&self.model, &records, asked, &|it| self.agree(it))?
+        else {
+            return Ok(());
+        };
         let value = self.as_json(&released)?;
         let text = serde_json::to_string_pretty(&value).unwrap_or_default() + "\n";
         // The score has been paid for, so it is always saved as well.
@@ -161,6 +173,19 @@ impl ScoreCommand {
         lines.extend(all_spending([&before, &workspace.book()?], &released.paid.account));
         lines.extend(released.caveat.iter().cloned());
         lines.iter().try_for_each(|line| print_line(line))
+    }
+
+    /// Says what to expect of the score; whether to release it.
+    fn agree(&self, expected: &Expected) -> Result<bool> {
+        let Expected { brief, details, says_nothing } = expected;
+        messages::tell(format_args!("expected: {brief}{details}"));
+        if *says_nothing && !self.anyway && !self.dry_run {
+            return Err(Error::refused(
+                "the score would say next to nothing, so nothing was spent",
+            )
+            .cure("raise --epsilon, or score more records; --anyway releases it all the same"));
+        }
+        Ok(!self.dry_run)
     }
 
     /// The records for the score: the session file, the session, and its dataset.

@@ -275,7 +275,7 @@ pub struct EntryDigest {
 
 impl Digest {
     pub fn of(account: &Account, life: &dyn Fn(&RunRecord) -> RunLife) -> Self {
-        let delta = account.budget.map_or(1e-6, |budget| budget.delta);
+        let delta = account.delta();
         let entry = |run: &RunRecord| EntryDigest {
             life: life(run),
             spent: match run.grant.noise {
@@ -344,7 +344,7 @@ const NOT_COVERED: [&str; 4] = [
 /// The joint guarantee of everything on an account, for others. It names neither the account nor
 /// lines of the ledger: both would be the same in other files about this account.
 pub fn certificate(account: &Account) -> Result<String> {
-    let delta = account.budget.map_or(1e-6, |budget| budget.delta);
+    let delta = account.delta();
     let total = account.total(delta)?;
     let totals = totals(account, delta).map(|(adjacency, epsilon)| {
         let epsilon = epsilon.map(|epsilon| round_up(epsilon, 4));

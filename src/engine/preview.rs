@@ -116,8 +116,9 @@ fn offered(plan: &PlanDefinition, private: &Loaded, proposal: &Proposal) -> Opti
     let public = proposal.scored_by_public(plan);
     let scoring = public.scoring(asked, &private.definition, rows).ok()?;
     let noise = scoring.calibrate(&proposal.prepared.plan().releases, plan.target).ok()?;
-    let Expected { brief, details } = scoring.expected(&noise);
-    Some(Expected { brief: format!("none; with '{asked}' of this ε, {brief}"), details })
+    let expected = scoring.expected(&noise);
+    let brief = format!("none; with '{asked}' of this ε, {}", expected.brief);
+    Some(Expected { brief, ..expected })
 }
 
 /// The cost of a plan; prepared records are not prepared again.

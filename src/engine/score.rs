@@ -100,20 +100,27 @@ pub fn with_file(directory: &Path, file: &Path) -> Result<(Session, String)> {
 }
 
 /// Releases the score of the model in `directory`, a run directory or its `model.ron`, which adds the
-/// ε that is asked for to the sum of its account.
-pub fn score(directory: &Path, records: &ScoredRecords, asked: Evaluation) -> Result<ScoreRelease> {
+/// ε that is asked for to the sum of its account. Before anything is spent, `agree` sees what to expect of
+/// it, and says whether to go on; otherwise there is no score.
+pub fn score(
+    directory: &Path,
+    records: &ScoredRecords,
+    asked: Evaluation,
+    agree: &dyn Fn(&Expected) -> Result<bool>,
+) -> Result<Option<ScoreRelease>> {
     let model = SavedModel::open(directory)?;
     outbox::refuse_another_model(&model.path)?;
     let folder = model.path.parent().unwrap_or(directory);
-    let scored = ScoredModel { model: &model, folder, records, asked };
+    let scored = ScoredModel { model: &model, folder, records, asked, agree };
     let score = match records.dataset {
         Some(name) => scored.by_dataset(name)?,
         None => scored.by_holdout()?,
     };
+    let Some(score) = score else { return Ok(None) };
     let known = model.noise_is_known.then(|| format!("Of the model itself: {KNOWN_NOISE}."));
     let caveats: Vec<String> = score.caveat.into_iter().chain(known).collect();
     let caveat = (!caveats.is_empty()).then(|| caveats.join(" "));
-    Ok(ScoreRelease { caveat, ..score })
+    Ok(Some(ScoreRelease { caveat, ..score }))
 }
 
 fn not_by_itself() -> Error {
@@ -193,11 +200,12 @@ struct ScoredModel<'a> {
     folder: &'a Path,
     records: &'a ScoredRecords<'a>,
     asked: Evaluation,
+    agree: &'a dyn Fn(&Expected) -> Result<bool>,
 }
 
 impl ScoredModel<'_> {
     /// By the records that the model's own run held out.
-    fn by_holdout(&self) -> Result<ScoreRelease> {
+    fn by_holdout(&self) -> Result<Option<ScoreRelease>> {
         let caveat = refuse_early_training(self.folder)?;
         let ScoredRecords { session, workspace, .. } = self.records;
         let [plan] = session.plans.as_slice() else {
@@ -242,7 +250,7 @@ impl ScoredModel<'_> {
     }
 
     /// By all records of another private dataset.
-    fn by_dataset(&self, name: &str) -> Result<ScoreRelease> {
+    fn by_dataset(&self, name: &str) -> Result<Option<ScoreRelease>> {
         let ScoredRecords { session, workspace, .. } = self.records;
         let definition = session.dataset(name)?;
         if definition.role == Role::Public {
@@ -269,7 +277,7 @@ impl ScoredModel<'_> {
         holdout: &Private<HeldOut>,
         needs: &ScoringNeeds,
         caveat: Option<String>,
-    ) -> Result<ScoreRelease> {
+    ) -> Result<Option<ScoreRelease>> {
         let ScoredRecords { session, workspace, is_copy, .. } = *self.records;
         let copy = is_copy
             .then(|| workspace.book().map(|book| copied_session(session, &[private], &book)));
@@ -278,11 +286,14 @@ impl ScoredModel<'_> {
         let Pay::Epsilon(epsilon) = self.asked.pay else { return Err(not_by_itself()) };
         let account = account_of(private, session, workspace)?;
         let (scoring, calibrated) = adding(epsilon, scoring, &account)?;
+        if !(self.agree)(&scoring.expected(&calibrated))? {
+            return Ok(None);
+        }
         let purpose = Purpose::new(METHOD, &calibrated);
         let paid = purpose.pay(private, (session, workspace), |spender| {
             scoring.draw(holdout, &self.model.model, needs, spender)
         })?;
-        Ok(ScoreRelease { dataset: private.definition.name.clone(), paid, caveat })
+        Ok(Some(ScoreRelease { dataset: private.definition.name.clone(), paid, caveat }))
     }
 }
 
@@ -431,10 +442,10 @@ impl Test {
     /// How precise it will be, in words.
     pub(super) fn expected(&self) -> Expected {
         let epsilon = self.calibrated.target().epsilon;
-        let Expected { brief, details } = self.scoring.expected(&self.calibrated);
+        let Expected { brief, details, says_nothing } = self.scoring.expected(&self.calibrated);
         let brief = brief.replace("held-out records", "records");
         let brief = format!("of '{}', whose account pays ε {epsilon}: {brief}", self.dataset);
-        Expected { brief, details }
+        Expected { brief, details, says_nothing }
     }
 
     /// Refuses records on which the model will be trained, public records, and an account without

@@ -71,6 +71,8 @@ pub struct ScoringNeeds<'a> {
 pub struct Expected {
     pub brief: String,
     pub details: String,
+    /// Whether it will leave nearly everything open.
+    pub says_nothing: bool,
 }
 
 impl std::fmt::Display for Expected {
@@ -408,6 +410,8 @@ impl Scoring {
     /// The expected width of the interval in words, and what else the score depends on.
     pub fn expected(&self, calibrated: &Calibrated) -> Expected {
         let rows = self.tally.rows;
+        let half = self.half_width_with(Self::scale(calibrated));
+        let says_nothing = 2.0 * half > words::OPEN;
         if let (Kind::Numbers { loss }, Some(cap), Some(half)) =
             (&self.tally.kind, self.largest_error(), self.forecast(calibrated))
         {
@@ -419,6 +423,7 @@ impl Scoring {
                 None => format!("errors are a quarter of {cap} on average"),
             };
             return Expected {
+                says_nothing,
                 brief: format!(
                     "the released {} on {rows} held-out records will be accurate to about ± {}",
                     loss.words(),
@@ -431,8 +436,8 @@ impl Scoring {
                 ),
             };
         }
-        let half = 100.0 * self.half_width_with(Self::scale(calibrated));
-        let brief = if half > 50.0 {
+        let half = 100.0 * half;
+        let brief = if says_nothing {
             format!("a score from {rows} held-out records says nothing at this ε")
         } else if half > 20.0 {
             format!(
@@ -445,7 +450,7 @@ impl Scoring {
                  to about ± {half:.1} percentage points"
             )
         };
-        Expected { brief, details: String::new() }
+        Expected { brief, details: String::new(), says_nothing }
     }
 
     /// Releases the tally of the held-out records and computes the scores of the model, which was

@@ -17,6 +17,9 @@ pub const RELEASED: &str = "In brackets: a range that contains the true value in
                             errors. A range without the cap contains the true value at least as \
                             often, if no error is above the bound that it names.";
 
+/// A range that is wider than this share of what is possible leaves nearly everything open.
+pub(super) const OPEN: f64 = 0.7;
+
 /// A number so near to the end of its range, as a share of the range, is not told without it.
 const NEAR_END: f64 = 0.2;
 /// A gain whose range is wider than this has no single number.
@@ -153,7 +156,7 @@ impl Scored {
     /// Whether the range leaves nearly everything open.
     pub fn says_nothing(&self) -> bool {
         let most = self.largest_error.unwrap_or(1.0);
-        self.error.high - self.error.low > 0.7 * most
+        self.error.high - self.error.low > OPEN * most
     }
 
     /// The model beside it: of a method that builds on a finished model, it contains that model.

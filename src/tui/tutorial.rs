@@ -105,7 +105,7 @@ fn rank(context: &Context) -> &'static str {
         "Small random models are tried on every hospital. Hospitals from which they would learn the \
          same as from the city's can stand in for it. Wait for the table."
     } else {
-        "Press r to rank by exact numbers. They are marked ◆: for your eyes only, not to be shared. \
+        "Press r and y to rank by exact numbers. They are marked ◆: for your eyes only, not to be shared. \
          (p ranks with noise, for some ε; not needed now.)"
     }
 }

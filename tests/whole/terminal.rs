@@ -64,7 +64,7 @@ fn a_newcomer_plays_the_whole_story_with_the_keys_on_screen() {
     // A ranking by exact numbers, which the ledger notes.
     screen.press("2");
     screen.wait_for("Which public dataset can stand in");
-    screen.press("r");
+    screen.press("ry");
     // The errors come first, so the order is theirs from the beginning.
     screen.wait_for("by error");
     screen.wait_for("GSD 0–1 ↓");

@@ -306,6 +306,13 @@ impl Account {
         only.map(|unit| protected_words(Some(unit)))
     }
 
+    /// The δ at which its total is told: that of its budget, or else the largest one of its runs.
+    pub fn delta(&self) -> f64 {
+        let of_runs = self.runs.iter().map(|run| run.grant.target.delta).reduce(f64::max);
+        let of_runs = of_runs.filter(|delta| *delta > 0.0);
+        self.budget.map(|budget| budget.delta).or(of_runs).unwrap_or(1e-6)
+    }
+
     /// ε spent so far at `delta`; `None` when nothing was spent.
     pub fn spent(&self, delta: f64) -> Result<Option<Guarantee>> {
         self.spent_with(&[], delta)

@@ -7,7 +7,7 @@ use crate::evaluation::words::less_error;
 use crate::plot::number::compact_up;
 use crate::privacy::Watch;
 use crate::privacy::accountant::{Guarantee, delta_words, round_up};
-use crate::privacy::ledger::RunId;
+use crate::privacy::ledger::{RunId, Total};
 use crate::rehearsal::advice::capital;
 use crate::store::ArchivedRun;
 use crate::store::archive::{epsilon, last};
@@ -136,12 +136,16 @@ pub fn namesakes<'a>(run: &ArchivedRun, among: &[&'a ArchivedRun]) -> Vec<&'a Ar
     among.iter().filter(is_namesake).copied().collect()
 }
 
+/// The total of the account that a run is charged to, if its ledger is there.
+pub type Totals<'a> = &'a dyn Fn(&RunId) -> Option<Total>;
+
 /// The model to take for each private dataset, that of the first run first. Released scores decide;
 /// where there are none, exact errors are compared if they may be seen. No number is compared across
 /// datasets, labels or kinds of error. `name` gets the other runs whose plan has the same name.
 pub fn answers(
     runs: &[&ArchivedRun],
     name: impl Fn(&ArchivedRun, &[&ArchivedRun]) -> String,
+    total: Totals,
     watch: &Watch,
 ) -> Vec<Answer> {
     let mut groups: Vec<(Question, Vec<&ArchivedRun>)> = Vec::new();
@@ -166,7 +170,7 @@ pub fn answers(
                 let own = Question::of(run);
                 is_public(run) && own.is_on_data_of(question) && own.label == question.label
             };
-            scored(group, runs.iter().find(is_own).copied(), named)
+            scored((group, total), runs.iter().find(is_own).copied(), named)
         } else {
             exact(group, named, watch)
         };
@@ -192,7 +196,7 @@ type Entry<'a> = (&'a ArchivedRun, &'a Scored);
 
 /// The answer from the released scores of runs that can be compared.
 fn scored(
-    runs: &[&ArchivedRun],
+    (runs, total): (&[&ArchivedRun], Totals),
     of_public_data: Option<&ArchivedRun>,
     name: impl Fn(&ArchivedRun) -> String,
 ) -> Answer {
@@ -212,11 +216,12 @@ fn scored(
         // The most precise release says how good they are.
         let width = |score: &&Scored| score.error.high - score.error.low;
         let best = publics.iter().min_by(|one, other| width(one).total_cmp(&width(other)));
-        let paid = summed(runs).map_or_else(
+        let of_account = runs.first().and_then(|run| total(&run.id));
+        let of_account = of_account.map(|total| (total.words(), total.delta));
+        let sum = || summed(runs).map(|sum| (format!("ε {}", sum_words(sum.epsilon)), sum.delta));
+        let paid = of_account.or_else(sum).map_or_else(
             || "the ε of their runs".to_owned(),
-            |Guarantee { epsilon, delta, .. }| {
-                format!("ε {} (δ {})", sum_words(epsilon), delta_words(delta))
-            },
+            |(words, delta)| format!("{words} (δ {})", delta_words(delta)),
         );
         let telling =
             format!("that model with anybody, for no ε; the scores for {paid}.{}", ranked(runs));
@@ -236,7 +241,9 @@ fn scored(
     };
     let useful: Vec<Entry> =
         private.iter().copied().filter(|it| is_useful(it.1, &publics)).collect();
-    let Some(&best) = useful.first() else { return none_is_useful(runs, &private, &name, alone) };
+    let Some(&best) = useful.first() else {
+        return none_is_useful((runs, total), &private, &name, alone);
+    };
     // Another method may have a better public model than the one with which this run is compared.
     if publics.iter().any(|it| it.is_clearly_less(best.1) == Some(true)) {
         return alone("that of another method is clearly better than every run");
@@ -322,7 +329,7 @@ fn scored(
         said.push(format!("The least of {} scores is likely to be too low.", private.len()));
     }
     let model = format!("{}{epsilon}", name(run));
-    let shared = telling("its model and score", run, runs);
+    let shared = telling("its model and score", run, (runs, total(&run.id)));
     let of = Answer::of(&model, format!("{good}."), shared);
     Answer { reasons: said, taken: Some(run.id.clone()), ..of }
 }
@@ -340,13 +347,15 @@ fn is_useful(score: &Scored, publics: &[Scored]) -> bool {
 /// The answer where no run, the one with the least error first, is clearly better than public data
 /// alone.
 fn none_is_useful(
-    runs: &[&ArchivedRun],
+    (runs, total): (&[&ArchivedRun], Totals),
     private: &[Entry],
     name: &dyn Fn(&ArchivedRun) -> String,
     alone: impl Fn(&str) -> Answer,
 ) -> Answer {
     let (run, score) = private[0];
-    let other = |model, verdict| Answer::of(model, verdict, telling("the scores", run, runs));
+    let other = |model, verdict| {
+        Answer::of(model, verdict, telling("the scores", run, (runs, total(&run.id))))
+    };
     if let Some(why) = score.beyond_constant() {
         return other("no model", format!("{} is {why}.", name(run)));
     }
@@ -391,11 +400,28 @@ fn ranked(runs: &[&ArchivedRun]) -> &'static str {
 }
 
 /// What may be told of a run that was chosen among these by their scores.
-fn telling(what: &str, run: &ArchivedRun, runs: &[&ArchivedRun]) -> String {
+fn telling(
+    what: &str,
+    run: &ArchivedRun,
+    (runs, total): (&[&ArchivedRun], Option<Total>),
+) -> String {
     let Some(own) = run.guarantee else {
         return "nothing: nothing is guaranteed.".to_owned();
     };
     let (epsilon, delta) = (compact_up(own.epsilon), delta_words(own.delta));
+    if let Some(total) = total {
+        // A choice among runs, and a ranking before them, depend on all that was released.
+        let (all, at) = (total.words(), delta_words(total.delta));
+        let is_own = total.known.is_some_and(|it| it.epsilon <= own.epsilon) && at == delta;
+        let all = if is_own {
+            format!(": ε {epsilon} (δ {delta})")
+        } else {
+            format!(
+                ". All spending on these records: {all} (δ {at}); this run alone: ε {epsilon} (δ {delta})"
+            )
+        };
+        return format!("{what} with anybody{all}.{}", ranked(runs));
+    }
     if runs.len() == 1 && run.later_scores.is_empty() {
         return format!("{what} with anybody: ε {epsilon} (δ {delta}).{}", ranked(runs));
     }
@@ -481,7 +507,7 @@ mod tests {
 
     fn all(runs: &[ArchivedRun]) -> Vec<String> {
         let runs: Vec<&ArchivedRun> = runs.iter().collect();
-        let found = answers(&runs, usual_name, &Watch::open()).into_iter();
+        let found = answers(&runs, usual_name, &|_| None, &Watch::open()).into_iter();
         let text = |(head, words): (&str, String)| format!("{head} {words}");
         found.map(|it| it.lines().into_iter().map(text).collect::<Vec<_>>().join(" | ")).collect()
     }

@@ -5,8 +5,16 @@ use std::collections::BTreeMap;
 use crate::error::Result;
 use crate::privacy::Event;
 use crate::privacy::accountant::{Composition, Guarantee, counted};
-use crate::privacy::ledger::RunId;
+use crate::privacy::ledger::{Book, RunId, Total};
 use crate::store::ArchivedRun;
+
+/// The total of the account that a run is charged to. It has all that a choice of the run depended on:
+/// rankings, other runs and scores. `None` if the book does not know the run, or if some of its
+/// spending protects other units.
+pub fn of_account(book: &Book, run: &RunId) -> Option<Total> {
+    let account = book.account_of_run(run)?;
+    account.total(account.delta()).ok().filter(|_| account.units().len() <= 1)
+}
 
 /// What these runs and their later scores cost whoever is in the data of all of them, for those that
 /// protect `person`. A sum holds although later runs may have been chosen after seeing earlier ones.

@@ -182,7 +182,7 @@ impl Context {
             if dataset.name == name {
                 dataset.guessed.clear();
             } else if relatives.contains(&dataset.name) {
-                let own = [Guessed::Numbers, Guessed::Rows, Guessed::Files];
+                let own = [Guessed::Numbers, Guessed::Files];
                 dataset.guessed.retain(|about, _| own.contains(about));
             }
             if dataset.guessed.len() < before {

@@ -321,7 +321,9 @@ fn what_is_removed_is_not_selected_any_more() {
 #[test]
 fn a_ranking_streams_in_can_be_cancelled_and_gives_its_best_to_the_plan() {
     let mut app = fixtures::loaded();
-    let effects = press(&mut app, "2r");
+    press(&mut app, "2");
+    assert!(press(&mut app, "r").is_empty(), "it asks first");
+    let effects = press(&mut app, "y");
     assert!(asked(&effects, |it| matches!(
         it,
         Request::Start { job: JobRequest::Ranking { manner: Manner::Curator, .. }, .. }
@@ -360,7 +362,7 @@ fn a_ranking_streams_in_can_be_cancelled_and_gives_its_best_to_the_plan() {
 #[test]
 fn nothing_waits_for_a_ranking_by_exact_numbers_but_a_private_one_is_settled() {
     let mut app = fixtures::loaded();
-    press(&mut app, "2r");
+    press(&mut app, "2ry");
     press(&mut app, "qy");
     assert!(app.context.quit);
 
@@ -460,7 +462,7 @@ fn one_key_confirms_what_was_guessed_for_all_with_these_columns_and_undo_brings_
     let mut app = fixtures::loaded();
     let guess = |about: Guessed| (about, "so".to_owned());
     for dataset in &mut app.context.session.datasets {
-        dataset.guessed = [guess(Guessed::Label), guess(Guessed::Rows)].into();
+        dataset.guessed = [Guessed::Label, Guessed::Rows, Guessed::Files].map(guess).into();
     }
     app.context.changed();
     let guesses = |app: &App| -> Vec<usize> {
@@ -468,7 +470,7 @@ fn one_key_confirms_what_was_guessed_for_all_with_these_columns_and_undo_brings_
     };
     let before = guesses(&app);
     press(&mut app, "=");
-    // How few rows another file has is its own matter.
+    // How another dataset came from several files is its own matter.
     assert_eq!((guesses(&app)[0], guesses(&app)[1]), (0, 1));
     let written = app.context.session.to_ron().unwrap();
     assert_eq!(written.matches("guessed").count(), before.len() - 1);
@@ -818,7 +820,7 @@ fn a_session_is_left_only_after_a_question_where_something_would_be_lost() {
         assert!(text.contains("2 plans in the queue") && saves.is_none(), "{text}");
     }
     let mut app = fixtures::loaded();
-    press(&mut app, "2r");
+    press(&mut app, "2ry");
     let (text, _) = leave(&mut app, open).expect("it asks");
     assert!(text.contains("a ranking under way"), "{text}");
     // After a yes the sessions are offered.

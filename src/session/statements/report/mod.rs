@@ -28,6 +28,7 @@ use crate::evaluation::Scored;
 use crate::files;
 use crate::privacy::Watch;
 use crate::privacy::accountant::Guarantee;
+use crate::privacy::ledger::{RunId, Total};
 use crate::rehearsal::advice::Advice;
 use crate::store::ranking_record::ArchivedRanking;
 use crate::store::run_directory::SESSION;
@@ -135,6 +136,13 @@ impl Report {
     /// The page.
     pub fn html(&self) -> Result<String> {
         Ok(page::html(self, &figures::figures(self), &self.together()?))
+    }
+
+    /// The total of the account that a run is charged to, if the ledger of its workspace is there.
+    fn total(&self, run: &RunId) -> Option<Total> {
+        let reported = self.runs.iter().find(|it| it.run.id == *run)?;
+        let folder = rankings::workspace_of(&reported.run.directory)?;
+        sum::of_account(&Workspace::with_folder(folder.parent()?, &folder).book().ok()?, run)
     }
 
     fn has_several(&self) -> bool {

@@ -92,18 +92,17 @@ pub(super) fn html(report: &Report, figures: &[Figure], together: &[Together]) -
                         (tiles(report, only))
                         (exact(report, only))
                         (promise)
-                        (seen)
                     } @else {
                         (verdicts(report))
                         (rankings::verdicts(report))
                         (section("How good the models are", &score(report)))
                         (section("Runs", &html! { (runs_table(report)) (sums(report, together)) }))
-                        (seen)
                         (promise)
                     }
                     (section("What rehearsals predicted", &rehearsal::html(report)))
                     (section("How the public data were ranked", &rankings::html(report)))
                     (section("What the public data weigh", &source_weights(report)))
+                    (seen)
                     (section("How it was made", &settings(report)))
                     (section("Data", &datasets(report)))
                     (section("Noise that was drawn", &mechanisms(report)))
@@ -304,7 +303,7 @@ fn verdicts(report: &Report) -> Markup {
     };
     let runs: Vec<&ArchivedRun> = report.runs.iter().map(|it| &it.run).collect();
     html! {
-        @for answer in comparison::answers(&runs, named, &report.watch) {
+        @for answer in comparison::answers(&runs, named, &|run| report.total(run), &report.watch) {
             table.answer {
                 @for (head, words) in answer.lines() {
                     tr {
@@ -317,7 +316,7 @@ fn verdicts(report: &Report) -> Markup {
                 }
             }
         }
-        @if !report.has_several() {
+        @if !report.has_several() && report.total(&runs[0].id).is_none() {
             p.note {
                 "If it was chosen among several runs by their scores, the ε of all of them counts: a \
                  report on all of them has it."

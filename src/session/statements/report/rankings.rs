@@ -43,7 +43,7 @@ pub(super) fn of(runs: &[Reported]) -> Vec<ArchivedRanking> {
 }
 
 /// `…/.halflight` of `…/.halflight/runs/RUN`.
-fn workspace_of(run: &Path) -> Option<std::path::PathBuf> {
+pub(super) fn workspace_of(run: &Path) -> Option<std::path::PathBuf> {
     let run = std::path::absolute(run).ok()?;
     let runs = run.parent()?;
     (runs.file_name()? == "runs").then(|| runs.parent())?.map(Path::to_path_buf)
@@ -162,7 +162,7 @@ fn figure(found: &RecordedTable, standing: &str) -> Figure {
     let note = match (found.floor, is_error) {
         (Some(_), true) => "mean ± its standard error over the private records",
         (Some(_), false) => "mean ± standard deviation over the repeats",
-        (None, _) => "± shows the noise",
+        (None, _) => "± one standard deviation of the noise",
     };
     let title = format!("Public data by {words}{standing}");
     let is_share = is_error && !found.in_label_units;

@@ -347,7 +347,7 @@ fn a_report_says_first_which_model_to_take_and_what_may_be_told() {
          public data alone (cap 140).</b>",
         "Its error is 29.0 (27.0 to 31.0), on 400 held-out records. It has 50 % less error than run A \
          (winter &lt;1&gt;); their ranges do not overlap.",
-        "<th>Share</th><td>its model and score with anybody: ε 2.5171 (δ 1e-5) for the choice among 2",
+        "<th>Share</th><td>its model and score with anybody. All spending on these records: at least ε",
     ] {
         assert!(page.contains(words) && !page.contains('◆'), "{words}\n{page}");
     }

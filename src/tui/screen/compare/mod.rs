@@ -16,7 +16,7 @@ use crate::privacy::Watch;
 use crate::privacy::ledger::RunId;
 use crate::run_column::{RunColumn, SortValue};
 use crate::session::archive::{DIED, curve, epsilon};
-use crate::session::comparison::{self, Answer};
+use crate::session::comparison::{self, Answer, Totals};
 use crate::session::run_directory::Process;
 use crate::session::{ArchivedRun, plan_field};
 use crate::tab::{CHARTS, Pane};
@@ -147,7 +147,22 @@ impl Quantity {
 impl CompareScreen {
     /// The model to take of the marked runs, or of all if fewer than two are marked: for the dataset of
     /// the selected run first.
-    fn answers(&self, runs: &[ArchivedRun], watch: &Watch, glyphs: &Glyphs) -> Vec<Answer> {
+    fn answers(&self, context: &Context, glyphs: &Glyphs) -> Vec<Answer> {
+        let total = |run: &RunId| {
+            let book = context.book.as_ref()?;
+            let account = book.account_of_run(run).filter(|it| it.units().len() <= 1)?;
+            let place = book.accounts.iter().position(|it| it.id == account.id)?;
+            context.digests.get(place)?.total.clone()
+        };
+        self.answers_to(context.archived(), &context.watch, (glyphs, &total))
+    }
+
+    fn answers_to(
+        &self,
+        runs: &[ArchivedRun],
+        watch: &Watch,
+        (glyphs, total): (&Glyphs, Totals),
+    ) -> Vec<Answer> {
         let name = |run: &ArchivedRun, namesakes: &[&ArchivedRun]| {
             let mark = self.slot(&run.id).map(|slot| glyphs.series(slot));
             match mark {
@@ -161,7 +176,7 @@ impl CompareScreen {
             0 | 1 => self.run(runs).into_iter().chain(self.others(runs)).collect(),
             _ => marked,
         };
-        comparison::answers(&chosen, name, watch)
+        comparison::answers(&chosen, name, total, watch)
     }
 
     /// Where all runs have one plan, its name stands above the table.
@@ -378,7 +393,7 @@ impl Screen for CompareScreen {
              balanced accuracy; AUC; verdict; ε; δ; outcome; steps; exact number; public data \
              alone; linear, no privacy; tag; run"
         ));
-        let answers = self.answers(context.archived(), &context.watch, &Glyphs::unicode());
+        let answers = self.answers(context, &Glyphs::unicode());
         let answers = answers.iter().map(|answer| Explained {
             name: format!("which model to take{}", answer.about),
             also: "answer choice share".to_owned(),
@@ -502,7 +517,7 @@ mod tests {
         }
         runs[2].score = Some(told(26.0));
         let answers = |screen: &CompareScreen, runs: &[ArchivedRun], watch: &Watch| {
-            let all = screen.answers(runs, watch, &glyphs).into_iter();
+            let all = screen.answers_to(runs, watch, (&glyphs, &|_| None)).into_iter();
             all.map(|it| it.text()).collect::<Vec<_>>()
         };
         let text = answers(&screen, &runs, &Watch::sealed()).concat();

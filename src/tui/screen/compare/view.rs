@@ -48,7 +48,7 @@ pub fn view(screen: &CompareScreen, context: &Context, canvas: &mut Canvas, area
         return;
     }
     let order = screen.order(runs, context.filter(), &context.watch);
-    let answers = screen.answers(runs, &context.watch, canvas.glyphs);
+    let answers = screen.answers(context, canvas.glyphs);
     let shown = Shown { screen, context, runs, order: &order, answers: &answers };
     let answer = answer(shown, canvas, area.width);
     let rows = (answer.len() as u16).min((area.height / 3).max(2));

@@ -128,7 +128,7 @@ impl LedgerScreen {
 }
 
 pub const ENTRY_HEADER: [&str; 7] =
-    ["time (UTC)", "method", "asked ε", "δ", "spent ε", "draws", "state"];
+    ["time (UTC)", "method", "granted ε", "δ", "spent ε", "draws", "state"];
 
 /// An entry as text: for the screen, the filter and exports.
 fn entry_cells(run: &RunRecord, digest: &EntryDigest) -> Vec<String> {
@@ -225,7 +225,7 @@ impl Screen for LedgerScreen {
     fn words(&self, context: &Context) -> Vec<Explained> {
         let first = if self.focus(context) == Some(ENTRIES) { "outcome" } else { "account" };
         let words = explained(&format!(
-            "{first}; budget; asked ε; spent ε; draws; outcome; holds if; ε; δ; ledger; noise; \
+            "{first}; budget; granted ε; spent ε; draws; outcome; holds if; ε; δ; ledger; noise; \
              exact number; certificate; sweep; records"
         ));
         let mut all = view::in_words(self, context);

@@ -195,9 +195,7 @@ impl Screen for PlanScreen {
         };
         let advice = context.shown_plan().and_then(|plan| context.advice(plan));
         let findings = advice.map(expect::all_findings);
-        // They come first where the screen shows the others.
-        let first = if context.rehearsal.shown { 0 } else { words.len() };
-        words.splice(first..first, findings);
+        words.extend(findings);
         if let Some(Ok(preview)) = &context.plan.preview {
             words.extend(cost::how_noise_is_made(preview));
             words.extend(by_theory(preview));

@@ -34,8 +34,16 @@ fn rank(_: &mut RankScreen, context: &mut Context) {
             "the view is sealed, so exact numbers are not computed: p selects privately, v opens \
              the view",
         );
-    } else {
+    } else if context.ranking.work.is_some() || context.ranking.exact(&context.watch).is_some() {
         context.rank(Manner::Curator);
+    } else {
+        // The first look cannot be undone.
+        let text =
+            "Rank by exact numbers (◆), for your eyes only? No noise is added, so no ε covers what \
+             you choose by them. The ledger, answers and reports say so from then on. p ranks under \
+             privacy instead."
+                .to_owned();
+        context.confirm(text, "rank", |context| context.rank(Manner::Curator));
     }
 }
 

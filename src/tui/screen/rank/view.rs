@@ -83,7 +83,10 @@ pub fn view(screen: &RankScreen, context: &Context, canvas: &mut Canvas, area: R
                 Disclosed::Errors(_) => ("released at", RankColumn::Error, MAY_BE_USELESS),
                 _ => ("released at", RankColumn::Energy, ""),
             };
-            let title = format!("Rank · {what} {} · ± shows the noise", price(guarantee));
+            let title = format!(
+                "Rank · {what} {} · ± one standard deviation of the noise",
+                price(guarantee)
+            );
             let rows = screen.rows(ranking, &context.watch).len();
             let rows = (rows as u16 + 3).clamp(5, (body.height * 2 / 3).max(5));
             let [above, below] = canvas.two_rows("rank.list", body, rows);
