@@ -71,7 +71,7 @@ pub struct ScoringNeeds<'a> {
 pub struct Expected {
     pub brief: String,
     pub details: String,
-    /// Whether it will leave nearly everything open.
+    /// Whether the score will leave nearly everything open.
     pub says_nothing: bool,
 }
 

@@ -293,6 +293,19 @@ fn an_archived_model_is_scored_at_a_price_and_never_on_its_own_records() {
     verified(at, "own.json");
     let kept = std::fs::read_dir(at.join(".halflight/scores")).unwrap().next().unwrap().unwrap();
     assert_eq!(std::fs::read(kept.path()).unwrap(), std::fs::read(at.join("own.json")).unwrap());
+    // Before anything is spent it says what to expect; a score that would say nothing is refused.
+    let lines =
+        || std::fs::read_to_string(at.join(".halflight/ledger.jsonl")).unwrap().lines().count();
+    let before = lines();
+    let said = |more: &[&str]| {
+        let said = halflight(at, &[&["score", run, "--epsilon"], more].concat());
+        (said.status.success(), String::from_utf8_lossy(&said.stderr).into_owned())
+    };
+    let (went, told) = said(&["0.3", "--dry-run"]);
+    assert!(went && told.contains("held-out records will be accurate to about ±"), "{told}");
+    let (went, told) = said(&["0.001"]);
+    assert!(!went && told.contains("next to nothing, so nothing was spent"), "{told}");
+    assert_eq!(lines(), before);
     // All records of the dataset, or of others of the same file.
     let text = std::fs::read_to_string(at.join("s.ron")).unwrap();
     let other = |filter: &str| {
@@ -316,11 +329,8 @@ fn an_archived_model_is_scored_at_a_price_and_never_on_its_own_records() {
     // The report shows both, and judges by the one on held-out records.
     halflight(at, &["report", run]);
     let page = std::fs::read_to_string(at.join("report.html")).unwrap();
-    let wanted = [
-        "with the scores that were paid for later",
-        "this score was paid for later",
-        "on 'winter', alone",
-    ];
+    let wanted =
+        ["All spending on these records: ε", "this score was paid for later", "on 'winter', alone"];
     assert!(wanted.iter().all(|it| page.contains(it)), "{page}");
     // What it says to cost is what the ledger counts, both scores included.
     let account = json(&halflight(at, &["ledger", "--json"]))["accounts"][0].clone();
