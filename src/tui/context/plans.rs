@@ -409,8 +409,15 @@ impl Context {
         });
     }
 
-    /// Sets the budget of a private dataset.
+    /// Sets the budget of a private dataset. Plans that have the usual δ follow the δ of its first
+    /// budget, so that the ε of a run is the one that counts there.
     pub fn set_budget(&mut self, dataset: String, budget: Budget) {
+        let is_first = !self.session.budgets.contains_key(&dataset) && !budget.allow_large_delta;
+        let plans = self.session.plans.iter_mut();
+        let follow = plans.filter(|it| it.private == dataset && it.target.delta == TARGET.delta);
+        for plan in follow.filter(|_| is_first) {
+            plan.target.delta = budget.delta;
+        }
         self.session.budgets.insert(dataset.clone(), budget);
         self.changed();
         self.ask(Request::SetBudget { dataset, budget });
@@ -485,12 +492,14 @@ pub fn first_plan(session: &Session) -> Result<PlanDefinition> {
     }
     let definitions: Vec<&DatasetDefinition> = of(Role::Public).collect();
     let material = PlanData { private, public: &definitions, classes: None };
+    let budget = session.budgets.get(&private.name).filter(|budget| !budget.allow_large_delta);
+    let delta = budget.map_or(TARGET.delta, |budget| budget.delta);
     let plan = PlanDefinition {
         name: String::new(),
         method: material.suggestion().to_owned(),
         private: private.name.clone(),
         public,
-        target: TARGET,
+        target: Target { delta, ..TARGET },
         settings: BTreeMap::new(),
         preparation: PreparationSettings::default(),
         holdout: 0.2,

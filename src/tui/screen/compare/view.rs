@@ -135,8 +135,10 @@ fn archive(shown: Shown, canvas: &mut Canvas, area: Rect) {
         let count =
             if runs.len() == 1 { "1 run".to_owned() } else { format!("{} runs", runs.len()) };
         let alike = ALIKE.iter().filter(|column| says_the_same(shown, **column));
-        let alike =
-            alike.map(|column| format!(" · {}", column.text(&runs[order[0]], &context.watch)));
+        let alike = alike.map(|it| it.text(&runs[order[0]], &context.watch));
+        let mut alike: Vec<String> = alike.collect();
+        alike.dedup();
+        let alike = alike.into_iter().map(|text| format!(" · {text}"));
         format!("{passing}{count}{} · errors on held-out records", alike.collect::<String>())
     };
     let inner = canvas.pane(area, &context.filtered_title(&title), ARCHIVE);
