@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::assembly::{
-    missing_of, pool, predictor_model, shared_classes, training_records, wanted_columns,
+    given, missing_of, pool, predictor_model, shared_classes, training_records, wanted_columns,
 };
 use super::control::Control;
 use super::job::{Job, named};
@@ -21,6 +21,7 @@ use crate::data::selection::{resolved, used_columns};
 use crate::data::{DatasetDefinition, Source, Table, Task};
 use crate::error::{Error, Result};
 use crate::evaluation::{Evaluation, Pay, Scoring};
+use crate::methods::labelled::public_shape::MOST_FEATURES;
 use crate::methods::{self, PublicPredictor, STEPS_VERSION};
 use crate::numeric::parallel;
 use crate::plot::number::duration;
@@ -428,12 +429,6 @@ fn declared(private: &Loaded, plan: &PlanDefinition) -> Result<Declared> {
     Ok(Declared { rows, records: training_records(private, plan)?, definition })
 }
 
-/// The public predictors that a plan gives to a method with predictors of its own.
-fn given(plan: &PlanDefinition) -> PublicPredictor {
-    let has_own = methods::method(&plan.method).is_ok_and(|it| it.spec().has_own_predictor);
-    if has_own { plan.public_predictor.clone() } else { PublicPredictor::None }
-}
-
 /// The data of rehearsals from public and declared values.
 fn data_from(
     plan: &PlanDefinition,
@@ -567,6 +562,10 @@ pub(super) fn name_of(plan: &PlanDefinition, loaded: &[&Loaded]) -> Result<Strin
     let given = given(plan);
     if !given.is_none() {
         facts = format!("{facts}given {given}");
+    }
+    // Of so many features earlier programs clipped those of public data alone.
+    if private.columns.iter().map(|column| column.width).sum::<usize>() > MOST_FEATURES {
+        facts += "public alone";
     }
     // Earlier programs let one record of each person play.
     if private.definition.unit.is_some() {

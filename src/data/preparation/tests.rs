@@ -606,7 +606,7 @@ fn rows_prepared_in_parts_are_those_prepared_at_once() {
     let judged = judged.unwrap();
     for size in [1, 3, 32, 33] {
         let parts = |prepare: &(dyn Fn(&Table) -> Result<Dataset> + Sync)| {
-            preparation.gather(&table, &wanted, size, prepare, &|_| ()).unwrap()
+            gather(preparation.dimension(), &table, &wanted, size, prepare, &|_| ()).unwrap()
         };
         let singles = |data: &Dataset| data.clone().in_singles();
         assert_eq!(parts(&|part| preparation.apply(part, "x", true)), singles(&whole), "{size}");

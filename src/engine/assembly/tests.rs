@@ -121,15 +121,11 @@ fn a_model_of_other_classes_is_no_reference_and_that_of_the_private_records_stay
     use crate::privacy::Watch;
     let found = assembled("pretraining", "", DECLARED, COLOURS).unwrap();
     let watch = Watch::open();
-    let evaluator = Evaluator {
-        preparation: &found.proposal.preparation,
-        public: &found.proposal.public_holdout,
-        private: found.private_holdout.as_ref(),
-        watch: &watch,
-    };
-    let alone = crate::public_alone::public_alone(&found.proposal.problem, "pretraining");
-    let baselines =
-        evaluator.comparing(&found.proposal.problem.shape, &found.private)().beside(alone);
+    let Proposal { preparation, judging, public_holdout, .. } = &found.proposal;
+    let private = found.private_holdout.as_ref();
+    let evaluator = Evaluator::new((preparation, judging), public_holdout, private, &watch);
+    assert!(found.proposal.public_alone().is_none());
+    let baselines = evaluator.comparing(&found.proposal.problem.shape, &found.private)();
     let scores = evaluator.scores(None, &baselines, Loss::default());
     assert!(scores.source_only.is_none() && scores.source_only_on_public.is_none());
     let wrong = scores.target_only.unwrap();
