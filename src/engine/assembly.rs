@@ -250,7 +250,8 @@ impl Proposal {
             let by_person = private.definition.unit.is_some();
             Ok(PrivateRows { train, holdout, with_label, by_person })
         };
-        let own = self.records.private(private.private()?, (&self.preparation, &self.judging), rows)?;
+        let own =
+            self.records.private(private.private()?, (&self.preparation, &self.judging), rows)?;
         let PrivateRecords { train: private, holdout: private_holdout, scored: private_scored } =
             own;
         Ok(Assembly { proposal: self, private, private_holdout, private_scored })
@@ -543,8 +544,7 @@ impl<'a> Parts<'a> {
         };
         let (settings, is_wide) = (&plan.preparation, self.method.spec().takes_wide_features);
         let plain = Preparation::fit(&train, &definition, settings).map_err(at)?;
-        let mut preparation =
-            if is_wide { plain.wide(settings.labels) } else { plain.clone() };
+        let mut preparation = if is_wide { plain.wide(settings.labels) } else { plain.clone() };
         if let Some(theirs) = theirs {
             preparation = preparation.with_features_of(theirs)?;
         }

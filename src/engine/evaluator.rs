@@ -216,9 +216,8 @@ impl<'a> Evaluator<'a> {
     ) -> Scores {
         let mut scores = Scores { task: Some(self.preparation.task()), loss, ..Scores::default() };
         let on_public = |judged| Some(self.measured(judged, self.public)?.led_by(loss));
-        let on_private = |judged| {
-            Some(self.measured_on_private(judged)?.map(|measured| measured.led_by(loss)))
-        };
+        let on_private =
+            |judged| Some(self.measured_on_private(judged)?.map(|measured| measured.led_by(loss)));
         let own = |model| Judged { model, view: &self.own };
         if let Some(model) = model {
             scores.model_on_public = on_public(own(model.get()));

@@ -10,8 +10,8 @@ use super::spend::{Spend, SpendEnding};
 use super::steps::{StepRecorder, catch};
 use crate::data::{Preparation, Table};
 use crate::error::Result;
-use crate::evaluation::{Judged, Scored};
 use crate::evaluation::scoring::ScoringNeeds;
+use crate::evaluation::{Judged, Scored};
 use crate::faults::Fault;
 use crate::methods::source_weights;
 use crate::model::Model;
@@ -99,8 +99,9 @@ impl<'a> Drawn<'a> {
     ) -> Result<Self> {
         let Assembly { proposal, private, private_holdout, private_scored } = assembly;
         let public_alone = proposal.public_alone().cloned();
-        let Proposal { preparation, judging, problem, prepared, calibrated, public_holdout, .. } =
-            proposal;
+        let Proposal {
+            preparation, judging, problem, prepared, calibrated, public_holdout, ..
+        } = proposal;
         let evaluator = Evaluator::new(
             (&preparation, &judging),
             &public_holdout,

@@ -16,12 +16,12 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use super::public_alone::{Learned, PublicAlone};
 use crate::data::preparation::Judging;
 use crate::data::{
     Bounded, Bounds, HeldOut, Persons, Preparation, PreparationSettings, PublicData, PublicRecords,
     SecretOrder, Table,
 };
-use super::public_alone::{Learned, PublicAlone};
 use crate::error::Result;
 use crate::evaluation::UsualErrors;
 use crate::methods::PublicPredictor;

@@ -72,3 +72,119 @@ impl std::fmt::Debug for PublicAlone {
         f.write_str("PublicAlone(…)")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::assembly::{Assembly, Proposal, assemble};
+    use crate::data::Task;
+    use crate::evaluation::Loss;
+    use crate::evaluator::{Baselines, Evaluator};
+    use crate::methods::{self, PublicPredictor};
+    use crate::null_records::{PRIVATE, csv, load, plan, session};
+    use crate::prepared::PreparedStore;
+    use crate::privacy::openings::{OpenCuratorOnly, OpenSpender, OpenWatch};
+    use crate::privacy::{Spender, Watch};
+    use crate::session::{Loaded, PlanDefinition, Session};
+
+    /// Private and public records with this label.
+    fn data(label: &str) -> (tempfile::TempDir, Session, Vec<Loaded>) {
+        let directory = tempfile::tempdir().unwrap();
+        for (name, rows) in [("ours.csv", 0..PRIVATE), ("theirs.csv", 500..900)] {
+            std::fs::write(directory.path().join(name), csv(rows).concat()).unwrap();
+        }
+        let session = session("file(\"ours.csv\")", "file(\"theirs.csv\")", label);
+        let loaded = load(&session, directory.path());
+        (directory, session, loaded)
+    }
+
+    /// Public data alone beside a plan, and their errors on private and on public records.
+    fn beside(assembly: &Assembly) -> (Model, [Option<f64>; 2]) {
+        let Proposal { preparation, judging, public_holdout, .. } = &assembly.proposal;
+        let watch = Watch::open();
+        let private = assembly.private_holdout.as_ref();
+        let evaluator = Evaluator::new((preparation, judging), public_holdout, private, &watch);
+        let model = assembly.proposal.public_alone().unwrap().model().unwrap();
+        let baselines = Baselines::default().beside(Some(model.clone()));
+        let scores = evaluator.scores(None, &baselines, Loss::default());
+        let exact = scores.source_only.and_then(|it| it.reveal(&watch).map(|it| it.error));
+        (model, [exact, scores.source_only_on_public.map(|it| it.error)])
+    }
+
+    /// The model of a run of public data alone, and its errors.
+    fn run(assembly: Assembly) -> (Model, [Option<f64>; 2]) {
+        let Assembly { proposal, private, private_holdout, .. } = assembly;
+        assert!(proposal.public_alone().is_none(), "it is not compared with itself");
+        let Proposal { prepared, calibrated, preparation, judging, public_holdout, .. } = proposal;
+        let watch = Watch::open();
+        let mut run = prepared.start(private, &calibrated).unwrap();
+        run.step(&mut Spender::rehearsal(&calibrated, 1), &Watch::sealed()).unwrap();
+        let private = private_holdout.as_ref();
+        let evaluator = Evaluator::new((&preparation, &judging), &public_holdout, private, &watch);
+        let model = run.model().unwrap();
+        let scores = evaluator.scores(Some(&model), &Baselines::default(), Loss::default());
+        let exact = scores.model.and_then(|it| it.reveal(&watch).map(|it| it.error));
+        (model.get().clone(), [exact, scores.model_on_public.map(|it| it.error)])
+    }
+
+    fn assembled(
+        (_, session, loaded): &(tempfile::TempDir, Session, Vec<Loaded>),
+        plan: &PlanDefinition,
+        store: &PreparedStore,
+    ) -> Assembly {
+        let found = assemble(session, plan, &loaded.iter().collect::<Vec<_>>(), store);
+        found.unwrap_or_else(|error| panic!("{}: {error}", plan.method))
+    }
+
+    #[test]
+    fn whatever_the_method_public_data_alone_are_the_run_of_public_only() {
+        for (task, label) in [(Task::Regression, "y"), (Task::Classification, "class")] {
+            let data = data(label);
+            let made = |plan: &PlanDefinition| assembled(&data, plan, &PreparedStore::default());
+            let (model, errors) = run(made(&plan(public_only::id_for(task))));
+            assert!(errors.iter().all(Option::is_some));
+            let all = methods::methods().iter().map(|it| it.spec());
+            for spec in all.filter(|spec| spec.task == task && !spec.public_only) {
+                let plain = plan(spec.id);
+                let mut plans = vec![plain.clone()];
+                plans.push(PlanDefinition { private_records: Some(50), ..plain.clone() });
+                if !spec.has_own_predictor {
+                    let column = PublicPredictor::Column("b".to_owned());
+                    for public_predictor in [PublicPredictor::Linear, column] {
+                        plans.push(PlanDefinition { public_predictor, ..plain.clone() });
+                    }
+                }
+                for plan in plans {
+                    let told = (plan.method.clone(), plan.public_predictor.to_string());
+                    let (theirs, found) = beside(&made(&plan));
+                    assert!(theirs == model, "{told:?}: another model");
+                    assert_eq!(found, errors, "{told:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn plans_share_what_was_learned_and_the_rows_are_dropped() {
+        let (data, store) = (data("y"), PreparedStore::default());
+        let narrow = assembled(&data, &plan("target_only"), &store);
+        let alone = Arc::clone(narrow.proposal.public_alone().unwrap());
+        let records = || matches!(&*alone.records.lock().unwrap(), TrainingRecords::Rows(_));
+        assert!(records());
+        let model = alone.model().unwrap();
+        assert!(!records());
+        assert_eq!(alone.model().unwrap(), model);
+        // A wide method takes its notes: a mark that is left among them is found.
+        let marked = PublicRecords::from((*narrow.proposal.problem.public.shared()).clone());
+        marked.noted(&alone.learned.notes).once("mark", 0.0, |_, _| Ok(7.0)).unwrap();
+        let wide = assembled(&data, &plan("public_shape"), &store);
+        let found = wide.proposal.problem.public.once::<f64>("mark", 0.0, |_, _| Ok(0.0));
+        assert_eq!(found.unwrap(), 7.0);
+        let theirs = wide.proposal.public_alone().unwrap();
+        assert!(Arc::ptr_eq(&theirs.learned, &alone.learned));
+        // Other public records are not the same.
+        let fewer = PlanDefinition { public_records: Some(100), ..plan("public_shape") };
+        let fewer = assembled(&data, &fewer, &store);
+        assert!(!Arc::ptr_eq(&fewer.proposal.public_alone().unwrap().learned, &alone.learned));
+    }
+}

@@ -22,7 +22,7 @@ use crate::data::{DatasetDefinition, Source, Table, Task};
 use crate::error::{Error, Result};
 use crate::evaluation::{Evaluation, Pay, Scoring};
 use crate::methods::labelled::public_shape::MOST_FEATURES;
-use crate::methods::{self, PublicPredictor, STEPS_VERSION};
+use crate::methods::{self, STEPS_VERSION};
 use crate::numeric::parallel;
 use crate::plot::number::duration;
 use crate::privacy::Watch;
@@ -932,7 +932,8 @@ mod tests {
         let others = job.run.datasets[1..].iter().map(Arc::as_ref);
         let loaded: Vec<&Loaded> = std::iter::once(&guessed).chain(others).collect();
         assert!(known(&job.run.plan, &loaded, &job.run.workspace).is_some());
-        let plan = Player::of_plan("target_only", &BTreeMap::new(), &PublicPredictor::None);
+        let plan =
+            Player::of_plan("target_only", &BTreeMap::new(), &methods::PublicPredictor::None);
         assert!(
             found
                 .advice

@@ -48,8 +48,8 @@ pub(super) fn decide(
     let needs = |place: usize| kept[place].needs(None, &labels[place]);
     let place = |index: usize| if index < kept.len() { index } else { 0 };
     let scorers = all.iter().enumerate();
-    let scorers =
-        scorers.map(|(index, (judged, _))| ModelScorer::new(scoring, *judged, &needs(place(index))));
+    let scorers = scorers
+        .map(|(index, (judged, _))| ModelScorer::new(scoring, *judged, &needs(place(index))));
     let scorers = scorers.collect::<Result<Vec<_>>>()?;
     let holdouts: Vec<Private<HeldOut>> = all.iter().map(|(_, it)| it.holdout.share()).collect();
     let rows = scoring.tally.rows;

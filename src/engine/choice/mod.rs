@@ -544,7 +544,13 @@ impl ReadyPlan {
         let Self { job, assembly: Assembly { proposal, private, .. }, holdout } = self;
         let public_alone = proposal.public_alone().cloned();
         let Proposal {
-            prepared, problem, preparation, judging, public_holdout, taken_as_public, ..
+            prepared,
+            problem,
+            preparation,
+            judging,
+            public_holdout,
+            taken_as_public,
+            ..
         } = proposal;
         let (own, alone) = (judging.own(), judging.alone());
         let kept = KeptCandidate {

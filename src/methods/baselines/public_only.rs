@@ -137,7 +137,7 @@ mod tests {
         let problem = example::problem(&shape, &public);
         let Problem { public, seed, .. } = &problem;
         assert_eq!(predictor(public, *seed).unwrap(), public_model(public, *seed).unwrap());
-        let (shape, public, _) = example::shifted(public_shape::MOST_FEATURES + 1, 30, 80, 1);
+        let (_, public, _) = example::shifted(public_shape::MOST_FEATURES + 1, 30, 80, 1);
         let model = predictor(&public.into(), 1).unwrap();
         assert!(matches!(model, Model::Linear(_)));
         let (shape, public, _) = example::shifted(MOST_FEATURES + 1, MOST_FEATURES + 1, 80, 1);
