@@ -24,7 +24,7 @@ use crate::evaluation::Evaluation;
 use crate::evaluation::scoring::Scoring;
 use crate::faults::{Fault, planted};
 use crate::methods::baselines::reference::is_quick;
-use crate::methods::public_predictor::{self, PublicRows};
+use crate::methods::public_predictor::{self, EarlierModel, PublicRows};
 use crate::methods::{
     self, JointShape, Method, Prepared, Problem, ProblemShape, PublicPredictor, StartingModel,
 };
@@ -549,6 +549,9 @@ impl<'a> Parts<'a> {
             preparation = preparation.with_features_of(theirs)?;
         }
         let mut scores = None;
+        let earlier = earlier.map(|saved| saved.for_table(&train));
+        let (owners, seed) = (train.owners(&tables), stream(plan.seed, PREDICTOR));
+        let rows = PublicRows { table: &train, owners: &owners, settings, seed };
         if !wanted.is_none() {
             if *foreign && wanted.is_trained() {
                 return Err(Error::usage(
@@ -557,35 +560,27 @@ impl<'a> Parts<'a> {
                 )
                 .cure("leave `public_predictor` out, or name a finished model or a column"));
             }
-            let earlier = earlier.map(|saved| saved.for_table(&train));
-            let owners = train.owners(&tables);
-            let seed = stream(plan.seed, PREDICTOR);
-            let rows = PublicRows { table: &train, owners: &owners, settings, seed };
             let fitted = public_predictor::fitted(wanted, earlier.as_ref(), &preparation, rows);
             if let Some((with_score, own)) = fitted.map_err(at)? {
                 (preparation, scores) = (with_score, Some(own));
             }
         }
         let mut public = preparation.apply_public(&train, ("public", !foreign), scores.as_ref())?;
-        // Public data alone do not have what only this plan has: a starting model, or the score of a
-        // public predictor for a method without one of its own. A column that holds such a score is
-        // a feature for them.
-        let alone = if *foreign {
-            None
-        } else if is_wide {
+        let alone = if is_wide {
             Some(preparation.clone())
-        } else if columns == definition.columns {
-            Some(plain.wide(settings.labels))
         } else {
-            let definition = DatasetDefinition { columns, ..definition.clone() };
-            let plain = Preparation::fit(&train, &definition, settings).ok();
-            plain.map(|plain| plain.wide(settings.labels))
+            let plain = if columns == definition.columns {
+                Some(plain)
+            } else {
+                let definition = DatasetDefinition { columns, ..definition.clone() };
+                Preparation::fit(&train, &definition, settings).ok()
+            };
+            plain.and_then(|plain| preparation_alone(&plain, &given(plan), earlier.as_ref(), rows))
         };
         // A comparison must not delay anything.
         let numbers = preparation.class_names().len().max(1);
-        let alone = alone.filter(|alone| {
-            alone.check().is_ok() && is_quick(train.rows(), alone.dimension(), numbers)
-        });
+        let is_quick = |alone: &Preparation| is_quick(train.rows(), alone.dimension(), numbers);
+        let alone = alone.filter(|it| !foreign && it.check().is_ok() && is_quick(it));
         let judging = match &alone {
             None => Judging::from(preparation.clone()),
             Some(alone) => Judging::beside(preparation.clone(), alone.clone(), settings.labels),
@@ -604,7 +599,7 @@ impl<'a> Parts<'a> {
         let clipping = preparation.clipping(&train, !foreign)?;
         let rare_values = clipping.note_on_rare_values();
         let clipping = clipping.words(preparation.label_name());
-        let (mut public, owners) = (PublicRecords::from(public), train.owners(&tables));
+        let mut public = PublicRecords::from(public);
         if !owners.is_empty() {
             public = public.of_datasets(owners, tables.len());
         }
@@ -756,11 +751,28 @@ fn refuse_other_classes(private: &Loaded, publics: &[&Loaded]) -> Result<()> {
     Ok(())
 }
 
-/// The public predictors that a plan gives to public data alone: those of a method with predictors
-/// of its own.
-pub(super) fn given(plan: &PlanDefinition) -> PublicPredictor {
-    let has_own = methods::method(&plan.method).is_ok_and(|it| it.spec().has_own_predictor);
-    if has_own { plan.public_predictor.clone() } else { PublicPredictor::None }
+/// The public predictors that public data alone get: those of a method with predictors of its own. A
+/// finished model they always get, because its gains are none of the plan's.
+fn given(plan: &PlanDefinition) -> PublicPredictor {
+    let wanted = &plan.public_predictor;
+    if methods::method(&plan.method).is_ok_and(|it| it.spec().has_own_predictor) {
+        return wanted.clone();
+    }
+    wanted.model().map_or(PublicPredictor::None, |path| PublicPredictor::Model(path.to_owned()))
+}
+
+/// How public data alone take a record. They do not have what only the plan of a method of narrow
+/// features has: a starting model, or the score of a public predictor. A column that holds such a
+/// score is one of their features.
+fn preparation_alone(
+    plain: &Preparation,
+    given: &PublicPredictor,
+    earlier: Option<&EarlierModel>,
+    rows: PublicRows<'_>,
+) -> Option<Preparation> {
+    let wide = plain.wide(rows.settings.labels);
+    let with_score = public_predictor::fitted(given, earlier, &wide, rows).ok()?;
+    Some(with_score.map_or(wide, |(preparation, _)| preparation))
 }
 
 /// The finished model that a plan's public predictor is.

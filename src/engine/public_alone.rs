@@ -83,7 +83,7 @@ mod tests {
     use crate::methods::{self, PublicPredictor};
     use crate::null_records::{PRIVATE, csv, load, plan, session};
     use crate::prepared::PreparedStore;
-    use crate::privacy::openings::{OpenCuratorOnly, OpenSpender, OpenWatch};
+    use crate::privacy::openings::{OpenSpender, OpenWatch};
     use crate::privacy::{Spender, Watch};
     use crate::session::{Loaded, PlanDefinition, Session};
 

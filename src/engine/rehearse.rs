@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::assembly::{
-    given, missing_of, pool, predictor_model, shared_classes, training_records, wanted_columns,
+    missing_of, pool, predictor_model, shared_classes, training_records, wanted_columns,
 };
 use super::control::Control;
 use super::job::{Job, named};
@@ -22,7 +22,7 @@ use crate::data::{DatasetDefinition, Source, Table, Task};
 use crate::error::{Error, Result};
 use crate::evaluation::{Evaluation, Pay, Scoring};
 use crate::methods::labelled::public_shape::MOST_FEATURES;
-use crate::methods::{self, STEPS_VERSION};
+use crate::methods::{self, PublicPredictor, STEPS_VERSION};
 use crate::numeric::parallel;
 use crate::plot::number::duration;
 use crate::privacy::Watch;
@@ -427,6 +427,12 @@ impl Work<'_> {
 fn declared(private: &Loaded, plan: &PlanDefinition) -> Result<Declared> {
     let (rows, definition) = (private.rows, private.definition.clone());
     Ok(Declared { rows, records: training_records(private, plan)?, definition })
+}
+
+/// The public predictors that a plan gives to a method with predictors of its own.
+fn given(plan: &PlanDefinition) -> PublicPredictor {
+    let has_own = methods::method(&plan.method).is_ok_and(|it| it.spec().has_own_predictor);
+    if has_own { plan.public_predictor.clone() } else { PublicPredictor::None }
 }
 
 /// The data of rehearsals from public and declared values.
@@ -932,8 +938,7 @@ mod tests {
         let others = job.run.datasets[1..].iter().map(Arc::as_ref);
         let loaded: Vec<&Loaded> = std::iter::once(&guessed).chain(others).collect();
         assert!(known(&job.run.plan, &loaded, &job.run.workspace).is_some());
-        let plan =
-            Player::of_plan("target_only", &BTreeMap::new(), &methods::PublicPredictor::None);
+        let plan = Player::of_plan("target_only", &BTreeMap::new(), &PublicPredictor::None);
         assert!(
             found
                 .advice
