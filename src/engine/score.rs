@@ -208,18 +208,11 @@ impl ScoredModel<'_> {
         let private = *named(&loaded, &plan.private)?;
         refuse_another_split(private, self.folder)?;
         let assembly = assemble(session, &plan, &loaded, &PreparedStore::default())?;
-        let Proposal { judging, .. } = &assembly.proposal;
-        // A choice may have chosen public data alone.
-        let theirs = Some(&self.model.preparation);
-        let own = if theirs == Some(&assembly.proposal.preparation) {
-            judging.own()
-        } else if theirs == judging.preparation_alone() {
-            judging.alone()
-        } else {
+        if self.model.preparation != assembly.proposal.preparation {
             return Err(Error::refused("the public data have changed since the model was trained")
                 .at(self.model.path.display().to_string())
                 .cure("bring them back, or score the model on a dataset: --dataset"));
-        };
+        }
         let holdout = assembly.private_scored.as_ref().ok_or_else(|| {
             let what = if plan.holdout == 0.0 {
                 "the run held no record out".to_owned()
@@ -231,13 +224,14 @@ impl ScoredModel<'_> {
         let problem = &assembly.proposal.problem;
         let classes = &problem.shape.classes;
         let alone = assembly.proposal.public_alone().and_then(|alone| alone.model());
-        let (alone, view) = (alone.filter(|alone| *alone != self.model.model), judging.alone());
+        let Proposal { judging, .. } = &assembly.proposal;
+        let (own, theirs) = (judging.own(), judging.alone());
         let rows = Table::holdout_rows(private.rows, plan.holdout);
         let public = assembly.proposal.scored_by_public(&plan);
         let scoring = public.scoring(self.asked, &private.definition, rows)?;
         let label = |raw: f64| self.model.preparation.label_from_prediction(raw);
         let needs = ScoringNeeds {
-            public_alone: alone.as_ref().map(|model| Judged { model, view: &view }),
+            public_alone: alone.as_ref().map(|model| Judged { model, view: &theirs }),
             public_holdout: Some(&assembly.proposal.public_holdout),
             classes,
             label: &label,

@@ -62,7 +62,7 @@ impl Judging {
         Self { own, alone: Some(alone), form }
     }
 
-    /// The same under a dataset's own rules for missing and unknown values.
+    /// Both preparations under a dataset's own rules for missing and unknown values.
     pub fn under(&self, definition: &DatasetDefinition) -> Self {
         let alone = self.alone.as_ref().map(|alone| alone.under(definition));
         Self { own: self.own.under(definition), alone, form: self.form }
