@@ -21,7 +21,7 @@ pub(super) struct PublicAlone {
 
 /// The public records that train it.
 pub(super) enum TrainingRecords {
-    /// Those of the plan.
+    /// The public records of the plan.
     OfPlan(PublicRecords),
     /// Rows that are prepared in this way.
     Rows(Box<(Preparation, Table)>),

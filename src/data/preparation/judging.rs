@@ -165,7 +165,7 @@ fn both(
 /// What a model takes of a record that judges it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct View {
-    /// Those of its numbers; all if `None`.
+    /// The numbers that the model takes; all if `None`.
     places: Option<Range<usize>>,
     /// Clips the wide record.
     bounding: Option<Bounding>,
