@@ -5,7 +5,7 @@
 //! more. For them its public records are prepared when it is first asked for, and dropped when it is
 //! trained.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::data::{Notes, Preparation, PublicRecords, Table};
 use crate::error::Result;
@@ -34,7 +34,7 @@ pub(super) enum TrainingRecords {
 pub(super) struct Learned {
     pub notes: Notes,
     /// Without a model, once its training has failed.
-    model: Mutex<Option<Option<Model>>>,
+    model: OnceLock<Option<Model>>,
 }
 
 impl PublicAlone {
@@ -44,12 +44,9 @@ impl PublicAlone {
 
     /// The model, trained once.
     pub fn model(&self) -> Option<Model> {
-        let mut known = self.learned.model.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.is_none() {
-            *known = Some(self.train().ok());
-        }
+        let model = self.learned.model.get_or_init(|| self.train().ok());
         *self.records.lock().unwrap_or_else(PoisonError::into_inner) = TrainingRecords::Used;
-        known.clone().flatten()
+        model.clone()
     }
 
     fn train(&self) -> Result<Model> {

@@ -190,7 +190,9 @@ impl Bounding {
     fn narrow(self, record: &mut [f64]) {
         if self.intercept {
             // Records with an intercept were divided by this.
-            record.iter_mut().for_each(|x| *x *= SQRT_2);
+            for x in record.iter_mut() {
+                *x *= SQRT_2;
+            }
         }
         self.apply(record);
     }
