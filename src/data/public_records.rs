@@ -24,8 +24,12 @@ pub struct PublicRecords {
     /// also name persons. They show how much a person's records have in common.
     persons: Option<Arc<Persons>>,
     datasets: Option<Arc<Datasets>>,
-    notes: Arc<Mutex<Vec<PublicNote>>>,
+    notes: Notes,
 }
+
+/// What was noted of some records; copies share it. It outlives the records.
+#[derive(Clone, Default)]
+pub struct Notes(Arc<Mutex<Vec<PublicNote>>>);
 
 /// The public datasets from which the records come.
 struct Datasets {
@@ -53,6 +57,11 @@ impl PublicRecords {
     /// Groups the records by person.
     pub fn by_person(self, persons: Option<Persons>) -> Self {
         Self { persons: persons.map(Arc::new), ..self }
+    }
+
+    /// Shares the notes of the same records, which were prepared before.
+    pub fn noted(self, notes: &Notes) -> Self {
+        Self { notes: notes.clone(), ..self }
     }
 
     /// The persons of the records, if known.
@@ -95,7 +104,7 @@ impl PublicRecords {
     }
 
     fn note(&self, what: &'static str, setting: u64) -> Arc<LearnedValue> {
-        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut notes = self.notes.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known = notes.iter().find(|note| note.what == what && note.setting == setting);
         if let Some(note) = known {
             return Arc::clone(&note.value);
@@ -111,7 +120,7 @@ impl PublicRecords {
 
 impl<D: Into<PublicData>> From<D> for PublicRecords {
     fn from(data: D) -> Self {
-        Self { data: Arc::new(data.into()), persons: None, datasets: None, notes: Arc::default() }
+        Self { data: Arc::new(data.into()), persons: None, datasets: None, notes: Notes::default() }
     }
 }
 
@@ -152,6 +161,10 @@ mod tests {
         for setting in 0..40 {
             length(f64::from(setting)).unwrap();
         }
-        assert_eq!(records.notes.lock().unwrap().len(), MOST);
+        assert_eq!(records.notes.0.lock().unwrap().len(), MOST);
+        // The same records, prepared again.
+        let again = PublicRecords::from((*records.shared()).clone()).noted(&records.notes);
+        let last = again.once::<f64>("length", 39.0, |_, _| panic!("worked out twice"));
+        assert_eq!(last.unwrap(), 39.0 * 30.0);
     }
 }

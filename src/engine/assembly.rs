@@ -4,14 +4,14 @@
 use super::job::named;
 use super::overlap;
 use super::prepared::{PlanSource, PreparedRecords, PreparedStore, PrivateRecords, PrivateRows};
-use super::public_alone::is_comparable;
+use super::public_alone::{Learned, PublicAlone, TrainingRecords};
 use super::score::Test;
 use crate::data::declared::declared_classes;
 use crate::data::leaking;
 use crate::data::names::shortened;
 use crate::data::persons::{self, WithoutUnit};
 use crate::data::preparation::{
-    FeatureScaling, LabelRange, PreparationSettings, class_names, classes_of,
+    FeatureScaling, Judging, LabelRange, PreparationSettings, class_names, classes_of,
 };
 use crate::data::selection::{resolved, used_columns};
 use crate::data::table::{seeded, shuffled};
@@ -23,7 +23,8 @@ use crate::error::{Error, Result};
 use crate::evaluation::Evaluation;
 use crate::evaluation::scoring::Scoring;
 use crate::faults::{Fault, planted};
-use crate::methods::public_predictor::{self, PublicRows};
+use crate::methods::baselines::reference::is_quick;
+use crate::methods::public_predictor::{self, EarlierModel, PublicRows};
 use crate::methods::{
     self, JointShape, Method, Prepared, Problem, ProblemShape, PublicPredictor, StartingModel,
 };
@@ -56,6 +57,8 @@ pub struct Proposal {
     pub warnings: Vec<String>,
     /// For the private records.
     pub preparation: Preparation,
+    /// For the private records that judge models.
+    pub judging: Judging,
     /// The public records that evaluate models.
     pub public_holdout: Arc<PublicData>,
     records: Arc<PreparedRecords>,
@@ -141,8 +144,9 @@ pub(super) struct ScoredByPublic<'a> {
 }
 
 impl<'a> ScoredByPublic<'a> {
-    fn of(problem: &Problem, records: &'a PreparedRecords, plan: &PlanDefinition) -> Self {
-        let (classes, comparable) = (problem.shape.classes.len(), is_comparable(problem));
+    fn of(records: &'a PreparedRecords, plan: &PlanDefinition) -> Self {
+        let classes = records.preparation.class_names().len();
+        let comparable = records.alone.is_some();
         let builds_on_a_model = plan.public_predictor.model().is_some();
         let labels = plan.preparation.labels;
         Self { classes, comparable, labels, builds_on_a_model, records }
@@ -202,7 +206,13 @@ impl Proposal {
 
     /// What is known of errors under this plan.
     pub(super) fn scored_by_public(&self, plan: &PlanDefinition) -> ScoredByPublic<'_> {
-        ScoredByPublic::of(&self.problem, &self.records, plan)
+        ScoredByPublic::of(&self.records, plan)
+    }
+
+    /// Public data alone, with which the plan's models are compared. They are not compared with
+    /// themselves.
+    pub(super) fn public_alone(&self) -> Option<&Arc<PublicAlone>> {
+        self.records.alone.as_ref().filter(|_| !self.method.spec().public_only)
     }
 
     /// By what public records exceed the bounds, in words.
@@ -240,7 +250,8 @@ impl Proposal {
             let by_person = private.definition.unit.is_some();
             Ok(PrivateRows { train, holdout, with_label, by_person })
         };
-        let own = self.records.private(private.private()?, &self.preparation, rows)?;
+        let own =
+            self.records.private(private.private()?, (&self.preparation, &self.judging), rows)?;
         let PrivateRecords { train: private, holdout: private_holdout, scored: private_scored } =
             own;
         Ok(Assembly { proposal: self, private, private_holdout, private_scored })
@@ -305,8 +316,10 @@ pub(super) fn propose_for(
         ),
         foreign: *foreign,
     };
-    let records =
-        store.plan.get(source, || parts.prepare(plan, theirs.as_ref(), earlier.as_ref()))?;
+    let learned = store.alone.get(source.alone(given(plan)), || Ok(Learned::default()))?;
+    let records = store
+        .plan
+        .get(source, || parts.prepare(plan, theirs.as_ref(), earlier.as_ref(), learned))?;
     refuse_other_classes(private, publics)?;
     let public = &records.public;
     let shape = ProblemShape {
@@ -326,7 +339,7 @@ pub(super) fn propose_for(
     };
     let problem = Problem { shape, public: public.clone(), seed: plan.seed };
     let prepared = method.prepare(&settings, problem.clone(), plan.target)?;
-    let known = ScoredByPublic::of(&problem, &records, plan);
+    let known = ScoredByPublic::of(&records, plan);
     let test = Test::of(plan, loaded, &known)?;
     let scoring = plan.own_score().map(|asked| {
         let rows = Table::holdout_rows(private.rows, plan.holdout);
@@ -365,7 +378,7 @@ pub(super) fn propose_for(
     }
     let paid = scoring.as_ref().and_then(|it| it.caution(&prepared.plan().releases));
     warnings.extend(lineage.as_ref().map(Lineage::note).into_iter().chain(paid));
-    let classes = problem.public.classes.as_ref().filter(|_| is_comparable(&problem));
+    let classes = problem.public.classes.as_ref().filter(|_| records.alone.is_some());
     warnings.extend(scoring.as_ref().zip(classes).and_then(|(it, classes)| it.rare(classes)));
     if plan.holdout == 0.0 && labelled && test.is_none() {
         warnings.push(NOTHING_HELD_OUT.to_owned());
@@ -392,6 +405,7 @@ pub(super) fn propose_for(
         taken_as_public,
         warnings,
         preparation: records.preparation.under(&private.definition),
+        judging: records.judging.under(&private.definition),
         public_holdout: Arc::clone(&records.public_holdout),
         records,
     })
@@ -456,6 +470,7 @@ impl<'a> Parts<'a> {
         plan: &PlanDefinition,
         theirs: Option<&Preparation>,
         earlier: Option<&SavedModel>,
+        learned: Arc<Learned>,
     ) -> Result<PreparedRecords> {
         let Self { private, publics, foreign, .. } = self;
         let (own, label) = (&publics[0].definition, private.definition.label.as_ref());
@@ -482,6 +497,7 @@ impl<'a> Parts<'a> {
         }
         let unlike = private.stolen(Fault::PublicModelByPrivate) > 0;
         let wanted = if unlike { &PublicPredictor::Linear } else { &plan.public_predictor };
+        let columns = definition.columns.clone();
         let scored = wanted_columns(wanted, earlier, &mut definition, tables[0])?;
         // The used part of the public records, with their own label.
         let as_they_are = DatasetDefinition { label: own.label.clone(), ..definition.clone() };
@@ -526,15 +542,16 @@ impl<'a> Parts<'a> {
             }
             _ => train,
         };
-        let mut preparation =
-            Preparation::fit(&train, &definition, &plan.preparation).map_err(at)?;
-        if self.method.spec().takes_wide_features {
-            preparation = preparation.wide(plan.preparation.labels);
-        }
+        let (settings, is_wide) = (&plan.preparation, self.method.spec().takes_wide_features);
+        let plain = Preparation::fit(&train, &definition, settings).map_err(at)?;
+        let mut preparation = if is_wide { plain.wide(settings.labels) } else { plain.clone() };
         if let Some(theirs) = theirs {
             preparation = preparation.with_features_of(theirs)?;
         }
         let mut scores = None;
+        let earlier = earlier.map(|saved| saved.for_table(&train));
+        let (owners, seed) = (train.owners(&tables), stream(plan.seed, PREDICTOR));
+        let rows = PublicRows { table: &train, owners: &owners, settings, seed };
         if !wanted.is_none() {
             if *foreign && wanted.is_trained() {
                 return Err(Error::usage(
@@ -543,38 +560,65 @@ impl<'a> Parts<'a> {
                 )
                 .cure("leave `public_predictor` out, or name a finished model or a column"));
             }
-            let earlier = earlier.map(|saved| saved.for_table(&train));
-            let owners = train.owners(&tables);
-            let (settings, seed) = (&plan.preparation, stream(plan.seed, PREDICTOR));
-            let rows = PublicRows { table: &train, owners: &owners, settings, seed };
             let fitted = public_predictor::fitted(wanted, earlier.as_ref(), &preparation, rows);
             if let Some((with_score, own)) = fitted.map_err(at)? {
                 (preparation, scores) = (with_score, Some(own));
             }
         }
         let mut public = preparation.apply_public(&train, ("public", !foreign), scores.as_ref())?;
+        let alone = if is_wide {
+            Some(preparation.clone())
+        } else {
+            let plain = if columns == definition.columns {
+                Some(plain)
+            } else {
+                let definition = DatasetDefinition { columns, ..definition.clone() };
+                Preparation::fit(&train, &definition, settings).ok()
+            };
+            plain.and_then(|plain| preparation_alone(&plain, &given(plan), earlier.as_ref(), rows))
+        };
+        // A comparison must not delay anything.
+        let numbers = preparation.class_names().len().max(1);
+        let is_quick = |alone: &Preparation| is_quick(train.rows(), alone.dimension(), numbers);
+        let alone = alone.filter(|it| !foreign && it.check().is_ok() && is_quick(it));
+        let judging = match &alone {
+            None => Judging::from(preparation.clone()),
+            Some(alone) => Judging::beside(preparation.clone(), alone.clone(), settings.labels),
+        };
         let holdout = if *foreign {
             preparation.apply_public(&test, ("public hold-out", false), None)?
         } else {
-            preparation.apply_public_for_evaluation(&test, "public hold-out")?
+            judging.public(&test, "public hold-out")?
         };
         if *foreign && own.label.is_some() && own.task == Task::Classification {
             public.classes = Some(classes_of(&pooled, &train, own)?);
         }
-        self.try_one_row(&preparation)?;
+        self.try_one_row(&preparation, &judging)?;
         let leaking = shared_label.map(|label| leaking::of_label(&pooled, &definition, label));
         let leaking = leaking.transpose()?.unwrap_or_default();
         let clipping = preparation.clipping(&train, !foreign)?;
         let rare_values = clipping.note_on_rare_values();
         let clipping = clipping.words(preparation.label_name());
-        let (mut public, owners) = (PublicRecords::from(public), train.owners(&tables));
+        let mut public = PublicRecords::from(public);
         if !owners.is_empty() {
             public = public.of_datasets(owners, tables.len());
         }
+        public = public.by_person(train.persons.clone());
+        let alone = alone.map(|alone| {
+            let records = if is_wide {
+                public = public.clone().noted(&learned.notes);
+                TrainingRecords::OfPlan(public.clone())
+            } else {
+                TrainingRecords::Rows(Box::new((alone, train)))
+            };
+            Arc::new(PublicAlone::new(records, plan.seed, learned))
+        });
         Ok(PreparedRecords {
             preparation,
+            judging,
+            alone,
             used,
-            public: public.by_person(train.persons),
+            public,
             public_holdout: Arc::new(holdout),
             usual: OnceLock::new(),
             leaking,
@@ -585,15 +629,14 @@ impl<'a> Parts<'a> {
     }
 
     /// Finds faults of the private file as a whole by preparing one row of it.
-    fn try_one_row(&self, preparation: &Preparation) -> Result<()> {
+    fn try_one_row(&self, preparation: &Preparation, judging: &Judging) -> Result<()> {
         let definition = &self.private.definition;
-        let preparation = preparation.under(definition);
+        let (preparation, judging) = (preparation.under(definition), judging.under(definition));
         let row: Vec<usize> = (0..self.private.rows.min(1)).collect();
         self.private.private()?.try_map(|table| {
             let labelled = definition.label.is_some();
             if labelled {
-                let name = "private hold-out";
-                preparation.apply_to_private_rows_for_evaluation(table, &row, name)?;
+                judging.private_rows(table, &row, "private hold-out")?;
             }
             let with_label = labelled && self.method.spec().needs_private_labels;
             preparation.apply_private(&table.excerpt(&row)?, "private", with_label).map(|_| ())
@@ -706,6 +749,30 @@ fn refuse_other_classes(private: &Loaded, publics: &[&Loaded]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The public predictors that public data alone get: those of a method with predictors of its own. A
+/// finished model they always get, because its gains are none of the plan's.
+fn given(plan: &PlanDefinition) -> PublicPredictor {
+    let wanted = &plan.public_predictor;
+    if methods::method(&plan.method).is_ok_and(|it| it.spec().has_own_predictor) {
+        return wanted.clone();
+    }
+    wanted.model().map_or(PublicPredictor::None, |path| PublicPredictor::Model(path.to_owned()))
+}
+
+/// How public data alone take a record. They do not have what only the plan of a method of narrow
+/// features has: a starting model, or the score of a public predictor. A column that holds such a
+/// score is one of their features.
+fn preparation_alone(
+    plain: &Preparation,
+    given: &PublicPredictor,
+    earlier: Option<&EarlierModel>,
+    rows: PublicRows<'_>,
+) -> Option<Preparation> {
+    let wide = plain.wide(rows.settings.labels);
+    let with_score = public_predictor::fitted(given, earlier, &wide, rows).ok()?;
+    Some(with_score.map_or(wide, |(preparation, _)| preparation))
 }
 
 /// The finished model that a plan's public predictor is.

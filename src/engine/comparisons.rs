@@ -6,15 +6,16 @@
 //! a run must not depend on the load of the machine. A process that is told to end does not wait
 //! for this work.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
 use super::control::Control;
 use super::evaluator::{Baselines, Evaluator};
-use super::public_alone::public_alone;
+use super::public_alone::PublicAlone;
 use crate::data::Bounded;
-use crate::methods::Problem;
+use crate::methods::ProblemShape;
 use crate::model::Model;
 use crate::numeric::parallel;
 use crate::privacy::Private;
@@ -31,14 +32,17 @@ pub(super) struct Comparisons {
 impl Comparisons {
     pub fn begin(
         evaluator: &Evaluator<'_>,
-        problem: &Problem,
-        method: &str,
+        shape: &ProblemShape,
+        alone: Option<&Arc<PublicAlone>>,
         private: &Private<Bounded>,
     ) -> Self {
         let ((tell_public, public), (tell_private, found)) = (channel(), channel());
-        let (problem, method) = (problem.clone(), method.to_owned());
-        let of_private = evaluator.comparing(&problem.shape, private);
-        let work = move || make(&problem, &method, of_private, &tell_public, &tell_private);
+        let (alone, of_private) = (alone.cloned(), evaluator.comparing(shape, private));
+        let work = move || {
+            // The receiver may have moved on and stopped listening.
+            let _ = tell_public.send(alone.and_then(|alone| alone.model()));
+            let _ = tell_private.send(of_private());
+        };
         let shares = parallel::threads() > 1;
         thread::spawn(move || if shares { work() } else { parallel::alone(work) });
         Self { public, private: found }
@@ -53,18 +57,6 @@ impl Comparisons {
     pub fn private(&self, control: &Control, public: Option<Model>) -> Baselines {
         wait(&self.private, control).unwrap_or_default().beside(public)
     }
-}
-
-fn make(
-    problem: &Problem,
-    method: &str,
-    of_private: impl FnOnce() -> Baselines,
-    public: &Sender<Option<Model>>,
-    private: &Sender<Baselines>,
-) {
-    // The receiver may have moved on and stopped listening.
-    let _ = public.send(public_alone(problem, method));
-    let _ = private.send(of_private());
 }
 
 /// `None` if the process has to end, or if the work failed.

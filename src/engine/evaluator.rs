@@ -1,7 +1,8 @@
 //! Measures how good a model is on the records held out of training.
 
+use crate::data::preparation::{Judging, View};
 use crate::data::{Bounded, Dataset, HeldOut, Preparation, PublicData, Task};
-use crate::evaluation::{Loss, Measured};
+use crate::evaluation::{Judged, Loss, Measured};
 use crate::methods::baselines::reference::{self, DEFAULT_RIDGE};
 use crate::methods::{Measure, ProblemShape, Run, Series, Step};
 use crate::model::{Classifier, Model};
@@ -77,6 +78,9 @@ pub(super) struct Evaluator<'a> {
     pub public: &'a PublicData,
     pub private: Option<&'a Private<HeldOut>>,
     pub watch: &'a Watch,
+    /// What the plan's model takes of these records, and what public data alone take.
+    pub own: View,
+    pub alone: View,
 }
 
 #[derive(Default)]
@@ -114,7 +118,17 @@ impl Usual {
     }
 }
 
-impl Evaluator<'_> {
+impl<'a> Evaluator<'a> {
+    pub fn new(
+        (preparation, judging): (&'a Preparation, &Judging),
+        public: &'a PublicData,
+        private: Option<&'a Private<HeldOut>>,
+        watch: &'a Watch,
+    ) -> Self {
+        let (own, alone) = (judging.own(), judging.alone());
+        Self { preparation, public, private, watch, own, alone }
+    }
+
     /// The comparison with models of the private records themselves, where it is made.
     pub fn comparing(
         &self,
@@ -146,7 +160,8 @@ impl Evaluator<'_> {
             self.evaluate_classifier(&model, classifier, step);
         }
         let is_classifier = matches!(model.get(), Model::Classifier(_));
-        if let Some(measured) = self.measured(model.get(), self.public) {
+        let judged = Judged { model: model.get(), view: &self.own };
+        if let Some(measured) = self.measured(judged, self.public) {
             let accuracy = is_classifier.then(|| accuracy(measured.error));
             let first =
                 [(Series::PublicError, Some(measured.error)), (Series::PublicAccuracy, accuracy)];
@@ -156,7 +171,7 @@ impl Evaluator<'_> {
                 step.measures.extend(value);
             }
         }
-        if let Some(measured) = self.measured_on_private(model.get()) {
+        if let Some(measured) = self.measured_on_private(judged) {
             if is_classifier {
                 let value = measured.clone().map(|it| accuracy(it.error));
                 step.measures.push(Measure::curator(Series::PrivateAccuracy, value));
@@ -181,8 +196,9 @@ impl Evaluator<'_> {
         let classes = holdout.classes.as_ref().filter(|classes| !classes.of.is_empty());
         let Some(classes) = classes else { return };
         let mut sum = 0.0;
-        for range in holdout.features.stretches(0..holdout.len()) {
-            let examples = holdout.features.doubles(range.clone());
+        let features = self.own.of(&holdout.features);
+        for range in features.stretches(0..holdout.len()) {
+            let examples = features.doubles(range.clone());
             let losses = classifier.losses(&examples, classifier.labels(&classes.of[range]));
             sum += losses.iter().sum::<f64>();
         }
@@ -199,20 +215,21 @@ impl Evaluator<'_> {
         loss: Loss,
     ) -> Scores {
         let mut scores = Scores { task: Some(self.preparation.task()), loss, ..Scores::default() };
-        let on_public = |model: &Model| Some(self.measured(model, self.public)?.led_by(loss));
-        let on_private = |model: &Model| {
-            Some(self.measured_on_private(model)?.map(|measured| measured.led_by(loss)))
-        };
+        let on_public = |judged| Some(self.measured(judged, self.public)?.led_by(loss));
+        let on_private =
+            |judged| Some(self.measured_on_private(judged)?.map(|measured| measured.led_by(loss)));
+        let own = |model| Judged { model, view: &self.own };
         if let Some(model) = model {
-            scores.model_on_public = on_public(model.get());
-            scores.model = on_private(model.get());
+            scores.model_on_public = on_public(own(model.get()));
+            scores.model = on_private(own(model.get()));
         }
-        if let Some(source_only) = &baselines.source_only {
-            scores.source_only_on_public = on_public(source_only);
-            scores.source_only = on_private(source_only);
+        if let Some(model) = &baselines.source_only {
+            let alone = Judged { model, view: &self.alone };
+            scores.source_only_on_public = on_public(alone);
+            scores.source_only = on_private(alone);
         }
         let target_only = baselines.target_only.as_ref().and_then(|it| it.reveal(self.watch));
-        scores.target_only = target_only.and_then(on_private);
+        scores.target_only = target_only.and_then(|model| on_private(own(model)));
         let usual = baselines.usual.as_ref().and_then(|usual| usual.reveal(self.watch));
         scores.trivial = usual.and_then(|usual| {
             let error = |holdout: &HeldOut| self.error_of(*usual, holdout, loss);
@@ -222,8 +239,8 @@ impl Evaluator<'_> {
         scores
     }
 
-    fn measured_on_private(&self, model: &Model) -> Option<CuratorOnly<Measured>> {
-        let measured = self.private?.curator(self.watch, |holdout| self.measured(model, holdout));
+    fn measured_on_private(&self, judged: Judged<'_>) -> Option<CuratorOnly<Measured>> {
+        let measured = self.private?.curator(self.watch, |holdout| self.measured(judged, holdout));
         measured?.transpose()
     }
 
@@ -245,8 +262,12 @@ impl Evaluator<'_> {
     }
 
     /// The model's scores on records with labels.
-    fn measured<F: ExampleColumns>(&self, model: &Model, holdout: &Dataset<F>) -> Option<Measured> {
-        Measured::of_model(model, holdout, |raw| self.preparation.label_from_prediction(raw))
+    fn measured<F: ExampleColumns>(
+        &self,
+        judged: Judged<'_>,
+        holdout: &Dataset<F>,
+    ) -> Option<Measured> {
+        Measured::of_model(judged, holdout, |raw| self.preparation.label_from_prediction(raw))
     }
 }
 

@@ -10,8 +10,8 @@ use super::spend::{Spend, SpendEnding};
 use super::steps::{StepRecorder, catch};
 use crate::data::{Preparation, Table};
 use crate::error::Result;
-use crate::evaluation::Scored;
 use crate::evaluation::scoring::ScoringNeeds;
+use crate::evaluation::{Judged, Scored};
 use crate::faults::Fault;
 use crate::methods::source_weights;
 use crate::model::Model;
@@ -98,14 +98,18 @@ impl<'a> Drawn<'a> {
         tell: &mut dyn FnMut(RunProgress),
     ) -> Result<Self> {
         let Assembly { proposal, private, private_holdout, private_scored } = assembly;
-        let Proposal { preparation, problem, prepared, calibrated, public_holdout, .. } = proposal;
-        let evaluator = Evaluator {
-            preparation: &preparation,
-            public: &public_holdout,
-            private: private_holdout.as_ref(),
-            watch: &job.watch,
-        };
-        let compare = || Comparisons::begin(&evaluator, &problem, &job.plan.method, &private);
+        let public_alone = proposal.public_alone().cloned();
+        let Proposal {
+            preparation, judging, problem, prepared, calibrated, public_holdout, ..
+        } = proposal;
+        let evaluator = Evaluator::new(
+            (&preparation, &judging),
+            &public_holdout,
+            private_holdout.as_ref(),
+            &job.watch,
+        );
+        let compare =
+            || Comparisons::begin(&evaluator, &problem.shape, public_alone.as_ref(), &private);
         let mut comparisons = None;
         let mut report = |event: RunProgress| {
             if matches!(event, RunProgress::Stepped(_)) {
@@ -139,18 +143,20 @@ impl<'a> Drawn<'a> {
             (context.spend.grant.noise.is_secret(), &model, &ended)
         {
             let label = |raw: f64| preparation.label_from_prediction(raw);
+            // It is not compared with itself.
+            let beside = alone.as_ref().filter(|alone| *alone != model.get());
+            let judged = Judged { model: model.get(), view: &evaluator.own };
             let needs = ScoringNeeds {
-                // It is not compared with itself.
-                public_alone: alone.as_ref().filter(|alone| *alone != model.get()),
+                public_alone: beside.map(|model| Judged { model, view: &evaluator.alone }),
                 public_holdout: Some(&public_holdout),
                 classes: &problem.shape.classes,
                 label: &label,
             };
             let own = proposal.scoring.as_ref().zip(private_scored.as_ref());
             let score = catch(|| match (&proposal.test, own) {
-                (Some(test), _) => test.draw(job, model.get(), &preparation, &needs).map(Some),
+                (Some(test), _) => test.draw(job, judged, &judging, &needs).map(Some),
                 (None, Some((scoring, records))) => scoring
-                    .draw(records, model.get(), &needs, &mut context.spend.spender)
+                    .draw(records, judged, &needs, &mut context.spend.spender)
                     .map(|score| Some(score.into_inner())),
                 (None, None) => Ok(None),
             });

@@ -14,7 +14,7 @@ use crate::privacy::{Spender, Target, Watch};
 use crate::session::{Loaded, PlanDefinition, Session, Workspace, dataset};
 use std::sync::Arc;
 
-const PRIVATE: usize = 120;
+pub(super) const PRIVATE: usize = 120;
 
 /// Cells of record `i`: two numbers, a category, a number and a class.
 fn record(i: usize) -> [String; 5] {
@@ -23,12 +23,12 @@ fn record(i: usize) -> [String; 5] {
     [a.to_string(), b.to_string(), kind.to_owned(), (a - b).to_string(), (i % 2).to_string()]
 }
 
-fn csv(records: std::ops::Range<usize>) -> Vec<Vec<u8>> {
+pub(super) fn csv(records: std::ops::Range<usize>) -> Vec<Vec<u8>> {
     let line = |i: usize| (record(i).join(",") + "\n").into_bytes();
     std::iter::once(b"a,b,kind,y,class\n".to_vec()).chain(records.map(line)).collect()
 }
 
-fn session(private: &str, public: &str, label: &str) -> Session {
+pub(super) fn session(private: &str, public: &str, label: &str) -> Session {
     let about = match label {
         "class" => {
             "label: \"class\", task: classification, classes: [\"0\", \"1\"], columns: except([\"y\"])"
@@ -45,7 +45,7 @@ fn session(private: &str, public: &str, label: &str) -> Session {
     Session::parse(&text, "test").unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn plan(method: &str) -> PlanDefinition {
+pub(super) fn plan(method: &str) -> PlanDefinition {
     PlanDefinition {
         name: method.to_owned(),
         method: method.to_owned(),
@@ -67,7 +67,7 @@ fn plan(method: &str) -> PlanDefinition {
     }
 }
 
-fn load(session: &Session, directory: &Path) -> Vec<Loaded> {
+pub(super) fn load(session: &Session, directory: &Path) -> Vec<Loaded> {
     let workspace = Workspace::fresh(directory);
     let load = |it| dataset::load(it, &workspace).unwrap_or_else(|error| panic!("{error}"));
     // A damaged file has another secret order, and records are compared one by one.

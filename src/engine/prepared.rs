@@ -6,13 +6,18 @@
 //!
 //! *Memory.* A [`PreparedStore`] holds the records of one plan and of one ranking, public and
 //! private, each number once: for either at most the size of the datasets in doubles. Private
-//! features are on the disk if their table is. Old records
+//! features are on the disk if their table is. Where a method takes narrow records, the public rows
+//! are held besides until the model of public data alone is trained, and their wide records while it
+//! is. Held-out records are kept once, in the wide form, from which the narrow one follows; a plan
+//! with a starting model or a public predictor keeps both. Old records
 //! are dropped before others are prepared, and when a dataset is read again
 //! ([`PreparedStore::clear`]); work that still uses them keeps them until it ends. Private records
 //! of a plan are prepared when the first run asks for them. All private records stay [`Private`].
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use super::public_alone::{Learned, PublicAlone};
+use crate::data::preparation::Judging;
 use crate::data::{
     Bounded, Bounds, HeldOut, Persons, Preparation, PreparationSettings, PublicData, PublicRecords,
     SecretOrder, Table,
@@ -51,9 +56,23 @@ pub(super) struct PlanSource {
     pub foreign: bool,
 }
 
+impl PlanSource {
+    /// The source of a plan that makes the model of public data alone. `given` are the public
+    /// predictors that it gets.
+    pub fn alone(&self, given: PublicPredictor) -> Self {
+        let earlier = self.earlier.clone().filter(|_| given.model().is_some());
+        let (counts, needs) = ((None, self.counts.1), (true, false, false));
+        Self { counts, needs, start: None, predictor: given, earlier, ..self.clone() }
+    }
+}
+
 /// The records of a plan.
 pub(super) struct PreparedRecords {
     pub preparation: Preparation,
+    /// How records that judge models are prepared.
+    pub judging: Judging,
+    /// Public data alone, if the plan's models are compared with them.
+    pub alone: Option<Arc<PublicAlone>>,
     /// Columns of the public records that are used.
     pub used: Vec<String>,
     pub public: PublicRecords,
@@ -120,7 +139,7 @@ impl PreparedRecords {
     pub fn private(
         &self,
         table: &Private<Table>,
-        preparation: &Preparation,
+        (preparation, judging): (&Preparation, &Judging),
         rows: impl FnOnce() -> Result<PrivateRows>,
     ) -> Result<PrivateRecords> {
         let mut private = lock(&self.private);
@@ -143,7 +162,7 @@ impl PreparedRecords {
                 table.try_map(|table| {
                     let own = table.persons.as_ref().map(|persons| rows_of(persons, rows));
                     let (rows, name) = (own.as_ref().unwrap_or(rows), "private hold-out");
-                    preparation.apply_to_private_rows_for_evaluation(table, rows, name)
+                    judging.private_rows(table, rows, name)
                 })
             });
             prepared.transpose()
@@ -183,13 +202,21 @@ pub(super) struct RankingRecords {
 #[derive(Clone, Default)]
 pub struct PreparedStore {
     pub(super) plan: Arc<Last<PlanSource, PreparedRecords>>,
+    /// What public data alone have learned.
+    pub(super) alone: Arc<Last<PlanSource, Learned>>,
     pub(super) ranking: Arc<Last<RankingSource, RankingRecords>>,
 }
 
 impl PreparedStore {
+    /// A store for another plan, whose records would replace those of this one.
+    pub(super) fn apart(&self) -> Self {
+        Self { alone: Arc::clone(&self.alone), ..Self::default() }
+    }
+
     /// Drops its contents without waiting.
     pub fn clear(&self) {
         self.plan.clear();
+        self.alone.clear();
         self.ranking.clear();
     }
 }

@@ -1,91 +1,187 @@
 //! The model of public data alone. Every private model is compared with it.
+//!
+//! There is one of a private dataset, its public ones and its hold-out: the model that a run of
+//! `public_only` makes, whatever the method of a plan. Many methods take records that are clipped
+//! more. For them its public records are prepared when it is first asked for, and dropped when it is
+//! trained.
 
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use crate::data::{Notes, Preparation, PublicRecords, Table};
+use crate::error::Result;
 use crate::methods::baselines::public_only;
-use crate::methods::baselines::reference::is_quick;
-use crate::methods::labelled::public_shape;
-use crate::methods::{self, Problem};
 use crate::model::Model;
 
-/// Trees are trained on at most this many numbers, which takes about a second; larger data are
-/// thinned out evenly.
-const MOST_NUMBERS: usize = 200_000;
-
-/// For wider records, and for more than two classes (mostly images), the comparison is with a
-/// linear model.
-const MOST_FEATURES_OF_TREES: usize = 200;
-
-/// The best predictor from public data that takes about a second: a mixture of linear models and
-/// trees, or a linear model where trees take longer. `None` if the public records lack the private
-/// label, if it would take too long, or if it is what `method` makes. It is trained once for the same
-/// records, and a run of `method` may already have trained all of it.
-pub(super) fn public_alone(problem: &Problem, method: &str) -> Option<Model> {
-    let public = &problem.public;
-    let method = methods::method(method).ok().map(methods::Method::spec);
-    if !is_comparable(problem) || method.is_some_and(|spec| spec.public_only) {
-        return None;
-    }
-    if method.is_some_and(|spec| spec.takes_wide_features) {
-        return public_only::predictor(problem).ok();
-    }
-    let narrow = public.dimension() <= MOST_FEATURES_OF_TREES && problem.shape.classes.len() <= 2;
-    let model = if !narrow {
-        public_only::linear(public)
-    } else if public.len() <= most_for_trees(public.dimension()) {
-        public_only::predictor(problem)
-    } else {
-        // As bits, so that no seed is rounded.
-        let seed = f64::from_bits(problem.seed);
-        public.once("predictors of fewer records", seed, |public, seed| {
-            let fewer = public.thinned(0, most_for_trees(public.dimension()));
-            public_shape::mixture(&fewer, seed.to_bits())
-        })
-    };
-    model.ok()
+/// Public data alone, compared with the models of a plan.
+pub(super) struct PublicAlone {
+    records: Mutex<TrainingRecords>,
+    seed: u64,
+    learned: Arc<Learned>,
 }
 
-fn most_for_trees(features: usize) -> usize {
-    (MOST_NUMBERS / features.max(1)).max(1000)
+/// The public records that train it.
+pub(super) enum TrainingRecords {
+    /// The public records of the plan.
+    OfPlan(PublicRecords),
+    /// Rows that are prepared in this way.
+    Rows(Box<(Preparation, Table)>),
+    /// Dropped, because it is trained.
+    Used,
 }
 
-/// Whether public data alone can be compared with private models soon.
-pub(super) fn is_comparable(problem: &Problem) -> bool {
-    let public = &problem.public;
-    let labelled = match &public.classes {
-        Some(classes) => classes.names == problem.shape.classes,
-        None => public.target.is_some() && problem.shape.classes.is_empty(),
-    };
-    let numbers = problem.shape.classes.len().max(1);
-    labelled && is_quick(public.len(), public.dimension(), numbers)
+/// What was learned of these public records, for all plans that compare with them.
+#[derive(Default)]
+pub(super) struct Learned {
+    pub notes: Notes,
+    /// Without a model, once its training has failed.
+    model: OnceLock<Option<Model>>,
+}
+
+impl PublicAlone {
+    pub fn new(records: TrainingRecords, seed: u64, learned: Arc<Learned>) -> Self {
+        Self { records: Mutex::new(records), seed, learned }
+    }
+
+    /// The model, trained once.
+    pub fn model(&self) -> Option<Model> {
+        let model = self.learned.model.get_or_init(|| self.train().ok());
+        *self.records.lock().unwrap_or_else(PoisonError::into_inner) = TrainingRecords::Used;
+        model.clone()
+    }
+
+    fn train(&self) -> Result<Model> {
+        let public = match &*self.records.lock().unwrap_or_else(PoisonError::into_inner) {
+            TrainingRecords::OfPlan(public) => public.clone(),
+            TrainingRecords::Rows(rows) => {
+                let (preparation, table) = &**rows;
+                let public = preparation.apply_public(table, ("public", true), None)?;
+                PublicRecords::from(public).noted(&self.learned.notes)
+            }
+            TrainingRecords::Used => unreachable!("it was trained"),
+        };
+        // A linear model reads records in parts, where they do not fit into memory.
+        public_only::predictor(&public, self.seed).or_else(|_| public_only::linear(&public))
+    }
+}
+
+impl std::fmt::Debug for PublicAlone {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("PublicAlone(…)")
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::methods::baselines::reference::DEFAULT_RIDGE;
-    use crate::methods::example;
+    use crate::assembly::{Assembly, Proposal, assemble};
+    use crate::data::Task;
+    use crate::evaluation::Loss;
+    use crate::evaluator::{Baselines, Evaluator};
+    use crate::methods::{self, PublicPredictor};
+    use crate::null_records::{PRIVATE, csv, load, plan, session};
+    use crate::prepared::PreparedStore;
+    use crate::privacy::openings::{OpenSpender, OpenWatch};
+    use crate::privacy::{Spender, Watch};
+    use crate::session::{Loaded, PlanDefinition, Session};
 
-    #[test]
-    fn without_the_private_label_there_is_nothing_to_compare_with() {
-        let (shape, mut public, _) = example::shifted(3, 40, 50, 1);
-        assert!(public_alone(&example::problem(&shape, &public), "target_only").is_some());
-        assert!(public_alone(&example::problem(&shape, &public), "public_only").is_none());
-        public.target = None;
-        assert!(public_alone(&example::problem(&shape, &public), "target_only").is_none());
+    /// Private and public records with this label.
+    fn data(label: &str) -> (tempfile::TempDir, Session, Vec<Loaded>) {
+        let directory = tempfile::tempdir().unwrap();
+        for (name, rows) in [("ours.csv", 0..PRIVATE), ("theirs.csv", 500..900)] {
+            std::fs::write(directory.path().join(name), csv(rows).concat()).unwrap();
+        }
+        let session = session("file(\"ours.csv\")", "file(\"theirs.csv\")", label);
+        let loaded = load(&session, directory.path());
+        (directory, session, loaded)
+    }
+
+    /// Public data alone beside a plan, and their errors on private and on public records.
+    fn beside(assembly: &Assembly) -> (Model, [Option<f64>; 2]) {
+        let Proposal { preparation, judging, public_holdout, .. } = &assembly.proposal;
+        let watch = Watch::open();
+        let private = assembly.private_holdout.as_ref();
+        let evaluator = Evaluator::new((preparation, judging), public_holdout, private, &watch);
+        let model = assembly.proposal.public_alone().unwrap().model().unwrap();
+        let baselines = Baselines::default().beside(Some(model.clone()));
+        let scores = evaluator.scores(None, &baselines, Loss::default());
+        let exact = scores.source_only.and_then(|it| it.reveal(&watch).map(|it| it.error));
+        (model, [exact, scores.source_only_on_public.map(|it| it.error)])
+    }
+
+    /// The model of a run of public data alone, and its errors.
+    fn run(assembly: Assembly) -> (Model, [Option<f64>; 2]) {
+        let Assembly { proposal, private, private_holdout, .. } = assembly;
+        assert!(proposal.public_alone().is_none(), "it is not compared with itself");
+        let Proposal { prepared, calibrated, preparation, judging, public_holdout, .. } = proposal;
+        let watch = Watch::open();
+        let mut run = prepared.start(private, &calibrated).unwrap();
+        run.step(&mut Spender::rehearsal(&calibrated, 1), &Watch::sealed()).unwrap();
+        let private = private_holdout.as_ref();
+        let evaluator = Evaluator::new((&preparation, &judging), &public_holdout, private, &watch);
+        let model = run.model().unwrap();
+        let scores = evaluator.scores(Some(&model), &Baselines::default(), Loss::default());
+        let exact = scores.model.and_then(|it| it.reveal(&watch).map(|it| it.error));
+        (model.get().clone(), [exact, scores.model_on_public.map(|it| it.error)])
+    }
+
+    fn assembled(
+        (_, session, loaded): &(tempfile::TempDir, Session, Vec<Loaded>),
+        plan: &PlanDefinition,
+        store: &PreparedStore,
+    ) -> Assembly {
+        let found = assemble(session, plan, &loaded.iter().collect::<Vec<_>>(), store);
+        found.unwrap_or_else(|error| panic!("{}: {error}", plan.method))
     }
 
     #[test]
-    fn it_is_trained_once_for_the_same_records() {
-        let known = |problem: &Problem, what, setting| {
-            problem.public.once::<Model>(what, setting, |_, _| panic!("trained twice")).unwrap()
-        };
-        let (shape, public, _) = example::shifted(MOST_FEATURES_OF_TREES + 1, 40, 50, 1);
-        let wide = example::problem(&shape, &public);
-        let model = public_alone(&wide, "target_only").unwrap();
-        assert_eq!(model, known(&wide, "linear model", DEFAULT_RIDGE));
-        let (shape, public, _) = example::shifted(100, most_for_trees(100) + 1, 50, 1);
-        let long = example::problem(&shape, &public);
-        let model = public_alone(&long, "target_only").unwrap();
-        let seed = f64::from_bits(long.seed);
-        assert_eq!(model, known(&long, "predictors of fewer records", seed));
+    fn whatever_the_method_public_data_alone_are_the_run_of_public_only() {
+        for (task, label) in [(Task::Regression, "y"), (Task::Classification, "class")] {
+            let data = data(label);
+            let made = |plan: &PlanDefinition| assembled(&data, plan, &PreparedStore::default());
+            let (model, errors) = run(made(&plan(public_only::id_for(task))));
+            assert!(errors.iter().all(Option::is_some));
+            let all = methods::methods().iter().map(|it| it.spec());
+            for spec in all.filter(|spec| spec.task == task && !spec.public_only) {
+                let plain = plan(spec.id);
+                let mut plans = vec![plain.clone()];
+                plans.push(PlanDefinition { private_records: Some(50), ..plain.clone() });
+                if !spec.has_own_predictor {
+                    let column = PublicPredictor::Column("b".to_owned());
+                    for public_predictor in [PublicPredictor::Linear, column] {
+                        plans.push(PlanDefinition { public_predictor, ..plain.clone() });
+                    }
+                }
+                for plan in plans {
+                    let told = (plan.method.clone(), plan.public_predictor.to_string());
+                    let (theirs, found) = beside(&made(&plan));
+                    assert!(theirs == model, "{told:?}: another model");
+                    assert_eq!(found, errors, "{told:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn plans_share_what_was_learned_and_the_rows_are_dropped() {
+        let (data, store) = (data("y"), PreparedStore::default());
+        let narrow = assembled(&data, &plan("target_only"), &store);
+        let alone = Arc::clone(narrow.proposal.public_alone().unwrap());
+        let records = || matches!(&*alone.records.lock().unwrap(), TrainingRecords::Rows(_));
+        assert!(records());
+        let model = alone.model().unwrap();
+        assert!(!records());
+        assert_eq!(alone.model().unwrap(), model);
+        // A wide method takes its notes: a mark that is left among them is found.
+        let marked = PublicRecords::from((*narrow.proposal.problem.public.shared()).clone());
+        marked.noted(&alone.learned.notes).once("mark", 0.0, |_, _| Ok(7.0)).unwrap();
+        let wide = assembled(&data, &plan("public_shape"), &store);
+        let found = wide.proposal.problem.public.once::<f64>("mark", 0.0, |_, _| Ok(0.0));
+        assert_eq!(found.unwrap(), 7.0);
+        let theirs = wide.proposal.public_alone().unwrap();
+        assert!(Arc::ptr_eq(&theirs.learned, &alone.learned));
+        // Other public records are not the same.
+        let fewer = PlanDefinition { public_records: Some(100), ..plan("public_shape") };
+        let fewer = assembled(&data, &fewer, &store);
+        assert!(!Arc::ptr_eq(&fewer.proposal.public_alone().unwrap().learned, &alone.learned));
     }
 }

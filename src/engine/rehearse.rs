@@ -21,6 +21,7 @@ use crate::data::selection::{resolved, used_columns};
 use crate::data::{DatasetDefinition, Source, Table, Task};
 use crate::error::{Error, Result};
 use crate::evaluation::{Evaluation, Pay, Scoring};
+use crate::methods::labelled::public_shape::MOST_FEATURES;
 use crate::methods::{self, PublicPredictor, STEPS_VERSION};
 use crate::numeric::parallel;
 use crate::plot::number::duration;
@@ -567,6 +568,10 @@ pub(super) fn name_of(plan: &PlanDefinition, loaded: &[&Loaded]) -> Result<Strin
     let given = given(plan);
     if !given.is_none() {
         facts = format!("{facts}given {given}");
+    }
+    // Of so many features earlier programs clipped those of public data alone.
+    if private.columns.iter().map(|column| column.width).sum::<usize>() > MOST_FEATURES {
+        facts += "public alone";
     }
     // Earlier programs let one record of each person play.
     if private.definition.unit.is_some() {

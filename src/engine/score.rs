@@ -6,15 +6,14 @@ use super::job::{Job, named};
 use super::overlap;
 use super::prepared::PreparedStore;
 use super::preview::account_of;
-use super::public_alone::public_alone;
 use super::spend::{Paid, Purpose, copied_session};
 use crate::data::persons::share_a_person;
-use crate::data::{DatasetDefinition, HeldOut, Preparation, Role, Source, Table};
+use crate::data::preparation::{Judging, View};
+use crate::data::{DatasetDefinition, HeldOut, Role, Source, Table};
 use crate::error::{Doing, Error, Result};
 use crate::evaluation::score::Elsewhere;
 use crate::evaluation::scoring::{Scoring, ScoringNeeds};
-use crate::evaluation::{Evaluation, Expected, Pay, Scored};
-use crate::model::Model;
+use crate::evaluation::{Evaluation, Expected, Judged, Pay, Scored};
 use crate::privacy::accountant::calibrate;
 use crate::privacy::ledger::{Account, AccountId, delta};
 use crate::privacy::openings::OpenPrivate;
@@ -186,12 +185,9 @@ fn adding(epsilon: f64, scoring: Scoring, account: &Account) -> Result<(Scoring,
     }
 }
 
-/// All records of another private dataset, one of each person, in the form that the model takes.
-fn prepared(private: &Loaded, preparation: &Preparation) -> Result<Private<HeldOut>> {
-    private.private()?.try_map(|table| {
-        let rows = table.one_of_each();
-        preparation.apply_to_private_rows_for_evaluation(table, &rows, "private")
-    })
+/// All records of another private dataset, one of each person, to judge models by.
+fn prepared(private: &Loaded, judging: &Judging) -> Result<Private<HeldOut>> {
+    private.private()?.try_map(|table| judging.private_rows(table, &table.one_of_each(), "private"))
 }
 
 /// A model to be scored, in its folder.
@@ -235,18 +231,20 @@ impl ScoredModel<'_> {
         })?;
         let problem = &assembly.proposal.problem;
         let classes = &problem.shape.classes;
-        let alone = public_alone(problem, &plan.method);
+        let alone = assembly.proposal.public_alone().and_then(|alone| alone.model());
+        let Proposal { judging, .. } = &assembly.proposal;
+        let (own, theirs) = (judging.own(), judging.alone());
         let rows = Table::holdout_rows(private.rows, plan.holdout);
         let public = assembly.proposal.scored_by_public(&plan);
         let scoring = public.scoring(self.asked, &private.definition, rows)?;
         let label = |raw: f64| self.model.preparation.label_from_prediction(raw);
         let needs = ScoringNeeds {
-            public_alone: alone.as_ref(),
+            public_alone: alone.as_ref().map(|model| Judged { model, view: &theirs }),
             public_holdout: Some(&assembly.proposal.public_holdout),
             classes,
             label: &label,
         };
-        self.release(private, scoring, holdout, &needs, caveat)
+        self.release(private, scoring, (holdout, &own), &needs, caveat)
     }
 
     /// By all records of another private dataset.
@@ -260,21 +258,21 @@ impl ScoredModel<'_> {
         let private = dataset::load(definition, workspace)?;
         let caveat = refuse_training_records(&private, self.folder, workspace)?;
         let preparation = self.model.preparation.under(definition);
-        let holdout = prepared(&private, &preparation)?;
+        let holdout = prepared(&private, &preparation.clone().into())?;
         let classes = preparation.class_names();
         let scoring = Scoring::of(self.asked, definition, private.rows, classes.len(), false)
             .map_err(|error| error.within(&format!("dataset '{name}'")))?;
         let label = |raw: f64| preparation.label_from_prediction(raw);
         let needs =
             ScoringNeeds { public_alone: None, public_holdout: None, classes, label: &label };
-        self.release(&private, scoring, &holdout, &needs, caveat)
+        self.release(&private, scoring, (&holdout, &View::WHOLE), &needs, caveat)
     }
 
     fn release(
         &self,
         private: &Loaded,
         scoring: Scoring,
-        holdout: &Private<HeldOut>,
+        (holdout, view): (&Private<HeldOut>, &View),
         needs: &ScoringNeeds,
         caveat: Option<String>,
     ) -> Result<Option<ScoreRelease>> {
@@ -290,8 +288,9 @@ impl ScoredModel<'_> {
             return Ok(None);
         }
         let purpose = Purpose::new(METHOD, &calibrated);
+        let judged = Judged { model: &self.model.model, view };
         let paid = purpose.pay(private, (session, workspace), |spender| {
-            scoring.draw(holdout, &self.model.model, needs, spender)
+            scoring.draw(holdout, judged, needs, spender)
         })?;
         Ok(Some(ScoreRelease { dataset: private.definition.name.clone(), paid, caveat }))
     }
@@ -492,18 +491,15 @@ impl Test {
     pub(super) fn draw(
         &self,
         run: &Job,
-        model: &Model,
-        preparation: &Preparation,
+        judged: Judged<'_>,
+        judging: &Judging,
         needs: &ScoringNeeds,
     ) -> Result<Scored> {
         let private = named(&run.datasets, &self.dataset)?;
-        let preparation = preparation.under(&private.definition);
-        let records = prepared(private, &preparation)?;
-        let label = |raw: f64| preparation.label_from_prediction(raw);
-        let needs = ScoringNeeds { label: &label, ..*needs };
+        let records = prepared(private, &judging.under(&private.definition))?;
         let purpose = Purpose::new(METHOD, &self.calibrated);
         let paid = purpose.pay(private, (&run.session, &run.workspace), |spender| {
-            self.scoring.draw(&records, model, &needs, spender)
+            self.scoring.draw(&records, judged, needs, spender)
         })?;
         let elsewhere = Elsewhere {
             dataset: self.dataset.clone(),

@@ -21,8 +21,9 @@ use super::assembly::Proposal;
 use super::evaluator::{Evaluator, evaluated_steps, is_evaluated};
 use super::job::Job;
 use super::preview::NewestFirst;
-use super::public_alone::public_alone;
+use super::public_alone::PublicAlone;
 use super::steps::epsilon_of;
+use crate::data::preparation::Judging;
 use crate::data::{Bounded, Classes, Dataset, HeldOut, Persons, Preparation, PublicData, Table};
 use crate::error::{Error, Result};
 use crate::evaluation::Loss;
@@ -58,7 +59,10 @@ pub struct TimedPlan {
     pub steps: u64,
     /// How records are prepared, and those public ones that evaluate models.
     pub preparation: Preparation,
+    pub(super) judging: Judging,
     pub public_holdout: Arc<PublicData>,
+    /// Public data alone, with which its models are compared.
+    pub(super) alone: Option<Arc<PublicAlone>>,
     /// The number of private records that evaluate models, 0 without labels.
     pub held_out: usize,
     /// Whether their score will be released.
@@ -111,6 +115,8 @@ impl TimedPlan {
             problem: proposal.problem.clone(),
             steps: proposal.prepared.plan().steps,
             preparation: proposal.preparation.clone(),
+            judging: proposal.judging.clone(),
+            alone: proposal.public_alone().cloned(),
             public_holdout: Arc::clone(&proposal.public_holdout),
             held_out: if labelled { Table::holdout_rows(private.rows, plan.holdout) } else { 0 },
             scored: proposal.scoring.is_some() || proposal.test.is_some(),
@@ -124,9 +130,10 @@ impl TimedPlan {
         let method = methods::method(&self.plan.method)?.spec();
         let (learning, alone) = clocked(|| {
             if method.public_only {
-                return public_only::predictor(&self.problem).map(|_| None);
+                let Problem { public, seed, .. } = &self.problem;
+                return public_only::predictor(public, *seed).map(|_| None);
             }
-            Ok(public_alone(&self.problem, &self.plan.method))
+            Ok(self.alone.as_ref().and_then(|alone| alone.model()))
         });
         let (learning, alone) = (if anew { learning } else { Duration::ZERO }, alone?);
         let (mut before, mut beside) = (self.preparing(), learning);
@@ -214,8 +221,8 @@ impl TimedPlan {
         private: Option<&'a Private<HeldOut>>,
         watch: &'a Watch,
     ) -> Evaluator<'a> {
-        let (preparation, public) = (&self.preparation, &*self.public_holdout);
-        Evaluator { preparation, public, private, watch }
+        let prepared = (&self.preparation, &self.judging);
+        Evaluator::new(prepared, &self.public_holdout, private, watch)
     }
 
     /// The time of evaluating on public records, and on all private ones.
@@ -432,6 +439,8 @@ mod tests {
             problem: example::problem(&shape, &public),
             steps: 10,
             preparation: preparation(task),
+            judging: preparation(task).into(),
+            alone: None,
             public_holdout: Arc::new(public.records(0, 40).into()),
             held_out: 60,
             scored: false,

@@ -34,7 +34,7 @@ pub mod usual;
 pub mod words;
 
 pub use definition::{Evaluation, Loss, Pay};
-pub use measured::{FurtherScores, Measured};
+pub use measured::{FurtherScores, Judged, Measured};
 pub use score::{ClassScore, Score, Scored};
 pub use scoring::{Expected, Scoring};
 pub use tally::{Answers, Tally};

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Loss;
 use crate::data::Dataset;
+use crate::data::preparation::View;
 use crate::model::Model;
 use crate::numeric::columns::ExampleColumns;
 use crate::plot::number::compact;
@@ -46,22 +47,36 @@ pub struct FurtherScores {
     pub one_class: bool,
 }
 
+/// A model, and what it takes of a record that judges it.
+#[derive(Debug, Clone, Copy)]
+pub struct Judged<'a> {
+    pub model: &'a Model,
+    pub view: &'a View,
+}
+
+impl<'a> From<&'a Model> for Judged<'a> {
+    fn from(model: &'a Model) -> Self {
+        Self { model, view: &View::WHOLE }
+    }
+}
+
 impl Measured {
     /// A model's scores on records with labels; `label` turns a prediction into label units. `None`
     /// without labels, or if the model answers something else.
-    pub fn of_model<F: ExampleColumns>(
-        model: &Model,
+    pub fn of_model<'a, F: ExampleColumns>(
+        judged: impl Into<Judged<'a>>,
         data: &Dataset<F>,
         label: impl Fn(f64) -> f64,
     ) -> Option<Self> {
+        let Judged { model, view } = judged.into();
         if let Some(classes) = data.classes.as_ref().filter(|classes| !classes.of.is_empty()) {
-            let answers = model.class_answers(&data.features)?;
+            let answers = model.class_answers(&view.of(&data.features))?;
             let told: Vec<Option<u32>> = answers.classes.into_iter().map(Some).collect();
             let order = answers.order.as_deref();
             return Self::of_classes(&classes.of, &told, order, classes.names.len());
         }
         let target = data.target.as_ref().filter(|target| !target.is_empty())?;
-        let raw = model.numbers(&data.features)?.into_iter();
+        let raw = model.numbers(&view.of(&data.features))?.into_iter();
         Self::of_numbers(raw.map(label).zip(target.iter().copied()))
     }
 

@@ -7,10 +7,9 @@ use super::interval;
 use super::law::Law;
 use super::tally::{Answer, BINS, Kind, LABEL};
 use super::words;
-use super::{Answers, Evaluation, Loss, Pay, Scored, Tally, UsualErrors};
+use super::{Answers, Evaluation, Judged, Loss, Pay, Scored, Tally, UsualErrors};
 use crate::data::{Classes, Dataset, DatasetDefinition, HeldOut, Missing, PublicData};
 use crate::error::{Error, Result};
-use crate::model::Model;
 use crate::numeric::columns::ExampleColumns;
 use crate::privacy::accountant::{QueryKind, calibrate};
 use crate::privacy::openings::{OpenPrivate, OpenReleased};
@@ -58,7 +57,7 @@ pub struct ForeseenScore {
 #[derive(Clone, Copy)]
 pub struct ScoringNeeds<'a> {
     /// The model of public data alone, if the two are compared.
-    pub public_alone: Option<&'a Model>,
+    pub public_alone: Option<Judged<'a>>,
     /// Public records that show the typical probabilities.
     pub public_holdout: Option<&'a PublicData>,
     pub classes: &'a [String],
@@ -458,11 +457,11 @@ impl Scoring {
     pub fn draw(
         &self,
         holdout: &Private<HeldOut>,
-        model: &Model,
+        judged: Judged<'_>,
         needs: &ScoringNeeds,
         spender: &mut Spender,
     ) -> Result<Released<Scored>> {
-        let scorer = ModelScorer::new(self, model, needs)?;
+        let scorer = ModelScorer::new(self, judged, needs)?;
         let query = |holdout: &HeldOut| self.tally.count(&scorer.answers(holdout));
         let reach = Reach::between(0.0, self.tally.rows as f64, self.tally.numbers());
         let (released, scale) = if self.tally.laplace {
@@ -497,8 +496,8 @@ fn covers(release: &PlannedRelease) -> bool {
 /// The model and public data alone, with the rules for scoring their answers. All of it is public
 /// or released.
 pub struct ModelScorer<'a> {
-    model: &'a Model,
-    public: Option<&'a Model>,
+    judged: Judged<'a>,
+    public: Option<Judged<'a>>,
     label: &'a (dyn Fn(f64) -> f64 + Sync),
     /// The edges of probabilities between bins.
     edges: Vec<f64>,
@@ -506,9 +505,9 @@ pub struct ModelScorer<'a> {
 }
 
 impl<'a> ModelScorer<'a> {
-    pub fn new(scoring: &Scoring, model: &'a Model, needs: &ScoringNeeds<'a>) -> Result<Self> {
+    pub fn new(scoring: &Scoring, judged: Judged<'a>, needs: &ScoringNeeds<'a>) -> Result<Self> {
         let mut scorer = Self {
-            model,
+            judged,
             public: needs.public_alone,
             label: needs.label,
             edges: Vec::new(),
@@ -516,7 +515,7 @@ impl<'a> ModelScorer<'a> {
         };
         match scoring.tally.kind {
             Kind::Classes { binned: true, .. } => {
-                scorer.edges = edges(model, needs.public_holdout);
+                scorer.edges = edges(judged, needs.public_holdout);
             }
             Kind::Classes { .. } => {}
             Kind::Numbers { loss } => {
@@ -527,8 +526,13 @@ impl<'a> ModelScorer<'a> {
         Ok(scorer)
     }
 
-    fn errors<F: ExampleColumns>(&self, model: &Model, holdout: &Dataset<F>) -> Option<Vec<f64>> {
-        let (truth, found) = (holdout.target.as_ref()?, model.numbers(&holdout.features)?);
+    fn errors<F: ExampleColumns>(
+        &self,
+        Judged { model, view }: Judged<'_>,
+        holdout: &Dataset<F>,
+    ) -> Option<Vec<f64>> {
+        let truth = holdout.target.as_ref()?;
+        let found = model.numbers(&view.of(&holdout.features))?;
         let errors = found.into_iter().zip(truth);
         Some(errors.map(|(raw, label)| ((self.label)(raw) - label).abs()).collect())
     }
@@ -545,11 +549,11 @@ impl<'a> ModelScorer<'a> {
     fn answers<F: ExampleColumns>(&self, holdout: &Dataset<F>) -> Answers {
         match self.loss {
             Some((loss, largest)) => {
-                let scaled = |model: &Model| -> Vec<f64> {
-                    let errors = self.errors(model, holdout).unwrap_or_default();
+                let scaled = |judged: Judged<'_>| -> Vec<f64> {
+                    let errors = self.errors(judged, holdout).unwrap_or_default();
                     errors.into_iter().map(|error| loss.of(error / largest)).collect()
                 };
-                let ours = scaled(self.model);
+                let ours = scaled(self.judged);
                 let theirs = self.public.map_or_else(|| ours.clone(), scaled);
                 Answers::Numbers(ours.into_iter().zip(theirs).collect())
             }
@@ -569,10 +573,11 @@ impl<'a> ModelScorer<'a> {
 
     fn classes<F: ExampleColumns>(&self, holdout: &Dataset<F>) -> Vec<Answer> {
         let Some(truth) = holdout.classes.as_ref() else { return Vec::new() };
-        let features = &holdout.features;
-        let found = self.model.classes(features).unwrap_or_default();
-        let public = self.public.as_ref().and_then(|model| model.classes(features));
-        let chances = self.model.probabilities(features).filter(|_| !self.edges.is_empty());
+        let Judged { model, view } = self.judged;
+        let features = &view.of(&holdout.features);
+        let found = model.classes(features).unwrap_or_default();
+        let public = self.public.and_then(|it| it.model.classes(&it.view.of(&holdout.features)));
+        let chances = model.probabilities(features).filter(|_| !self.edges.is_empty());
         let answer = |(row, class): (usize, &u32)| {
             // A model without probabilities counts as certain of its answer.
             let certain = if found.get(row) == Some(&1) { 1.0 } else { 0.0 };
@@ -590,8 +595,8 @@ impl<'a> ModelScorer<'a> {
 
 /// The edges between bins of the second class's probability: quantiles of public records (or parts
 /// of equal width if there are none), and ½, where the answer changes.
-fn edges(model: &Model, public: Option<&PublicData>) -> Vec<f64> {
-    let chances = public.and_then(|public| model.probabilities(&public.features));
+fn edges(Judged { model, view }: Judged<'_>, public: Option<&PublicData>) -> Vec<f64> {
+    let chances = public.and_then(|public| model.probabilities(&view.of(&public.features)));
     let mut chances: Vec<f64> =
         chances.map(|chances| chances.row(1).iter().copied().collect()).unwrap_or_default();
     chances.sort_by(f64::total_cmp);

@@ -128,3 +128,61 @@ fn only_a_score_of_held_out_records_costs_something() {
     let (done, _, err) = halflight(here, &["choose", "session.ron", "--plans", "alone"]);
     assert!(!done && err.contains("candidate of every choice"), "{err}");
 }
+
+/// A workspace in which the label depends on what a narrow record does not have: how long it is.
+fn rings(plans: &str) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, rows) in [("private.csv", 0..1500_u32), ("public.csv", 2000..3000)] {
+        let mut text = "x,z,y\n".to_owned();
+        for i in rows {
+            let (x, z) = (2.0 * (f64::from(i) * 0.37).sin(), 2.0 * (f64::from(i) * 1.1).cos());
+            let y = if x * x + z * z > 4.0 { 1.0 } else { -1.0 };
+            writeln!(text, "{x},{z},{y}").unwrap();
+        }
+        std::fs::write(directory.path().join(name), text).unwrap();
+    }
+    let session = format!(
+        "(version: 1, datasets: [\
+           (name: \"ours\", role: private, source: file(\"private.csv\"), label: \"y\"),\
+           (name: \"theirs\", role: public, source: file(\"public.csv\"), label: \"y\")],\
+         budgets: {{\"ours\": (epsilon: 30.0, delta: 1e-5)}}, plans: [{plans}])"
+    );
+    std::fs::write(directory.path().join("session.ron"), session).unwrap();
+    directory
+}
+
+const NARROW: &str = "private: \"ours\", public: [\"theirs\"], \
+    target: (epsilon: 4.0, delta: 1e-6), preparation: (features: declared(0.25))";
+
+#[test]
+fn runs_of_all_kinds_of_methods_are_compared_with_one_model_of_public_data_alone() {
+    let methods = ["target_only", "profiled_cnvx_adap", "public_shape", "public_only"];
+    let plan = |method: &str| format!("(name: \"{method}\", method: \"{method}\", {NARROW}),");
+    let here = rings(&methods.map(plan).concat());
+    let told = json(here.path(), &["run", "session.ron", "--json", "--include-curator"]);
+    let runs = told["runs"].as_array().unwrap();
+    let measures = |run: &Value, of: &str| {
+        let both = ["curator_only_private_measures", "public_measures"];
+        both.map(|name| run[name][of].clone())
+    };
+    let alone = measures(&runs[3], "model");
+    assert!(alone.iter().all(|it| it["rmse"].as_f64().unwrap() < 0.6), "{alone:?}");
+    for run in &runs[..3] {
+        assert_eq!(measures(run, "source_only"), alone, "{}", run["plan"]);
+    }
+    let narrow = measures(&runs[0], "model");
+    assert!(narrow.iter().all(|it| it["rmse"].as_f64().unwrap() > 0.9), "{narrow:?}");
+}
+
+#[test]
+fn where_public_data_alone_win_a_choice_their_model_is_kept_with_its_own_preparation() {
+    let here = rings(&format!("(name: \"line\", method: \"target_only\", {NARROW})"));
+    let here = here.path();
+    let chosen = json(here, &["choose", "session.ron", "--json"]);
+    assert_eq!(chosen["winner"], "public data alone", "{chosen:#}");
+    let folder = chosen["directory"].as_str().unwrap();
+    let model = Path::new(folder).join("model.ron").display().to_string();
+    let predicted = json(here, &["predict", &model, "public.csv", "--score", "--public", "--json"]);
+    let error = predicted["curator_only_score"]["value"].as_f64().unwrap();
+    assert!(error < 0.6, "{error}");
+}

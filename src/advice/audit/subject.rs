@@ -9,7 +9,7 @@ use crate::data::{
 };
 use crate::error::{Error, Result};
 use crate::evaluation::scoring::{Scoring, ScoringNeeds};
-use crate::evaluation::{Evaluation, Loss, Pay, UsualErrors};
+use crate::evaluation::{Evaluation, Judged, Loss, Pay, UsualErrors};
 use crate::methods::baselines::elsewhere::errors_elsewhere;
 use crate::methods::labelled::public_shape::public_model;
 use crate::methods::{self, Method, Problem, ProblemShape, Settings, Value};
@@ -161,15 +161,16 @@ impl Subject {
         let model = run.finish()?;
         reported.push(format!("{:?}", model.get()));
         if let Some((scoring, holdout)) = score {
-            let alone = public_model(&self.problem).ok();
+            let Problem { public, seed, .. } = &self.problem;
+            let alone = public_model(public, *seed).ok();
             let needs = ScoringNeeds {
-                public_alone: alone.as_ref(),
+                public_alone: alone.as_ref().map(Judged::from),
                 public_holdout: Some(&self.problem.public),
                 classes: &self.problem.shape.classes,
                 label: &|raw| raw,
             };
             let holdout = Private::new(holdout.in_singles());
-            let scored = scoring.draw(&holdout, model.get(), &needs, &mut spender)?;
+            let scored = scoring.draw(&holdout, model.get().into(), &needs, &mut spender)?;
             reported.push(format!("{:?}", scored.get()));
         }
         let exceeds = spender.exceeds_its_plan();

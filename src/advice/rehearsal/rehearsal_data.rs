@@ -50,6 +50,9 @@ const FEWEST_CASES: usize = 3;
 /// The number of repetitions of such trials.
 const WIDE_REPETITIONS: u64 = 2;
 
+/// The seed of the model of public data alone.
+const PUBLIC_SEED: u64 = 0;
+
 /// The largest share of acting records that trains; the others are held out.
 const TRAINING_SHARE: f64 = 0.7;
 
@@ -147,13 +150,6 @@ pub struct Played {
 impl Played {
     pub fn of_loss(loss: f64) -> Self {
         Self { loss, finer: None, score: None }
-    }
-}
-
-impl Set {
-    /// Whether public data alone take the wide features.
-    fn is_wide_alone(&self) -> bool {
-        self.wide.public.dimension() <= public_shape::MOST_FEATURES
     }
 }
 
@@ -382,7 +378,7 @@ impl RehearsalData {
         let split = self.split(&set, &side, records, repetition)?;
         let mut score = None;
         let model = match player {
-            Player::PublicOnly => public_only::predictor(&split.problem())?,
+            Player::PublicOnly => public_only::predictor(&split.public, PUBLIC_SEED)?,
             Player::NoPrivacy => reference(&split.private, DEFAULT_RIDGE)?,
             Player::Method { id, .. } => {
                 let epsilon = epsilon.unwrap_or(1.0);
@@ -409,7 +405,7 @@ impl RehearsalData {
     /// The records of a case, prepared for this player.
     fn side(&self, set: &Set, player: &Player) -> Result<Arc<PreparedSide>> {
         let wide = match player {
-            Player::PublicOnly => set.is_wide_alone(),
+            Player::PublicOnly => true,
             Player::NoPrivacy => false,
             Player::Method { id, .. } => methods::method(id)?.spec().takes_wide_features,
         };
@@ -434,7 +430,7 @@ impl RehearsalData {
         }
         let side = self.side(set, &Player::PublicOnly)?;
         let split = self.split(set, &side, records, repetition)?;
-        let errors = Arc::new(split.errors(&public_only::predictor(&split.problem())?)?);
+        let errors = Arc::new(split.errors(&public_only::predictor(&split.public, PUBLIC_SEED)?)?);
         known.insert(repetition, Arc::clone(&errors));
         Ok(errors)
     }

@@ -17,6 +17,7 @@
 
 mod cells;
 mod encoding;
+mod judging;
 mod labels;
 mod public_score;
 mod raw;
@@ -50,6 +51,7 @@ use public_score::{PublicScore, Scorer};
 use scale::Standardisation;
 
 pub(crate) use encoding::MOST_VALUES;
+pub use judging::{Judging, View, Viewed};
 pub use labels::{class_names, classes_of};
 pub use public_score::{ScoreColumn, ScoreSource, score_places};
 pub use raw::TrueLabels;
@@ -382,7 +384,8 @@ impl Preparation {
         bounds: Bounds,
     ) -> Result<Bounded> {
         let prepare = |part: &Table| self.apply_private(part, name, with_label);
-        Bounded::gathered(bounds, |finish| self.gather(table, rows, PART, prepare, finish))
+        let dimension = self.dimension();
+        Bounded::gathered(bounds, |finish| gather(dimension, table, rows, PART, prepare, finish))
     }
 
     /// [`Self::apply_for_evaluation`] of some private rows, without the unusable ones.
@@ -396,7 +399,7 @@ impl Preparation {
             self.fits(part, true)?;
             self.for_evaluation(part, self.usable_rows(part, true)?, name)
         };
-        self.gather(table, rows, PART, prepare, &|_| ())
+        gather(self.dimension(), table, rows, PART, prepare, &|_| ())
     }
 
     /// [`Self::apply`] of public rows, or [`Self::apply_scored`] with these scores. The features are
@@ -407,7 +410,7 @@ impl Preparation {
         asked: (&str, bool),
         scores: Option<&Matrix>,
     ) -> Result<PublicData> {
-        self.public(table, |rows, part| match scores {
+        public(self.dimension(), table, |rows, part| match scores {
             Some(scores) if rows.len() < scores.ncols() => {
                 self.apply_with(part, asked, Some(&scores.select_columns(rows)))
             }
@@ -417,43 +420,7 @@ impl Preparation {
 
     /// [`Self::apply_for_evaluation`] of public rows, in the same place.
     pub fn apply_public_for_evaluation(&self, table: &Table, name: &str) -> Result<PublicData> {
-        self.public(table, |_, part| self.apply_for_evaluation(part, name))
-    }
-
-    fn public(
-        &self,
-        table: &Table,
-        prepare: impl Fn(&[usize], &Table) -> Result<Dataset> + Sync + Send,
-    ) -> Result<PublicData> {
-        let rows: Vec<usize> = (0..table.rows()).collect();
-        let Some(space) = table.space() else {
-            return prepare(&rows, table).map(PublicData::from);
-        };
-        let large = self.bytes_of(table) > memory::much();
-        let other = Some(space).filter(|_| large);
-        let mut features = Doubles::with_room(self.dimension(), rows.len(), other)?;
-        let all = in_parts(table, &rows, PART, prepare, &mut |part| features.append(part))?;
-        Ok(all.with_features(features))
-    }
-
-    /// Prepares `size` rows at a time, finishes each part, and puts the parts together: on the disk,
-    /// if the table is there.
-    fn gather(
-        &self,
-        table: &Table,
-        rows: &[usize],
-        size: usize,
-        prepare: impl Fn(&Table) -> Result<Dataset> + Sync + Send,
-        finish: &(dyn Fn(&mut Dataset) + Sync),
-    ) -> Result<Dataset<Singles>> {
-        let mut features = Singles::with_room(self.dimension(), rows.len(), table.space())?;
-        let finished = |_: &[usize], part: &Table| {
-            let mut part = prepare(part)?;
-            finish(&mut part);
-            Ok(part.in_singles())
-        };
-        let all = in_parts(table, rows, size, finished, &mut |part| features.append(part))?;
-        Ok(all.with_features(features))
+        public(self.dimension(), table, |_, part| self.apply_for_evaluation(part, name))
     }
 
     /// Bounded features, but labels in original units, unclipped: for evaluation. The label bound
@@ -660,7 +627,7 @@ impl Preparation {
     fn features(&self, table: &Table, scores: Option<&Matrix>) -> Result<(Matrix, Vec<bool>)> {
         let coded = self.coded(table)?;
         if table.space().is_some() {
-            memory::check(self.bytes_of(table)).map_err(|error| {
+            memory::check(bytes_of(self.dimension(), table)).map_err(|error| {
                 error
                     .within("its prepared features are needed in memory, all at once")
                     .at(table.origin.clone())
@@ -673,11 +640,6 @@ impl Preparation {
         let mut features = Matrix::zeros(self.dimension(), table.rows());
         let clipped = self.fill(&coded, 0, &mut features, scores);
         Ok((features, clipped))
-    }
-
-    /// The bytes that the prepared features of a table take in doubles.
-    fn bytes_of(&self, table: &Table) -> u64 {
-        self.dimension() as u64 * table.rows() as u64 * size_of::<f64>() as u64
     }
 
     /// The columns of a table in the form that their encodings use.
@@ -716,7 +678,7 @@ impl Preparation {
             self.score_features(&coded.scores, &standard, first, scores)
         });
         coded.standardise(first, features.as_mut_slice(), self.dimension());
-        let standard = self.scales().count();
+        let (standard, bounding) = (self.scales().count(), self.bounding());
         let examples = features.as_mut_slice().chunks_exact_mut(self.dimension());
         let clipped = examples.enumerate().map(|(at, example)| {
             let (values, others) = example.split_at_mut(standard);
@@ -728,23 +690,14 @@ impl Preparation {
                 let value = score.as_ref().and_then(|score| score.get((row, at)));
                 *slot = value.copied().unwrap_or_default();
             }
-            self.bound(example)
+            bounding.apply(example)
         });
         clipped.collect()
     }
 
-    /// Clips one example and sets its intercept. Returns whether it had to be clipped.
-    fn bound(&self, example: &mut [f64]) -> bool {
-        let Some((intercept, features)) = example.split_last_mut().filter(|_| self.intercept)
-        else {
-            return clip(example, self.feature_norm);
-        };
-        let clipped = clip(features, self.feature_norm);
-        *intercept = self.feature_norm / self.room * (1.0 - SLACK);
-        for value in example {
-            *value /= SQRT_2;
-        }
-        clipped
+    fn bounding(&self) -> Bounding {
+        let Self { feature_norm, intercept, room, .. } = *self;
+        Bounding { feature_norm, intercept, room }
     }
 
     /// Checks that the preparation is sound and that the table has all its columns.
@@ -776,8 +729,8 @@ impl Preparation {
             .cure(format!("rename columns, or leave these out of the features ({hint})")))
     }
 
-    /// A preparation may come from a file that somebody has edited.
-    fn check(&self) -> Result<()> {
+    /// Refuses numbers that no preparation has: it may come from a file that somebody has edited.
+    pub fn check(&self) -> Result<()> {
         let whole = self.encodings.iter().all(|encoding| match encoding {
             Encoding::Number { .. } | Encoding::Vector { .. } => true,
             Encoding::Category { values, scales, .. } => scales.len() == values.len() + 1,
@@ -796,6 +749,30 @@ impl Preparation {
         }
         Err(Error::failed("the model's preparation is damaged")
             .cure("fit the model again, or restore its file from a copy"))
+    }
+}
+
+/// Steps 3 and 4: how the features of an example are bounded, and its intercept set.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Bounding {
+    feature_norm: f64,
+    intercept: bool,
+    room: f64,
+}
+
+impl Bounding {
+    /// Clips one example and sets its intercept. Returns whether it had to be clipped.
+    fn apply(self, example: &mut [f64]) -> bool {
+        let Some((intercept, features)) = example.split_last_mut().filter(|_| self.intercept)
+        else {
+            return clip(example, self.feature_norm);
+        };
+        let clipped = clip(features, self.feature_norm);
+        *intercept = self.feature_norm / self.room * (1.0 - SLACK);
+        for value in example {
+            *value /= SQRT_2;
+        }
+        clipped
     }
 }
 
@@ -869,6 +846,49 @@ fn in_parts<F: Send>(
         }
     }
     all.ok_or_else(|| Error::failed("no rows were prepared").cure("please report this"))
+}
+
+/// Prepares public rows, with this many features. They are on the disk if the table is, and they
+/// would take much of the memory.
+fn public(
+    dimension: usize,
+    table: &Table,
+    prepare: impl Fn(&[usize], &Table) -> Result<Dataset> + Sync + Send,
+) -> Result<PublicData> {
+    let rows: Vec<usize> = (0..table.rows()).collect();
+    let Some(space) = table.space() else {
+        return prepare(&rows, table).map(PublicData::from);
+    };
+    let large = bytes_of(dimension, table) > memory::much();
+    let other = Some(space).filter(|_| large);
+    let mut features = Doubles::with_room(dimension, rows.len(), other)?;
+    let all = in_parts(table, &rows, PART, prepare, &mut |part| features.append(part))?;
+    Ok(all.with_features(features))
+}
+
+/// The bytes that the prepared features of a table take in doubles.
+fn bytes_of(dimension: usize, table: &Table) -> u64 {
+    dimension as u64 * table.rows() as u64 * size_of::<f64>() as u64
+}
+
+/// Prepares `size` rows at a time, with this many features, finishes each part, and puts the parts
+/// together: on the disk, if the table is there.
+fn gather(
+    dimension: usize,
+    table: &Table,
+    rows: &[usize],
+    size: usize,
+    prepare: impl Fn(&Table) -> Result<Dataset> + Sync + Send,
+    finish: &(dyn Fn(&mut Dataset) + Sync),
+) -> Result<Dataset<Singles>> {
+    let mut features = Singles::with_room(dimension, rows.len(), table.space())?;
+    let finished = |_: &[usize], part: &Table| {
+        let mut part = prepare(part)?;
+        finish(&mut part);
+        Ok(part.in_singles())
+    };
+    let all = in_parts(table, rows, size, finished, &mut |part| features.append(part))?;
+    Ok(all.with_features(features))
 }
 
 fn gaps(missing: Missing) -> Gaps {

@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
+use crate::numeric::columns::ExampleColumns;
 use crate::read::csv;
 use crate::{Column, Columns, Missing, Role, Source, UnknownLabels, Values, Vectors};
 
@@ -495,6 +496,39 @@ fn a_dropped_private_record_stays_as_an_empty_one_and_changes_no_other() {
     assert_eq!(evaluated.target, Some(vec![1.0, 10.0]));
 }
 
+#[test]
+fn where_the_features_differ_a_record_has_both_forms_or_judges_nothing() {
+    let text = "a,b,s,y\n1,2,3,1\n2,3,,2\n3,,4,3\n4,5,6,4\n,7,8,5\n";
+    let some = |columns: &[&str]| {
+        let columns = Columns::Only(strings(columns));
+        let definition = DatasetDefinition { columns, ..definition("y") };
+        let public = "a,b,s,y\n1,2,3,1\n2,3,1,2\n3,0,4,3\n";
+        fit(public, &definition, &PreparationSettings::default())
+    };
+    let (own, alone) = (some(&["a", "b"]), some(&["b", "s"]).wide(LabelRange::Public));
+    let judging = Judging::beside(own.clone(), alone.clone(), LabelRange::Public);
+    let kept = judging.private_rows(&table(text), &[0, 1, 2, 3, 4], "d").unwrap();
+    // The others lack a feature of one of the two.
+    assert_eq!(kept.target, Some(vec![1.0, 4.0]));
+    let names = ["a", "b", "(intercept)", "b", "s", "(intercept)"];
+    assert_eq!(kept.feature_names, names);
+    let complete = table("a,b,s,y\n1,2,3,1\n4,5,6,4\n");
+    let public = judging.public(&complete, "d").unwrap();
+    for (view, preparation) in [(judging.own(), &own), (judging.alone(), &alone)] {
+        let alike = preparation.apply_for_evaluation(&complete, "d").unwrap();
+        assert_eq!(view.of(&public.features).doubles(0..2), alike.features);
+        let singles = alike.in_singles().features.doubles(0..2);
+        assert_eq!(view.of(&kept.features).doubles(0..2), singles);
+        let picked = view.of(&kept.features).pick([1].into_iter());
+        assert_eq!(picked.doubles(0..1), singles.columns(1, 1).into_owned());
+    }
+    // A gap is dropped for both, too.
+    let mut lenient = definition("y");
+    lenient.missing = Missing::Drop;
+    let public = judging.under(&lenient).public(&table(text), "d").unwrap();
+    assert_eq!(public.target, kept.target);
+}
+
 fn cell() -> impl Strategy<Value = f64> {
     prop_oneof![
         4 => -100.0..100.0_f64,
@@ -547,6 +581,27 @@ proptest! {
                 prop_assert!(example.norm() <= feature_norm, "{} > {feature_norm}", example.norm());
             }
             prop_assert!(dataset.target.unwrap().iter().all(|y| y.abs() <= label));
+        }
+    }
+
+    #[test]
+    fn a_narrow_record_follows_from_the_wide_one(
+        public in rows(), private in rows(), settings in settings()
+    ) {
+        let own = Preparation::fit(&sheet(&public), &definition("y"), &settings).unwrap();
+        let alone = own.wide(settings.labels);
+        let judging = Judging::beside(own.clone(), alone.clone(), settings.labels);
+        let (private, all) = (sheet(&private), (0..private.len()).collect::<Vec<_>>());
+        let kept = judging.private_rows(&private, &all, "d").unwrap();
+        let of = |it: &Preparation| it.apply_to_private_rows_for_evaluation(&private, &all, "d");
+        prop_assert_eq!(&kept, &of(&alone).unwrap());
+        let (wanted, view) = (of(&own).unwrap(), judging.own());
+        let (found, norm) = (view.of(&kept.features), own.bounds().feature_norm);
+        prop_assert_eq!(found.dimension(), wanted.dimension());
+        let both = [found.doubles(0..kept.len()), wanted.features.doubles(0..wanted.len())];
+        for (found, wanted) in both[0].column_iter().zip(both[1].column_iter()) {
+            prop_assert!(found.norm() <= norm, "{} > {norm}", found.norm());
+            prop_assert!((found - wanted).norm() <= 1e-6 * norm, "{found} {wanted}");
         }
     }
 
@@ -606,7 +661,7 @@ fn rows_prepared_in_parts_are_those_prepared_at_once() {
     let judged = judged.unwrap();
     for size in [1, 3, 32, 33] {
         let parts = |prepare: &(dyn Fn(&Table) -> Result<Dataset> + Sync)| {
-            preparation.gather(&table, &wanted, size, prepare, &|_| ()).unwrap()
+            gather(preparation.dimension(), &table, &wanted, size, prepare, &|_| ()).unwrap()
         };
         let singles = |data: &Dataset| data.clone().in_singles();
         assert_eq!(parts(&|part| preparation.apply(part, "x", true)), singles(&whole), "{size}");

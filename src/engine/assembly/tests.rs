@@ -121,15 +121,11 @@ fn a_model_of_other_classes_is_no_reference_and_that_of_the_private_records_stay
     use crate::privacy::Watch;
     let found = assembled("pretraining", "", DECLARED, COLOURS).unwrap();
     let watch = Watch::open();
-    let evaluator = Evaluator {
-        preparation: &found.proposal.preparation,
-        public: &found.proposal.public_holdout,
-        private: found.private_holdout.as_ref(),
-        watch: &watch,
-    };
-    let alone = crate::public_alone::public_alone(&found.proposal.problem, "pretraining");
-    let baselines =
-        evaluator.comparing(&found.proposal.problem.shape, &found.private)().beside(alone);
+    let Proposal { preparation, judging, public_holdout, .. } = &found.proposal;
+    let private = found.private_holdout.as_ref();
+    let evaluator = Evaluator::new((preparation, judging), public_holdout, private, &watch);
+    assert!(found.proposal.public_alone().is_none());
+    let baselines = evaluator.comparing(&found.proposal.problem.shape, &found.private)();
     let scores = evaluator.scores(None, &baselines, Loss::default());
     assert!(scores.source_only.is_none() && scores.source_only_on_public.is_none());
     let wrong = scores.target_only.unwrap();
@@ -258,7 +254,10 @@ fn private_rows_cannot_change_the_public_predictor() {
     assert_eq!(one.proposal.problem.public.shared(), other.proposal.problem.public.shared());
     // Records that it was not trained on have its score, those of training do not.
     let names = ["a", "b", "(public score)", "(intercept)"];
-    assert_eq!(one.proposal.public_holdout.feature_names, names);
+    // Public data alone do not have the score.
+    let judges = &one.proposal.public_holdout.feature_names;
+    assert_eq!(judges[..4], names);
+    assert_eq!(judges[4..], ["a", "b", "(intercept)"]);
     let words = one.proposal.taken_as_public.predictor.unwrap();
     assert!(words.contains("boosted trees trained on 'theirs' alone"), "{words}");
 }

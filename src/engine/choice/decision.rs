@@ -16,13 +16,12 @@ use super::{Basis, Decision, KeptCandidate, Placed};
 use crate::data::HeldOut;
 use crate::error::Result;
 use crate::evaluation::law::Law;
-use crate::evaluation::scoring::{ModelScorer, Scoring, ScoringNeeds};
-use crate::evaluation::{Score, interval};
+use crate::evaluation::scoring::{ModelScorer, Scoring};
+use crate::evaluation::{Judged, Score, interval};
 use crate::model::Model;
 use crate::numeric::rounding::summation_error;
 use crate::privacy::openings::{OpenPrivate, OpenReleased};
 use crate::privacy::{Gaussian, Private, Reach, Release, Released, Spender};
-use crate::public_alone::public_alone;
 
 const LABEL: &str = "choice";
 
@@ -40,19 +39,17 @@ pub(super) fn decide(
     spender: &mut Spender,
 ) -> Result<Decision> {
     let Basis { kept, alone, .. } = *basis;
-    let all: Vec<(&Model, &KeptCandidate)> = models
-        .iter()
-        .map(Released::get)
-        .zip(kept)
-        .chain(alone.map(|model| (model, &kept[0])))
-        .collect();
+    let of_plans = models.iter().map(Released::get).zip(kept);
+    let of_plans = of_plans.map(|(model, it)| (Judged { model, view: &it.own }, it));
+    let alone = alone.map(|model| (Judged { model, view: &kept[0].alone }, &kept[0]));
+    let all: Vec<(Judged, &KeptCandidate)> = of_plans.chain(alone).collect();
     let labels: Vec<_> =
         kept.iter().map(|it| |raw| it.preparation.label_from_prediction(raw)).collect();
     let needs = |place: usize| kept[place].needs(None, &labels[place]);
     let place = |index: usize| if index < kept.len() { index } else { 0 };
     let scorers = all.iter().enumerate();
-    let scorers =
-        scorers.map(|(index, (model, _))| ModelScorer::new(scoring, model, &needs(place(index))));
+    let scorers = scorers
+        .map(|(index, (judged, _))| ModelScorer::new(scoring, *judged, &needs(place(index))));
     let scorers = scorers.collect::<Result<Vec<_>>>()?;
     let holdouts: Vec<Private<HeldOut>> = all.iter().map(|(_, it)| it.holdout.share()).collect();
     let rows = scoring.tally.rows;
@@ -87,17 +84,16 @@ pub(super) fn decide(
     let of_records: Vec<f64> =
         public.iter().map(|other| differing(&public[0], other, rows)).collect();
     let winner = best(noisy.get(), spender.scale(sums)?, &of_records);
-    let (model, of) = all[winner];
-    // Plans prepare features in different ways, so the public model is trained on the winner's
-    // features.
-    let beside = public_alone(&of.problem, &of.job.plan.method);
-    let needs = ScoringNeeds { public_alone: beside.as_ref(), ..needs(place(winner)) };
-    let score = scoring.draw(&of.holdout, model, &needs, spender)?.into_inner();
+    let (judged, of) = all[winner];
+    // Of the winner's public datasets.
+    let beside = of.public_alone.as_ref().and_then(|alone| alone.model());
+    let needs = of.needs(beside.as_ref(), &labels[place(winner)]);
+    let score = scoring.draw(&of.holdout, judged, &needs, spender)?.into_inner();
     // Public data alone are not compared with themselves.
     let score = if winner < models.len() { score } else { score.alone() };
     let model = match models.get(winner) {
         Some(model) => model.clone(),
-        None => noisy.map(|_| model.clone()),
+        None => noisy.map(|_| judged.model.clone()),
     };
     Ok(Decision { winner, of_plan: place(winner), model, placed, score })
 }

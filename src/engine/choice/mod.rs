@@ -31,16 +31,17 @@ use super::assembly::{Assembly, Proposal};
 use super::job::{Job, in_known_order, named, renamed_columns};
 use super::prepared::PreparedStore;
 use super::preview::account_of;
-use super::public_alone::public_alone;
+use super::public_alone::PublicAlone;
 use super::remote_control::RemoteControl;
 use super::spend::{OpenAccount, Purpose, Spend, was_perhaps_granted};
 use super::steps::catch;
 use super::{Control, overlap, rehearse};
+use crate::data::preparation::{Judging, View};
 use crate::data::{Bounded, HeldOut, Preparation, PublicData, Table};
 use crate::error::{Error, Result};
 use crate::evaluation::scoring::{Scoring, ScoringNeeds};
 use crate::evaluation::tally::Kind;
-use crate::evaluation::{Evaluation, Pay, Score, Scored};
+use crate::evaluation::{Evaluation, Judged, Pay, Score, Scored};
 use crate::methods::{self, Companion, Run, Step};
 use crate::model::Model;
 use crate::privacy::ledger::{RunId, RunOutcome};
@@ -252,7 +253,7 @@ impl ChoiceJob {
         };
         // Variants of one plan share their records; other plans would replace them in the store.
         let alike = plan.method == first.method && plan.public == first.public;
-        let prepared = if alike { self.prepared.clone() } else { PreparedStore::default() };
+        let prepared = if alike { self.prepared.clone() } else { self.prepared.apart() };
         let (session, datasets) = (self.session.clone(), self.datasets.clone());
         let job = Job { prepared, ..Job::new(session, plan, datasets, self.workspace.clone()) };
         let assembly = job.assemble()?;
@@ -286,8 +287,7 @@ impl ChoiceJob {
         let asked = self.plans[0].evaluation.unwrap_or_default();
         let asked = Evaluation { pay: Pay::Covered, ..asked };
         let rows = Table::holdout_rows(private.rows, first.job.plan.holdout);
-        let problem = &first.assembly.proposal.problem;
-        let alone = public_alone(problem, &first.job.plan.method);
+        let alone = first.assembly.proposal.public_alone().and_then(|alone| alone.model());
         let comparable = alone.is_some();
         let mut public = first.assembly.proposal.scored_by_public(&first.job.plan);
         public.comparable = comparable;
@@ -462,7 +462,9 @@ impl ChoiceJob {
                 let of = &kept[of_plan];
                 let rename = renamed_columns(&of.job.plan, &of.job.loaded());
                 let score = secret.then_some(&it.score);
-                let preparation = &of.preparation;
+                // Public data alone come last, and take records in their own form.
+                let alone = of.judging.preparation_alone().filter(|_| it.winner == kept.len());
+                let preparation = alone.unwrap_or(&of.preparation);
                 let beside = Beside { preparation, rename: &rename, score, noise };
                 model_file::keep(&directory, &it.model, &beside)
             });
@@ -526,6 +528,11 @@ struct KeptCandidate {
     job: Job,
     problem: methods::Problem,
     preparation: Preparation,
+    judging: Judging,
+    /// What the plan's model takes of a held-out record, and what public data alone take.
+    own: View,
+    alone: View,
+    public_alone: Option<Arc<PublicAlone>>,
     public_holdout: Arc<PublicData>,
     holdout: Private<HeldOut>,
     taken_as_public: TakenAsPublic,
@@ -535,10 +542,29 @@ impl ReadyPlan {
     /// The training, and what is kept of the candidate.
     fn split(self) -> ((methods::Prepared, Private<Bounded>), KeptCandidate) {
         let Self { job, assembly: Assembly { proposal, private, .. }, holdout } = self;
-        let Proposal { prepared, problem, preparation, public_holdout, taken_as_public, .. } =
-            proposal;
-        let kept =
-            KeptCandidate { job, problem, preparation, public_holdout, holdout, taken_as_public };
+        let public_alone = proposal.public_alone().cloned();
+        let Proposal {
+            prepared,
+            problem,
+            preparation,
+            judging,
+            public_holdout,
+            taken_as_public,
+            ..
+        } = proposal;
+        let (own, alone) = (judging.own(), judging.alone());
+        let kept = KeptCandidate {
+            job,
+            problem,
+            preparation,
+            judging,
+            own,
+            alone,
+            public_alone,
+            public_holdout,
+            holdout,
+            taken_as_public,
+        };
         ((prepared, private), kept)
     }
 }
@@ -550,6 +576,7 @@ impl KeptCandidate {
         public_alone: Option<&'a Model>,
         label: &'a (dyn Fn(f64) -> f64 + Sync),
     ) -> ScoringNeeds<'a> {
+        let public_alone = public_alone.map(|model| Judged { model, view: &self.alone });
         let (classes, public_holdout) = (&self.problem.shape.classes, Some(&*self.public_holdout));
         ScoringNeeds { public_alone, public_holdout, classes, label }
     }

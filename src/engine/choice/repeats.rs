@@ -21,13 +21,12 @@ use super::{
 };
 use crate::error::{Error, Result};
 use crate::evaluation::scoring::Scoring;
-use crate::evaluation::{Scored, Tally};
+use crate::evaluation::{Judged, Scored, Tally};
 use crate::job::Job;
 use crate::model::Model;
 use crate::privacy::accountant::{Repeats, best_of};
 use crate::privacy::openings::{OpenReleased, OpenRepeats};
 use crate::privacy::{Calibrated, Event, Released, Spender, Target};
-use crate::public_alone::public_alone;
 
 /// The probability that the best candidate is trained at all.
 const CHANCE_OF_BEST: f64 = 0.9;
@@ -155,8 +154,8 @@ pub(super) fn decide(
     // Each has a store of its own: plans would replace the records of one another.
     let jobs = basis.kept.iter().map(|it| Job { prepared: <_>::default(), ..it.job.clone() });
     let jobs: Vec<Job> = jobs.collect();
-    let alone: Vec<Option<Model>> =
-        basis.kept.iter().map(|it| public_alone(&it.problem, &it.job.plan.method)).collect();
+    let alone = basis.kept.iter().map(|it| it.public_alone.as_ref()?.model());
+    let alone: Vec<Option<Model>> = alone.collect();
     let mut repeating = spender.repeating()?;
     let mut best: Option<Best> = None;
     loop {
@@ -173,7 +172,8 @@ pub(super) fn decide(
         let model = run.finish()?;
         let label = |raw| kept.preparation.label_from_prediction(raw);
         let needs = kept.needs(alone[candidate].as_ref(), &label);
-        let score = arrangement.scoring.draw(&kept.holdout, model.get(), &needs, &mut repeat)?;
+        let judged = Judged { model: model.get(), view: &kept.own };
+        let score = arrangement.scoring.draw(&kept.holdout, judged, &needs, &mut repeat)?;
         let score = score.into_inner();
         let better = |best: &Best| score.error.value.total_cmp(&best.score.error.value).is_lt();
         if best.as_ref().is_none_or(better) {

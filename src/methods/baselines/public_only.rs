@@ -53,11 +53,11 @@ pub fn id_for(task: Task) -> &'static str {
 
 /// A mixture of trees and a linear model of the public records; of more columns than trees can
 /// take, a linear model.
-pub fn predictor(problem: &Problem) -> Result<Model> {
-    if problem.public.dimension() <= public_shape::MOST_FEATURES {
-        public_model(problem)
+pub fn predictor(public: &PublicRecords, seed: u64) -> Result<Model> {
+    if public.dimension() <= public_shape::MOST_FEATURES {
+        public_model(public, seed)
     } else {
-        linear(&problem.public)
+        linear(public)
     }
 }
 
@@ -91,7 +91,8 @@ struct PublicRun {
 
 impl Run for PublicRun {
     fn step(&mut self, _: &mut Spender, _: &Watch) -> Result<Step> {
-        self.model = Some(Released::of_public(predictor(&self.problem)?));
+        let Problem { public, seed, .. } = &self.problem;
+        self.model = Some(Released::of_public(predictor(public, *seed)?));
         Ok(Step { index: 1, total: 1, phase: "learn", measures: Vec::new(), done: true })
     }
 
@@ -134,9 +135,10 @@ mod tests {
     fn the_model_is_that_of_the_public_records_whatever_their_width() {
         let (shape, public, _) = example::shifted(4, 60, 80, 1);
         let problem = example::problem(&shape, &public);
-        assert_eq!(predictor(&problem).unwrap(), public_model(&problem).unwrap());
-        let (shape, public, _) = example::shifted(public_shape::MOST_FEATURES + 1, 30, 80, 1);
-        let model = predictor(&example::problem(&shape, &public)).unwrap();
+        let Problem { public, seed, .. } = &problem;
+        assert_eq!(predictor(public, *seed).unwrap(), public_model(public, *seed).unwrap());
+        let (_, public, _) = example::shifted(public_shape::MOST_FEATURES + 1, 30, 80, 1);
+        let model = predictor(&public.into(), 1).unwrap();
         assert!(matches!(model, Model::Linear(_)));
         let (shape, public, _) = example::shifted(MOST_FEATURES + 1, MOST_FEATURES + 1, 80, 1);
         let error = example::plan(NUMBERS, &BTreeMap::new(), &shape, &public).unwrap_err();

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 
 use serde::{Deserialize, Serialize};
 
-use super::{MOST_ACTING, RehearsalData, Set, TRAINING_SHARE, actors_of};
+use super::{MOST_ACTING, PUBLIC_SEED, RehearsalData, Set, TRAINING_SHARE, actors_of};
 use crate::error::{Error, Result};
 use crate::evaluation::Scoring;
 use crate::methods;
@@ -173,8 +173,8 @@ impl SitesRehearsal {
         let together = together.swap_remove(0).model;
         let side = data.side(&set, &Player::PublicOnly)?;
         let public = data.split_of(&side, &cast.trained[0], &cast.evaluating)?;
-        let public_alone =
-            public.loss(&public_only::predictor(&public.problem())?, data.measure())?;
+        let alone_there = public_only::predictor(&public.public, PUBLIC_SEED)?;
+        let public_alone = public.loss(&alone_there, data.measure())?;
         let error = |model| splits[0].loss(model, data.measure());
         Ok(PlayedSites { public_alone, alone: error(&alone)?, together: error(&together)? })
     }

@@ -168,8 +168,8 @@ fn statistics(query: &Question, adjacency: Adjacency, shape: &ProblemShape) -> R
 }
 
 /// The answer of public records alone: the mixture of predictors that a correction starts from.
-pub fn public_model(problem: &Problem) -> Result<Model> {
-    Ok(Model::Shape(ground(problem)?.shape.clone()))
+pub fn public_model(public: &PublicRecords, seed: u64) -> Result<Model> {
+    Ok(Model::Shape(lesson(public, seed)?.1.shape.clone()))
 }
 
 /// The mixture of predictors trained on these public records.
@@ -179,14 +179,14 @@ pub fn mixture(public: &PublicData, seed: u64) -> Result<Model> {
 
 /// The ground learned from the public records of a problem.
 pub fn ground(problem: &Problem) -> Result<Arc<Ground>> {
-    Ok(lesson(problem)?.1)
+    Ok(lesson(&problem.public, problem.seed)?.1)
 }
 
-/// What the public records of a problem teach.
-fn lesson(problem: &Problem) -> Result<(Arc<Taught>, Arc<Ground>)> {
+/// What public records teach.
+fn lesson(public: &PublicRecords, seed: u64) -> Result<(Arc<Taught>, Arc<Ground>)> {
     // As bits, so that no seed is rounded.
-    let seed = f64::from_bits(problem.seed);
-    problem.public.once("predictors", seed, |public, seed| {
+    let seed = f64::from_bits(seed);
+    public.once("predictors", seed, |public, seed| {
         let (taught, ground) = learn(public, seed.to_bits())?;
         Ok((Arc::new(taught), Arc::new(ground)))
     })

@@ -38,7 +38,7 @@ impl Adaptation {
         spender: &mut Spender,
     ) -> Result<Step> {
         let (query, sigma) = (self.query, spender.scale(&self.release)?);
-        let (taught, usual) = super::lesson(problem)?;
+        let (taught, usual) = super::lesson(&problem.public, problem.seed)?;
         let mut ground = Ground::clone(&*usual);
         let mut chosen = None;
         let records = problem.shape.joint_records();
