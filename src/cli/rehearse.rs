@@ -68,8 +68,8 @@ pub struct Rehearse {
     #[arg(long)]
     deep: bool,
 
-    /// How often each trial is repeated, with other records and other noise (default: 3; 8 with
-    /// at most 500 records).
+    /// How often each trial is repeated, with other records and other noise (default: 3; with at most
+    /// 500 records 8, and 2 at other ε than the plan's; with images 2).
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1000))]
     repetitions: Option<u64>,
 
@@ -326,9 +326,15 @@ fn as_text(found: &rehearse::RehearsalProgress, plan: &PlanDefinition) -> String
     let measure = capital(advice.measure().words());
     lines.push(format!("{measure} relative to public data alone (below 1 is better):"));
     let rows: Vec<&PlayerLine> = advice.sorted().collect();
+    let at_plan = |line: &PlayerLine| line.standings.get(advice.at).copied().flatten();
+    let log_loss = |line: &PlayerLine| at_plan(line).and_then(|found| found.log_loss);
+    let has_log_loss = rows.iter().any(|line| log_loss(line).is_some());
     let width = rows.iter().map(|line| line.player.title().chars().count()).max().unwrap_or(0);
     let head = advice.epsilons.iter().map(|e| format!("{:>10}", format!("ε {}", round(*e))));
-    let head = head.collect::<String>();
+    let mut head = head.collect::<String>();
+    if has_log_loss {
+        head += "  log. loss†";
+    }
     lines.push(format!("  {}{head}   best in", " ".repeat(width)));
     for line in rows {
         let title = line.player.title();
@@ -338,8 +344,12 @@ fn as_text(found: &rehearse::RehearsalProgress, plan: &PlanDefinition) -> String
             let mark = if advice.is_choice(line, k) { "*" } else { " " };
             format!("{:>9}{mark}", ratio.map_or("–".to_owned(), |ratio| format!("{ratio:.3}")))
         };
-        let cells = (0..advice.epsilons.len()).map(cell).collect::<String>();
-        let last = match (&line.failed, line.standings.get(advice.at).copied().flatten()) {
+        let mut cells = (0..advice.epsilons.len()).map(cell).collect::<String>();
+        if has_log_loss {
+            let told = log_loss(line).map_or("–".to_owned(), |ratio| format!("{ratio:.3}"));
+            cells += &format!("{told:>11} ");
+        }
+        let last = match (&line.failed, at_plan(line)) {
             (_, Some(_)) if line.player == Player::NoPrivacy => String::new(),
             (_, Some(found)) => format!("{:>3} of {}", found.best_in, found.cases),
             (Some(why), None) => why.clone(),
@@ -353,6 +363,13 @@ fn as_text(found: &rehearse::RehearsalProgress, plan: &PlanDefinition) -> String
     let pad = " ".repeat(width - title.chars().count());
     lines.push(format!("  {title}{pad}{}", factors.trim_end()));
     lines.push("* to be used at this ε".to_owned());
+    lines.extend(has_log_loss.then(|| {
+        let epsilon = round(advice.epsilons[advice.at]);
+        format!(
+            "† Logarithmic loss relative to public data alone, at ε {epsilon}: methods are chosen by it, \
+             and \"best in\" counts by it."
+        )
+    }));
     lines.push(String::new());
     lines.extend(if found.is_whole() { advice.sentences() } else { advice.so_far() });
     lines.join("\n")
@@ -371,7 +388,7 @@ fn as_json(advice: &Advice, plan: &PlanDefinition) -> Value {
         json!({
             "range_of_a_run": {"least": least, "most": most},
             "ratio": found.ratio, "least": found.least, "most": found.most,
-            "best_in": found.best_in, "rehearsals": found.cases, "spread": found.spread,
+            "best_in": found.best_in, "logarithmic_loss": found.log_loss, "rehearsals": found.cases, "spread": found.spread,
             "released_score": found.score.map(|score| json!({
                 "records": score.records, "gain": 1.0 - found.ratio,
                 "half_width": score.half_width,

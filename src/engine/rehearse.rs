@@ -29,7 +29,9 @@ use crate::privacy::Watch;
 use crate::privacy::ledger::sha256;
 use crate::rehearsal::advice::{Advice, PlayerLine, Results, TrialResult};
 use crate::rehearsal::case::{FEWEST_ACTING, FEWEST_PERSONS};
-use crate::rehearsal::{Declared, Played, Player, RehearsalData, RunTerms, Trust, player};
+use crate::rehearsal::{
+    Declared, Played, Player, ROUNDS, RehearsalData, RunTerms, Thinning, Trust, player,
+};
 use crate::session::notebook::{self, Notebook, TrialKey};
 use crate::session::{Loaded, PlanDefinition, Session, Workspace};
 
@@ -176,16 +178,21 @@ fn rehearse_plan(
     let Rehearsed { private, publics, mut data } = rehearsed(&job.run, &job.epsilons)?;
     data.left_out.extend((!job.methods.is_empty()).then(|| ONLY_THESE.to_owned()));
     data.left_out.extend((publics == 1).then(|| ONE_SET.to_owned()));
-    let is_thorough = job.deep || job.part != ALL_TRIALS || data.has_few_records();
-    let is_wide = data.is_wide() && !is_thorough;
-    let all = data.cases.len();
-    let (cases, repetitions) = if is_wide { data.few_of_wide() } else { (all, data.repetitions()) };
-    data.left_out.extend((cases < all).then(|| {
-        format!(
-            "{cases} of {all} parts play, because models of so many columns take long to learn. A \
-             deep rehearsal plays all."
-        )
-    }));
+    let is_deep = job.deep || job.part != ALL_TRIALS;
+    let thinning = if is_deep { Thinning::Deep } else { data.thinning() };
+    let mut repetitions = data.repetitions();
+    if thinning == Thinning::Wide {
+        let all = data.cases.len();
+        let (cases, few) = data.few_of_wide();
+        data.cases.truncate(cases);
+        repetitions = few;
+        data.left_out.extend((cases < all).then(|| {
+            format!(
+                "{cases} of {all} parts play, because models of so many columns take long to learn. A \
+                 deep rehearsal plays all."
+            )
+        }));
+    }
     let data = Arc::new(data);
     let players = players(job, private.definition.task)?;
     let notebook = Notebook::open(&job.run.workspace, &name_of(&job.run.plan, &loaded)?)?;
@@ -193,8 +200,10 @@ fn rehearse_plan(
     let results = Results::new(&data, &players).trusting(trust);
     let repetitions = job.repetitions.unwrap_or(repetitions);
     let plan = players.iter().position(|player| *player == job.run.plan.player());
-    let mut entries = TrialResult::all(&data, &players, repetitions);
-    entries.retain(|entry| entry.case < cases);
+    let epsilon = job.run.plan.target.epsilon;
+    let rounds = thinning.rounds(TrialResult::all(&data, &players, repetitions), epsilon);
+    let repetitions = thinning.repetitions_of_settings(repetitions);
+    let cases = data.cases.len();
     let mut work = Work {
         job,
         data,
@@ -205,30 +214,26 @@ fn rehearse_plan(
         later: 0,
         costs: TrialCosts::default(),
     };
-    let rounds = if is_thorough {
-        vec![entries]
-    } else {
-        TrialResult::rounds(entries, job.run.plan.target.epsilon)
-    };
     let variants = work.plan.map_or(0, |plan| players[plan].variants().len());
     let variants = variants * cases * repetitions as usize;
     let spending = players.iter().filter(|player| player.spends()).count().max(1);
     let variants = if job.part == ALL_TRIALS { variants } else { 0 };
-    let mut after: usize = rounds.iter().map(Vec::len).sum();
+    let mut after: usize = rounds[..ROUNDS].iter().map(Vec::len).sum();
     let mut progress = work.progress(&[]);
     for (round, entries) in rounds.into_iter().enumerate() {
         if job.run.control.is_stopped() {
             break;
         }
-        after -= entries.len();
-        let near = if round == 0 { EXPECTED_NEAR.min(spending) } else { spending };
-        work.later = variants + after * near / spending;
-        progress = work.play(work.still_promising(round, entries, is_wide), tell)?;
+        if entries.is_empty() {
+            continue;
+        }
+        after = after.saturating_sub(entries.len());
+        work.later = variants + after * EXPECTED_NEAR.min(spending) / spending;
+        progress = work.play(work.still_promising(round, entries, thinning), tell)?;
     }
     // The advised method may do better with other settings; only a complete rehearsal tries them.
     if job.part == ALL_TRIALS && !job.run.control.is_stopped() {
-        let mut more = work.results.vary(job.run.plan.target.epsilon, repetitions);
-        more.retain(|entry| entry.case < cases);
+        let more = work.results.vary(epsilon, repetitions);
         work.later = 0;
         progress = work.play(more, tell)?;
     }
@@ -311,14 +316,14 @@ impl Work<'_> {
         &self,
         round: usize,
         mut entries: Vec<TrialResult>,
-        is_wide: bool,
+        thinning: Thinning,
     ) -> Vec<TrialResult> {
-        let near = self.results.near(round, self.job.run.plan.target.epsilon, is_wide);
-        let is_near = |player| near.contains(&player) || self.plan == Some(player);
+        let mut near = self.results.near(round, self.job.run.plan.target.epsilon, thinning);
+        near.extend(self.plan.filter(|_| round < ROUNDS));
         let players = &self.results.players;
         let is_known =
             |entry: &TrialResult| self.notebook.find(&key_of(entry, &self.data, players)).is_some();
-        entries.retain(|entry| is_near(entry.player) || is_known(entry));
+        entries.retain(|entry| near.contains(&entry.player) || is_known(entry));
         entries
     }
 

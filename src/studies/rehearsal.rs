@@ -16,7 +16,9 @@ use crate::methods::PublicPredictor;
 use crate::numeric::parallel;
 use halflight_advice::rehearsal::advice::{Advice, PlayerStanding, Results, TrialResult};
 use halflight_advice::rehearsal::case::{Case, CaseKind};
-use halflight_advice::rehearsal::{Declared, Played, Player, RehearsalData, RunTerms, player};
+use halflight_advice::rehearsal::{
+    Declared, Played, Player, RehearsalData, RunTerms, Thinning, player,
+};
 
 /// The goal for every cell of regrets, and for the error relative to public data alone.
 const WANTED_REGRET: f64 = 0.05;
@@ -205,21 +207,16 @@ impl RehearsalStudy {
     /// The advice of a rehearsal as it is by default, in which methods that fall behind are tried less.
     fn quick_advice(&self, harvest: &Harvest<Played>, subject: usize, k: usize) -> Advice {
         let of = &self.subjects[subject];
-        if of.rehearsed.has_few_records() {
-            return of.advice(&self.results(harvest, subject, false), k);
-        }
         let mut losses = self.losses(harvest, subject, false);
-        let is_wide = of.rehearsed.is_wide();
-        if is_wide {
+        let thinning = of.rehearsed.thinning();
+        if thinning == Thinning::Wide {
             let (cases, repetitions) = of.rehearsed.few_of_wide();
             losses.retain(|(it, _)| it.case < cases && it.repetition < repetitions);
         }
         let mut quick = self.none(subject, false);
         let entries = losses.iter().map(|(entry, _)| *entry).collect();
-        for (round, entries) in
-            TrialResult::rounds(entries, self.epsilons[k]).into_iter().enumerate()
-        {
-            let near = quick.near(round, self.epsilons[k], is_wide);
+        for (round, entries) in thinning.rounds(entries, self.epsilons[k]).into_iter().enumerate() {
+            let near = quick.near(round, self.epsilons[k], thinning);
             for entry in entries.into_iter().filter(|it| near.contains(&it.player)) {
                 let loss = losses.iter().find(|(known, _)| *known == entry);
                 if let Some((_, loss)) = loss {
@@ -259,8 +256,7 @@ impl RehearsalStudy {
                 let all = (0..advice.lines.len()).flat_map(within).collect();
                 all_cells.push(SeedValues::of(all));
                 let deep = subject.advice(&rehearsed, k).choice[k];
-                let known = deep.is_some() && !subject.rehearsed.has_few_records();
-                let agreement = known.then(|| f64::from(u8::from(advised == deep)));
+                let agreement = deep.is_some().then(|| f64::from(u8::from(advised == deep)));
                 agrees.push(SeedValues::of(agreement.into_iter().collect()));
                 let of = |line: usize| Some(truth.lines[line].standings[k]?.ratio);
                 let best = truth.best(k);
@@ -302,8 +298,7 @@ impl RehearsalStudy {
             ),
             summary,
             table(
-                "1 where the advice is the same as that of a deep rehearsal, 0 elsewhere; nothing where \
-                 few records make every rehearsal deep",
+                "1 where the advice is the same as that of a deep rehearsal, 0 elsewhere",
                 same,
                 None,
             ),

@@ -181,6 +181,7 @@ pub fn rehearsal(done: usize) -> rehearse::RehearsalProgress {
             cases: 3,
             spread: None,
             score: Some(ForeseenScore { records: 414, half_width: 0.24 }),
+            log_loss: None,
         })
     };
     let line = |player: Player, ratios: [f64; 5], best_in: usize, from: usize| {

@@ -19,10 +19,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::ErrorMeasure;
 use super::player::Player;
 use super::rehearsal_data::{Played, RehearsalData};
+use super::thinning::{ROUNDS, Thinning};
 use super::trust::Trust;
+use super::{CANNOT_PLAY, ErrorMeasure};
 use crate::data::Task;
 use crate::error::Error;
 use crate::evaluation::Score;
@@ -81,14 +82,6 @@ const HEARD: f64 = 0.5;
 /// [`NOTICEABLE`] worse in every case.
 const INSURANCE: f64 = NOTICEABLE * (1.0 + CAUTION);
 
-/// How far a method may be behind the best one after each round and still be tried in the next, as a
-/// factor of the error. A single trial at one ε says less than one at each. Of wide records every
-/// trial takes long, and the next factor counts.
-const BEHIND: [f64; ROUNDS] = [1.2, 1.08, 1.03];
-
-/// Rounds of trials: at the plan's ε, at the other ε, with other records and other noise.
-const ROUNDS: usize = 3;
-
 /// One trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TrialResult {
@@ -115,20 +108,6 @@ impl TrialResult {
             }
         }
         all
-    }
-
-    /// The trials in rounds: every player once at the plan's ε, then at the other ε, then with other
-    /// records and other noise.
-    pub fn rounds(all: Vec<Self>, epsilon: f64) -> Vec<Vec<Self>> {
-        let mut rounds = vec![Vec::new(); ROUNDS];
-        for entry in all {
-            let round = match entry.repetition {
-                0 => usize::from(entry.epsilon.is_some_and(|other| other != epsilon)),
-                _ => 2,
-            };
-            rounds[round].push(entry);
-        }
-        rounds
     }
 }
 
@@ -166,6 +145,10 @@ pub struct PlayerStanding {
     /// What the released score of a run would say, as the mean over trials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<ForeseenScore>,
+    /// For classes, the ratio of the logarithmic loss, by which methods are chosen; `best_in` counts by
+    /// it. Earlier builds counted by wrong answers and did not keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_loss: Option<f64>,
 }
 
 /// A player with its results at each ε.
@@ -308,8 +291,7 @@ impl Results {
         let of = |player| self.losses.get(&(case, player, k));
         let Some((base, found)) = of(0).zip(of(player)) else { return Vec::new() };
         let ratios = found.iter().filter_map(|(repetition, played)| {
-            let ratio = loss(played) / loss(base.get(repetition)?);
-            Some(if ratio.is_finite() { ratio.clamp(1.0 / WORST, WORST) } else { WORST }.ln())
+            Some(bounded_log(loss(played) / loss(base.get(repetition)?)))
         });
         ratios.collect()
     }
@@ -322,6 +304,18 @@ impl Results {
     /// [`Self::logarithm`] of the loss by which methods are chosen.
     fn finer(&self, case: usize, player: usize, k: usize) -> Option<f64> {
         mean_of(&self.ratios((case, player, k), |it| it.finer.unwrap_or(it.loss)))
+    }
+
+    /// The ratio of that loss, as the mean over cases.
+    fn mean_finer(&self, player: usize, k: usize) -> Option<f64> {
+        let of = |case| Some((self.finer(case, player, k)?, self.weight(case)));
+        let found: Vec<Weighted> = self.cases().filter_map(of).collect();
+        (!found.is_empty()).then(|| mean(&found).exp())
+    }
+
+    /// Whether methods are chosen by another loss than the one that is told.
+    fn has_finer(&self) -> bool {
+        self.known.judged_by == Some(ErrorMeasure::WrongAnswers)
     }
 
     /// The standard deviation of repetitions within a case, as a factor.
@@ -367,13 +361,13 @@ impl Results {
     }
 
     /// The players for a round: those whose error in the rounds before is at most a factor above the
-    /// best one's. In the first round, that is everyone. Public data alone and no privacy are always
-    /// among them.
-    pub fn near(&self, round: usize, epsilon: f64, is_wide: bool) -> BTreeSet<usize> {
-        let before = round.checked_sub(1).map(|before| before + usize::from(is_wide));
-        let Some(behind) = before.and_then(|before| BEHIND.get(before)) else {
-            return (0..self.variants).collect();
-        };
+    /// best one's. In the first round, that is everyone; after the last, nobody. Public data alone and no
+    /// privacy are always among them.
+    pub fn near(&self, round: usize, epsilon: f64, thinning: Thinning) -> BTreeSet<usize> {
+        if round >= ROUNDS {
+            return BTreeSet::new();
+        }
+        let Some(behind) = thinning.behind(round) else { return (0..self.variants).collect() };
         let k = nearest(&self.known.epsilons, epsilon);
         let known = |player| self.cases().any(|case| self.logarithm(case, player, k).is_some());
         let of = |player| known(player).then(|| self.score(player, k));
@@ -408,9 +402,10 @@ impl Results {
             // Players are compared in the cases that all of them have played.
             let played = found.iter().map(|cases| cases.iter().flatten().count());
             let most = played.max().unwrap_or(0);
-            let best =
-                |case| least(able().filter_map(|player| Some((player, found[player][case]?))));
+            let judged = |player, case| Some((player, self.finer(case, player, k)?));
+            let best = |case| least(able().filter_map(|player| judged(player, case)));
             let winners: Vec<Option<usize>> = self.cases().map(best).collect();
+            let finer: Vec<Option<f64>> = (0..count).map(|it| self.mean_finer(it, k)).collect();
             for (player, line) in lines.iter_mut().enumerate() {
                 let weighted = (found[player].iter().enumerate())
                     .filter_map(|(case, log)| Some(((*log)?, self.weight(case))));
@@ -419,7 +414,9 @@ impl Results {
                 let best_in = winners.iter().filter(|winner| **winner == Some(player)).count();
                 let (spread, score) = (self.spread(player, k), self.score_of(player, k));
                 let standing = PlayerStanding::of(&weighted, best_in);
-                let standing = standing.map(|found| PlayerStanding { spread, score, ..found });
+                let log_loss = finer[player].filter(|_| self.has_finer());
+                let standing =
+                    standing.map(|found| PlayerStanding { spread, score, log_loss, ..found });
                 line.standings.push(standing);
                 let whole = logs.len() == self.cases().len();
                 line.logs.push(if whole { logs } else { Vec::new() });
@@ -429,11 +426,8 @@ impl Results {
                 let spends = self.players[player].spends();
                 // Whatever neighbouring ε suggest, a method with a clear loss at the given ε is not
                 // chosen, nor one that loses by the finer loss.
-                let finer = self
-                    .cases()
-                    .filter_map(|case| Some((self.finer(case, player, k)?, self.weight(case))));
-                let finer = mean(&finer.collect::<Vec<_>>()).exp();
-                let loses = spends && finer.max(standing.ratio) > 1.0 + NOTICEABLE;
+                let worse = finer[player]?.max(standing.ratio);
+                let loses = spends && worse > 1.0 + NOTICEABLE;
                 let insurance = if spends { 0.0 } else { INSURANCE };
                 (standing.cases == most && !loses)
                     .then(|| (player, self.score(player, k) + insurance))
@@ -461,11 +455,23 @@ impl Results {
         counts.iter().filter(|(player, count)| fits(player) && **count < most).count()
     }
 
+    /// The logarithm of a player's error over another one's, by the loss that chooses, in the
+    /// repetitions that both have played.
+    fn against(&self, case: usize, (one, other): (usize, usize), k: usize) -> Option<f64> {
+        let of = |player| self.losses.get(&(case, player, k));
+        let (one, other) = of(one).zip(of(other))?;
+        let loss = |played: &Played| played.finer.unwrap_or(played.loss);
+        let found = one.iter().filter_map(|(repetition, played)| {
+            Some(bounded_log(loss(played) / loss(other.get(repetition)?)))
+        });
+        mean_of(&found.collect::<Vec<_>>())
+    }
+
     /// The results of variants of the chosen player, compared with it.
     fn varied(&self, chosen: usize, k: usize) -> Vec<Variant> {
         let variants = (self.variants..self.players.len()).filter_map(|player| {
             let beside = |case| {
-                let ratio = self.finer(case, player, k)? - self.finer(case, chosen, k)?;
+                let ratio = self.against(case, (player, chosen), k)?;
                 let own = self.logarithm(case, player, k)?;
                 Some(((own, self.weight(case)), (ratio, self.weight(case))))
             };
@@ -473,7 +479,9 @@ impl Results {
                 self.cases().filter_map(beside).unzip();
             let better = ratios.iter().filter(|(ratio, _)| *ratio < 0.0).count();
             let (spread, score) = (self.spread(player, k), self.score_of(player, k));
-            let standing = PlayerStanding { spread, score, ..PlayerStanding::of(&own, better)? };
+            let log_loss = self.mean_finer(player, k).filter(|_| self.has_finer());
+            let standing = PlayerStanding::of(&own, better)?;
+            let standing = PlayerStanding { spread, score, log_loss, ..standing };
             let ratio = mean(&ratios).exp();
             Some(Variant { player: self.players[player].clone(), standing, ratio })
         });
@@ -508,7 +516,8 @@ impl PlayerStanding {
         let of = |with: fn(f64, f64) -> f64| logs.iter().map(|(log, _)| *log).reduce(with);
         let (least, most) = (of(f64::min)?.exp(), of(f64::max)?.exp());
         let (ratio, cases) = (mean(logs).exp(), logs.len());
-        Some(Self { ratio, least, most, best_in, cases, spread: None, score: None })
+        let (spread, score, log_loss) = (None, None, None);
+        Some(Self { ratio, least, most, best_in, cases, spread, score, log_loss })
     }
 }
 
@@ -520,6 +529,11 @@ pub(super) fn percents(low: f64, high: f64, less: &str) -> String {
         (true, true) => format!("{:.0} % to {:.0} % more", -high, -low),
         _ => format!("{:.0} % more to {high:.0} % {less}", -low),
     }
+}
+
+/// The logarithm of a ratio of losses, within bounds.
+fn bounded_log(ratio: f64) -> f64 {
+    if ratio.is_finite() { ratio.clamp(1.0 / WORST, WORST) } else { WORST }.ln()
 }
 
 fn mean_of(ratios: &[f64]) -> Option<f64> {
@@ -756,7 +770,15 @@ impl Advice {
                 player.in_a_sentence(),
                 standing.best_in,
             ),
-            None => format!("best in {} of {cases} rehearsals,", standing.best_in),
+            None => match standing.log_loss {
+                // Methods are chosen by it.
+                Some(log_loss) => format!(
+                    "best in {} of {cases} rehearsals by logarithmic loss ({log_loss:.2} × that of public \
+                     data alone),",
+                    standing.best_in
+                ),
+                None => format!("best in {} of {cases} rehearsals,", standing.best_in),
+            },
         };
         let mut said = vec![if *player == Player::PublicOnly {
             format!(
@@ -815,6 +837,22 @@ impl Advice {
             said.extend(doubt(standing));
         }
         said
+    }
+
+    /// Which public parts act as private.
+    pub fn who_plays(&self) -> String {
+        let parts = self.cases.join("; ");
+        match self.cases.len() {
+            1 => format!("One part of the public data plays the private role: {parts}."),
+            count => {
+                format!("{count} parts of the public data play the private role in turn: {parts}.")
+            }
+        }
+    }
+
+    /// The sentences on parts that cannot.
+    pub fn cannot_play(&self) -> impl Iterator<Item = &str> {
+        self.notes.iter().map(String::as_str).filter(|note| note.contains(CANNOT_PLAY))
     }
 
     /// How far repetitions of a player are apart, and what the rehearsals differ by from a run.

@@ -135,6 +135,7 @@ mod tests {
                 cases: 2,
                 spread: None,
                 score: None,
+                log_loss: None,
             });
             PlayerLine {
                 player: Player::method(id),

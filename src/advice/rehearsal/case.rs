@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};
 
+use super::CANNOT_PLAY;
 use super::trust::{numbers, traced};
 use crate::data::column::{Cell, Column};
 use crate::data::{Dataset, Preparation, Table, Task};
@@ -115,10 +116,13 @@ pub struct Differences<'a> {
     pub means: &'a BTreeMap<String, f64>,
 }
 
-/// The label and the columns that identify persons, which make no cases.
+/// What the columns of a table are for. The label and the columns that identify persons make no cases.
 #[derive(Debug, Clone, Copy)]
 pub struct Roles<'a> {
     pub label: &'a str,
+    /// The columns that are features. Only these make slices: a column that the user left out may be the
+    /// label under another name.
+    pub features: &'a [String],
     /// The columns that identify persons.
     pub unit: &'a [String],
     /// The person of each row, where persons play.
@@ -128,6 +132,11 @@ pub struct Roles<'a> {
 impl Roles<'_> {
     fn has(&self, name: &str) -> bool {
         name == self.label || self.unit.iter().any(|column| column == name)
+    }
+
+    /// The features that no known difference has.
+    fn may_be_cut(&self, name: &String, shifted: &[String]) -> bool {
+        self.features.contains(name) && !self.has(name) && !shifted.contains(name)
     }
 }
 
@@ -149,7 +158,7 @@ impl FoundCases {
     }
 
     fn leave_out(&mut self, title: &str, why: &str) {
-        self.left_out.push(format!("'{title}' cannot play the private role: {why}."));
+        self.left_out.push(format!("'{title}'{CANNOT_PLAY}{why}."));
     }
 
     /// The cases with nobody on both sides.
@@ -181,7 +190,10 @@ pub fn cases(
     let classes = classes.as_deref();
     if datasets.len() > 1 {
         for (at, name) in datasets.iter().enumerate() {
-            found.take(case(name.clone(), CaseKind::Dataset, owners, at), classes);
+            match case(name.clone(), CaseKind::Dataset, owners, at) {
+                Some(case) => found.take([case], classes),
+                None => found.leave_out(name, trouble_of_size(owners, at)),
+            }
         }
     }
     for name in shifted.iter().filter(|name| !roles.has(name) && table.has(name)) {
@@ -195,9 +207,8 @@ pub fn cases(
     found.take(declared(table, means, roles.label), classes);
     if found.cases.len() < FEWEST {
         let wanted = WANTED - found.cases.len();
-        let known = shifted.iter().chain(roles.unit).map(String::as_str).chain([roles.label]);
-        let known: Vec<&str> = known.collect();
-        found.take(slices(table, &known, preparation, wanted)?, classes);
+        let cut = table.names.iter().filter(|name| roles.may_be_cut(name, shifted));
+        found.take(slices(table, cut, preparation, wanted)?, classes);
     }
     if found.cases.len() < FEWEST {
         found.take(ends(table, preparation, WANTED - found.cases.len())?, classes);
@@ -232,6 +243,12 @@ fn case(title: String, kind: CaseKind, groups: &[usize], group: usize) -> Option
     let fits = acting.len() >= FEWEST_ACTING
         && acting.len() as f64 <= MOST_ACTING_SHARE * groups.len() as f64;
     fits.then_some(Case { title, kind, acting, public })
+}
+
+/// Why a group cannot be played that is too small or too large.
+fn trouble_of_size(groups: &[usize], group: usize) -> &'static str {
+    let count = groups.iter().filter(|of| **of == group).count();
+    if count < FEWEST_ACTING { "it has too few records" } else { "the others have too few records" }
 }
 
 /// The values of a column, each in turn.
@@ -289,9 +306,9 @@ fn words(cell: &Cell<'_>) -> String {
 
 /// The slices on which a linear model of the other rows is worst, compared with their own:
 /// adaptation is for such shifts. Each column gives its worse end.
-fn slices(
+fn slices<'a>(
     table: &Table,
-    known: &[&str],
+    columns: impl Iterator<Item = &'a String>,
     preparation: &Preparation,
     wanted: usize,
 ) -> Result<Vec<Case>> {
@@ -300,7 +317,7 @@ fn slices(
     let some = preparation.apply(&table.excerpt(&rows)?, "public", true)?;
     let answers = answers(&some);
     let mut found: Vec<(f64, Case)> = Vec::new();
-    for name in table.names.iter().filter(|name| !known.contains(&name.as_str())) {
+    for name in columns {
         let Some((groups, titles)) = grouped(table.column(name)?, name, 3) else { continue };
         let of: Vec<usize> = rows.iter().map(|row| groups[*row]).collect();
         let cases = titles.into_iter().enumerate().filter_map(|(group, title)| {
@@ -404,7 +421,13 @@ mod tests {
     use crate::data::vectors::{Values, Vectors};
     use crate::data::{DatasetDefinition, PreparationSettings, Role, Source};
 
-    const RECORDS: Roles<'_> = Roles { label: "label", unit: &[], whose: None };
+    fn records(features: &[String]) -> Roles<'_> {
+        Roles { label: "label", features, unit: &[], whose: None }
+    }
+
+    fn features() -> [String; 3] {
+        ["season", "size", "turn"].map(str::to_owned)
+    }
 
     /// 400 rows: four seasons, a number, a name for every row, and a label that depends on `turn`.
     fn table() -> (Table, Preparation) {
@@ -427,8 +450,7 @@ mod tests {
         let mut definition =
             DatasetDefinition::new("t", Role::Public, Source::File("t.csv".to_owned()));
         definition.label = Some("label".to_owned());
-        definition.columns =
-            crate::data::Columns::Only(["season", "size", "turn"].map(str::to_owned).to_vec());
+        definition.columns = crate::data::Columns::Only(features().to_vec());
         let settings = PreparationSettings::default();
         let preparation = Preparation::fit(&table, &definition, &settings).unwrap();
         (table, preparation)
@@ -449,7 +471,9 @@ mod tests {
         let shifted: Vec<String> = shifted.iter().map(|name| (*name).to_owned()).collect();
         let differences = Differences { shifted: &shifted, means };
         let owners = (owners, datasets.as_slice());
-        let found = cases(&table, owners, differences, RECORDS, &preparation).unwrap().cases;
+        let features = features();
+        let roles = records(&features);
+        let found = cases(&table, owners, differences, roles, &preparation).unwrap().cases;
         for case in &found {
             let mut all = [case.acting.as_slice(), &case.public].concat();
             all.sort_unstable();
@@ -499,6 +523,21 @@ mod tests {
     }
 
     #[test]
+    fn a_column_that_is_no_feature_is_not_cut_and_nothing_is_said_of_it() {
+        let (table, preparation) = table();
+        let differences = Differences { shifted: &[], means: &BTreeMap::new() };
+        let owners = (&[0; 400][..], &["only".to_owned()][..]);
+        let [_, size, turn] = features();
+        for (features, is_cut) in [(vec![size.clone(), turn], true), (vec![size], false)] {
+            let roles = records(&features);
+            let found = cases(&table, owners, differences, roles, &preparation).unwrap();
+            let cut = found.cases.iter().any(|case| case.title.starts_with("turn"));
+            assert_eq!(cut, is_cut, "{found:?}");
+            assert!(found.left_out.is_empty(), "{found:?}");
+        }
+    }
+
+    #[test]
     fn rows_like_the_declared_private_ones_play() {
         let means = BTreeMap::from([("size".to_owned(), 90.0)]);
         let found = declaring(&[0; 400], &["only"], &[], &means);
@@ -532,7 +571,9 @@ mod tests {
         let (owners, datasets) = (vec![0; 300], ["only".to_owned()]);
         let differences = Differences { shifted: &[], means: &BTreeMap::new() };
         let owners = (owners.as_slice(), datasets.as_slice());
-        let found = cases(&table, owners, differences, RECORDS, &preparation).unwrap().cases;
+        let features = ["pixels".to_owned()];
+        let roles = records(&features);
+        let found = cases(&table, owners, differences, roles, &preparation).unwrap().cases;
         assert!(found.len() >= FEWEST, "{found:?}");
         assert_eq!(found[0].title, "one end of main direction 1");
         assert!(found.iter().all(|case| case.acting.len() == 100));
@@ -561,8 +602,9 @@ mod tests {
         let owners: Vec<usize> = (0..400).map(|row| row / 100).collect();
         let datasets = ["a", "b", "c", "d"].map(str::to_owned);
         let differences = Differences { shifted: &[], means: &BTreeMap::new() };
-        let found =
-            cases(&table, (&owners, &datasets), differences, RECORDS, &preparation).unwrap();
+        let features = ["size".to_owned()];
+        let (owners, roles) = ((owners.as_slice(), datasets.as_slice()), records(&features));
+        let found = cases(&table, owners, differences, roles, &preparation).unwrap();
         let titles: Vec<&str> = found.cases.iter().map(|case| case.title.as_str()).collect();
         assert_eq!(titles[..2], ["a", "b"]);
         assert!(!titles.contains(&"c") && !titles.contains(&"d"), "{titles:?}");

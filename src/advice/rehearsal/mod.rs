@@ -7,6 +7,7 @@
 //! | [`rehearsal_data`] | the public records of a plan, and the declarations about the private ones |
 //! | `trial` | one method on one pair of datasets, with seeded noise or none |
 //! | `split` | public, acting and held-out records, prepared in the same way; losses |
+//! | `thinning` | which trials are left out |
 //! | [`trust`] | how much each case counts |
 //! | [`advice`] | the advice from all trials together |
 //! | [`joining`] | what joining other sites brings |
@@ -34,7 +35,11 @@ pub mod joining;
 pub mod player;
 pub mod rehearsal_data;
 mod split;
+mod thinning;
 pub mod trust;
+
+/// What is said of a public part that cannot act as private, between its name and the reason.
+const CANNOT_PLAY: &str = " cannot play the private role: ";
 
 pub use crate::methods::trial::{RehearsalNoise, Trial, Tried};
 pub use candidates::Prospect;
@@ -43,4 +48,5 @@ pub use player::Player;
 pub use rehearsal_data::sites::{OtherSites, PlayedSites, SitesRehearsal};
 pub use rehearsal_data::{Declared, Played, RehearsalData, RunTerms};
 pub use split::{ErrorMeasure, Split};
+pub use thinning::{ROUNDS, Thinning};
 pub use trust::{Miss, Trust};

@@ -11,9 +11,10 @@ use sha2::{Digest, Sha256};
 
 use super::case::{Case, CaseKind, Differences, FoundCases, Roles, cases};
 use super::player::Player;
-use super::{ErrorMeasure, RehearsalNoise, Split, Trial, Trust};
+use super::{ErrorMeasure, RehearsalNoise, Split, Thinning, Trial, Trust};
 use crate::data::leaking;
 use crate::data::persons::{self, WithoutUnit};
+use crate::data::selection::used_columns;
 use crate::data::table::{seeded, shuffled};
 use crate::data::{
     Column, Dataset, DatasetDefinition, Persons, Preparation, PreparationSettings, PublicRecords,
@@ -171,8 +172,10 @@ impl RehearsalData {
         let preparation = Preparation::fit(&table, &definition, &terms.preparation)?;
         let label = definition.label.clone().unwrap_or_default();
         let whose = whose(&table, &private)?;
+        let features = used_columns(&definition, &table)?;
         let roles = Roles {
             label: &label,
+            features: &features,
             unit: private.definition.unit.as_ref().map_or(&[][..], Unit::columns),
             whose: whose.as_deref(),
         };
@@ -227,6 +230,15 @@ impl RehearsalData {
     /// How often a trial should be repeated.
     pub fn repetitions(&self) -> u64 {
         if self.has_few_records() { MANY_REPETITIONS } else { REPETITIONS }
+    }
+
+    /// Which trials are left out.
+    pub fn thinning(&self) -> Thinning {
+        match () {
+            () if self.is_wide() => Thinning::Wide,
+            () if self.has_few_records() => Thinning::Few,
+            () => Thinning::Usual,
+        }
     }
 
     /// Whether so few records act that chance decides much, and a trial is quick.

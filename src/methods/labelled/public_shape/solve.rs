@@ -5,10 +5,8 @@
 //! one variance, chosen to maximise the likelihood of the released values (empirical Bayes). Where
 //! there is nothing but noise, the variance goes to zero, and so does the tier.
 
-use nalgebra::{Cholesky, Dyn};
-
 use super::features::Tier;
-use crate::numeric::positive::cholesky;
+use crate::numeric::positive::{cholesky, factor_beside};
 use crate::numeric::symmetric::eigen;
 use crate::numeric::{Matrix, Vector};
 
@@ -176,6 +174,8 @@ impl Evidence<'_> {
         let sizes = self.sizes();
         let mut parts = vec![1.0; self.tiers.len()];
         let mut best = surprise(&scores, &parts);
+        // The parts beside which a tier was last tried: beside the same ones it stays as it is.
+        let mut tried_beside = vec![Vec::new(); parts.len()];
         for _ in 0..SWEEPS {
             let before = parts.clone();
             for factor in GRID {
@@ -187,14 +187,23 @@ impl Evidence<'_> {
                 }
             }
             for tier in (0..parts.len()).filter(|tier| sizes[*tier] > 0.0) {
-                for part in GRID {
+                if tried_beside[tier] == parts {
+                    continue;
+                }
+                let mut found = [0.0; GRID.len()];
+                for score in &scores {
+                    let more = score.surprises(&parts, tier);
+                    found.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
+                }
+                for (part, found) in GRID.into_iter().zip(found) {
                     let mut tried = parts.clone();
                     tried[tier] = part;
-                    let found = surprise(&scores, &tried);
+                    let found = prior(&tried) + found;
                     if found < best {
                         (best, parts) = (found, tried);
                     }
                 }
+                tried_beside[tier].clone_from(&parts);
             }
             if parts == before {
                 break;
@@ -217,12 +226,16 @@ impl Evidence<'_> {
         for k in 0..fixed.nrows() {
             fixed[(k, k)] += noise;
         }
+        let root = |(tier, size): (&Tier, f64)| {
+            size.sqrt() * factor * self.curvature.columns(tier.first, tier.count)
+        };
         let spread = |(tier, size): (&Tier, f64)| {
             let columns = self.curvature.columns(tier.first, tier.count);
             size * factor.powi(2) * columns * columns.transpose()
         };
+        let roots = self.tiers.iter().zip(self.sizes()).map(root).collect();
         let spreads = self.tiers.iter().zip(self.sizes()).map(spread).collect();
-        ScoreSlopes { slope, fixed, spreads }
+        ScoreSlopes { slope, fixed, spreads, roots }
     }
 
     /// d = T·C·M⁻¹·b̄, given M⁻¹·b̄.
@@ -241,34 +254,89 @@ struct ScoreSlopes {
     slope: Vector,
     fixed: Matrix,
     spreads: Vec<Matrix>,
+    /// Of each tier a matrix U, as wide as the tier, with UUᵀ its spread.
+    roots: Vec<Matrix>,
 }
 
 impl ScoreSlopes {
-    fn factored(&self, parts: &[f64]) -> Option<Cholesky<f64, Dyn>> {
-        let mut total = self.fixed.clone();
-        for (spread, part) in self.spreads.iter().zip(parts) {
-            for (sum, entry) in total.as_mut_slice().iter_mut().zip(spread.as_slice()) {
+    /// Writes M.
+    fn write_covariance(&self, parts: &[f64], to: &mut [f64]) {
+        to.copy_from_slice(self.fixed.as_slice());
+        for (spread, part) in self.spreads.iter().zip(parts).filter(|(_, part)| **part > 0.0) {
+            for (sum, entry) in to.iter_mut().zip(spread.as_slice()) {
                 *sum += part * entry;
             }
         }
-        cholesky(total)
     }
 
     /// M⁻¹·b̄
     fn solve(&self, parts: &[f64]) -> Option<Vector> {
-        self.factored(parts).map(|factored| factored.solve(&self.slope))
+        let mut covariance = self.fixed.clone();
+        self.write_covariance(parts, covariance.as_mut_slice());
+        cholesky(covariance).map(|factored| factored.solve(&self.slope))
+    }
+
+    /// With M = LLᵀ: ½ln|M|, then L⁻¹ times the columns of the root of a tier, if one is given, and
+    /// times b̄.
+    fn factored(&self, parts: &[f64], tier: Option<usize>) -> Option<(f64, Matrix, Vector)> {
+        let size = self.slope.len();
+        let root = tier.map_or(&[][..], |tier| self.roots[tier].as_slice());
+        let wide = root.len() / size;
+        let mut columns = Matrix::zeros(size, size + wide + 1);
+        let (covariance, beside) = columns.as_mut_slice().split_at_mut(size * size);
+        self.write_covariance(parts, covariance);
+        let (of_root, of_slope) = beside.split_at_mut(root.len());
+        of_root.copy_from_slice(root);
+        of_slope.copy_from_slice(self.slope.as_slice());
+        factor_beside(&mut columns).then(|| {
+            let logarithm = (0..size).map(|at| columns[(at, at)].ln()).sum();
+            let image = columns.column(size + wide).into_owned();
+            (logarithm, columns.columns(size, wide).into_owned(), image)
+        })
     }
 
     /// ½ln|M| + ½b̄ᵀM⁻¹b̄
     fn surprise(&self, parts: &[f64]) -> f64 {
-        let Some(factored) = self.factored(parts) else { return f64::INFINITY };
-        let triangle = factored.l_dirty();
-        let logarithm: f64 = triangle.diagonal().iter().map(|x| x.ln()).sum();
-        let mut image = self.slope.clone();
-        if !triangle.solve_lower_triangular_mut(&mut image) {
-            return f64::INFINITY;
+        let found = self.factored(parts, None);
+        found.map_or(f64::INFINITY, |(logarithm, _, image)| logarithm + 0.5 * image.norm_squared())
+    }
+
+    /// [`Self::surprise`] for every part of the grid in one tier, while the others stay as they are.
+    ///
+    /// With the rest A = LLᵀ, W = L⁻¹·U, the eigenvalues λ and axes v of WᵀW, and a = vᵀWᵀL⁻¹b̄:
+    /// ln|A + p·UUᵀ| = ln|A| + Σ ln(1 + pλ), and b̄ᵀ(A + p·UUᵀ)⁻¹b̄ = ‖r‖² + Σ a²/(λ(1 + pλ)), where r is the
+    /// part of L⁻¹b̄ perpendicular to W. So one factor serves the whole grid. Differences of large
+    /// numbers would lose all digits where there is hardly any noise; here there are none.
+    fn surprises(&self, parts: &[f64], tier: usize) -> [f64; GRID.len()] {
+        let with = |part| {
+            let mut tried = parts.to_vec();
+            tried[tier] = part;
+            tried
+        };
+        self.surprises_of_one_factor(&with(0.0), tier)
+            .unwrap_or_else(|| GRID.map(|part| self.surprise(&with(part))))
+    }
+
+    /// `None` if the rest is not positive definite within rounding.
+    fn surprises_of_one_factor(&self, rest: &[f64], tier: usize) -> Option<[f64; GRID.len()]> {
+        let (logarithm, root, mut image) = self.factored(rest, Some(tier))?;
+        let (values, axes) = eigen(&root.tr_mul(&root))?;
+        let mut along = axes.tr_mul(&root.tr_mul(&image));
+        let least = 1e-12 * values.amax();
+        let mut inside = along.clone();
+        for ((along, inside), value) in along.iter_mut().zip(&mut inside).zip(&values) {
+            (*along, *inside) = if *value > least { (*along, *inside / value) } else { (0.0, 0.0) };
         }
-        logarithm + 0.5 * image.norm_squared()
+        image -= root * (axes * &inside);
+        let outside = image.norm_squared();
+        Some(GRID.map(|part| {
+            let directions = values.iter().zip(along.iter().zip(&inside));
+            let sum = directions.fold(outside, |sum, (value, (along, inside))| {
+                let grown = 1.0 + part * value.max(0.0);
+                sum + grown.ln() + along * inside / grown
+            });
+            logarithm + 0.5 * sum
+        }))
     }
 }
 
@@ -390,6 +458,42 @@ mod tests {
             moment: &curvature,
         };
         evidence.correction().column(0).into_owned()
+    }
+
+    #[test]
+    fn one_factor_tells_what_a_factor_for_each_part_does() {
+        let counts = [1, 3, 6];
+        let draws = normals(&mut generator(3), 100);
+        let root = Matrix::from_column_slice(10, 10, draws.as_slice());
+        let curvature = 0.02 * &root * root.transpose();
+        for noise in [1e-6, 1e-2, 1.0] {
+            let rounds = [Round {
+                slope: Matrix::from_column_slice(10, 1, normals(&mut generator(4), 10).as_slice()),
+                at: Matrix::zeros(10, 1),
+                noise,
+            }];
+            let evidence = Evidence {
+                rounds: &rounds,
+                curvature: &curvature,
+                factors: &[0.7],
+                curvature_noise: 0.0,
+                sampling: 1e-3,
+                tiers: &tiers(&counts),
+                unit: 1.0,
+                moment: &curvature,
+            };
+            let (score, parts) = (evidence.score(0), [0.3, 10.0, 1.0]);
+            for tier in 0..counts.len() {
+                let found = score.surprises(&parts, tier);
+                for (part, found) in GRID.into_iter().zip(found) {
+                    let mut tried = parts;
+                    tried[tier] = part;
+                    let wanted = score.surprise(&tried);
+                    let close = (found - wanted).abs() < 1e-6 * (1.0 + wanted.abs());
+                    assert!(close, "{noise} {tier} {part}: {found} {wanted}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use maud::{Markup, PreEscaped, html};
 
 use super::figures::{self, series};
 use super::page::{NONE, table};
-use super::{Report, once};
+use super::{Report, Reported, once};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::plot::number::compact;
@@ -44,8 +44,12 @@ pub(super) fn html(report: &Report) -> Markup {
         });
         (promise.is_some() || rehearsal.is_some()).then_some(((promise, rehearsal), it))
     });
+    let told: Vec<_> = told.collect();
+    let is_told = |run: &&Reported| told.iter().any(|(_, other)| other.letter == run.letter);
+    let others = report.runs.iter().filter(|run| !told.is_empty() && !is_told(run));
+    let others: Vec<&str> = others.map(|run| run.letter.as_str()).collect();
     html! {
-        @for ((promise, rehearsal), letters) in &once(told) {
+        @for ((promise, rehearsal), letters) in &once(told.clone()) {
             @if report.has_several() { p { (if letters.len() > 1 { "Runs " } else { "Run " }) (letters.join(", ")) } }
             p { (promise.unwrap_or("Nothing was promised of the plan that ran.")) }
             @if let Some((advice, title, further)) = rehearsal {
@@ -53,6 +57,11 @@ pub(super) fn html(report: &Report) -> Markup {
                 (numbers(advice, title))
                 @for sentence in further { p.note { (sentence) } }
             }
+        }
+        @match others.as_slice() {
+            [] => {}
+            [run] => p.note { "Run " (run) " has no rehearsal of its own." }
+            runs => p.note { "Runs " (runs.join(", ")) " have no rehearsal of their own." }
         }
     }
 }

@@ -483,4 +483,9 @@ fn a_run_that_was_rehearsed_shows_what_was_expected() {
     fs::write(path, certificate.to_string()).unwrap();
     assert_eq!(page().matches("A run should have").count(), 1);
     assert!(!page().contains("Nothing was promised"));
+    // A run beside it that was not rehearsed is named.
+    let other = run(place.path(), 2, 1.0);
+    let page = html(&[directory.clone(), other], Watch::sealed());
+    assert!(page.contains("Run B has no rehearsal of its own."), "{page}");
+    assert!(!page.contains("Run A has no rehearsal"));
 }

@@ -75,7 +75,7 @@ pub fn all_findings(advice: &Advice) -> Explained {
     Explained {
         name: "findings of the rehearsal".to_owned(),
         also: "expect advice method".to_owned(),
-        text: advice.sentences().join(" "),
+        text: [advice.sentences(), vec![advice.who_plays()]].concat().join(" "),
     }
 }
 
@@ -104,7 +104,7 @@ fn findings(
     let use_it = if so_far { "So far: use" } else { "Use" };
     let head = if player.spends() {
         let by = match advice.sorted().next() {
-            // The table has wrong answers only.
+            // The table is sorted by wrong answers.
             Some(first)
                 if first.player != *player && advice.measure() == ErrorMeasure::WrongAnswers =>
             {
@@ -136,8 +136,18 @@ fn findings(
     let limits = advice.limits(standing).into_iter().filter(|_| player.spends());
     lines.extend(limits.map(warning));
     lines.extend(ranked_against(context, canvas));
+    lines.extend(cannot_play(advice).map(|text| Line::styled(text, theme.muted)));
     lines.push(Line::styled("i: all findings", theme.muted));
     lines
+}
+
+/// A line on public parts that cannot act as private.
+fn cannot_play(advice: &Advice) -> Option<String> {
+    match advice.cannot_play().count() {
+        0 => None,
+        1 => Some("1 public part cannot play the private role: i says why".to_owned()),
+        count => Some(format!("{count} public parts cannot play the private role: i says why")),
+    }
 }
 
 /// What the ranking says against the public data of the plan.
@@ -227,23 +237,26 @@ fn standings(advice: &Advice, (canvas, drawn): (&Canvas, bool), width: u16) -> V
     let curves = advice.curves(if drawn { CURVES } else { 0 });
     let head = format!("{} at ε {}", advice.measure().words(), compact(advice.epsilons[advice.at]));
     let width = usize::from(width);
-    let room = width.saturating_sub(19);
+    // Methods for classes are chosen by it.
+    let has_log_loss = advice.sorted().any(|line| log_loss(advice, line).is_some());
+    let room = width.saturating_sub(if has_log_loss { 28 } else { 19 });
     // A name that is too long has a line of its own.
-    let row = |name: &str, ratio: &str, best: &str, style: Style| {
+    let row = |name: &str, [ratio, log_loss, best]: [&str; 3], style: Style| {
         let slot = curves.iter().position(|(curve, _)| curve == name);
         let blank = if drawn { "  " } else { "" };
         let mark = slot.map_or(blank.to_owned(), |slot| format!("{} ", glyphs.series(slot)));
         let marked = Span::styled(mark.clone(), slot.map_or(style, |slot| theme.series(slot)));
         let long = name.chars().count() + mark.chars().count();
         let cells = if long > room { room } else { room - mark.chars().count() };
-        let numbers = |name: &str| format!("{name:<cells$} {ratio:>8} {best:>9}");
+        let log_loss = if has_log_loss { format!("{log_loss:>9}") } else { String::new() };
+        let numbers = |name: &str| format!("{name:<cells$} {ratio:>8}{log_loss} {best:>9}");
         if long > room {
             let above = Line::from(vec![marked, Span::styled(name.to_owned(), style)]);
             return vec![above, Line::styled(numbers(""), style)];
         }
         vec![Line::from(vec![marked, Span::styled(numbers(name), style)])]
     };
-    let mut lines = row(&head, "× public", "best in", theme.muted);
+    let mut lines = row(&head, ["× public", "log. loss", "best in"], theme.muted);
     for line in advice.sorted() {
         let style = match (&line.player, advice.is_choice(line, advice.at)) {
             (_, true) => bold(theme.good),
@@ -251,9 +264,15 @@ fn standings(advice: &Advice, (canvas, drawn): (&Canvas, bool), width: u16) -> V
             _ => theme.text,
         };
         let (ratio, best) = words(advice, line);
-        lines.extend(row(&line.player.title(), &ratio, &best, style));
+        let log_loss = log_loss(advice, line).map(|it| format!("{it:.3}")).unwrap_or_default();
+        lines.extend(row(&line.player.title(), [&ratio, &log_loss, &best], style));
     }
     lines
+}
+
+/// The logarithmic loss relative to public data alone, for classes.
+fn log_loss(advice: &Advice, line: &Found) -> Option<f64> {
+    line.standings[advice.at]?.log_loss
 }
 
 fn words(advice: &Advice, line: &Found) -> (String, String) {
