@@ -94,7 +94,9 @@ impl PictureSession {
             datasets.all(|status| matches!(status, DatasetStatus::Ready { .. }))
         })?;
         self.press('2');
+        // The first look at exact numbers asks.
         self.press('r');
+        self.press('y');
         self.wait(|app| app.context.ranking.work.is_none() && !app.context.ranking.is_empty())?;
         let mut pictures = vec![("rank", self.picture()?)];
 

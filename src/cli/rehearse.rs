@@ -1,5 +1,6 @@
 //! `halflight rehearse SESSION`: what to do, and what to expect, before anything is spent.
 
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -347,7 +348,7 @@ fn as_text(found: &rehearse::RehearsalProgress, plan: &PlanDefinition) -> String
         let mut cells = (0..advice.epsilons.len()).map(cell).collect::<String>();
         if has_log_loss {
             let told = log_loss(line).map_or("–".to_owned(), |ratio| format!("{ratio:.3}"));
-            cells += &format!("{told:>11} ");
+            let _ = write!(cells, "{told:>11} ");
         }
         let last = match (&line.failed, at_plan(line)) {
             (_, Some(_)) if line.player == Player::NoPrivacy => String::new(),

@@ -58,10 +58,8 @@ impl Thinning {
     pub(super) fn behind(self, round: usize) -> Option<f64> {
         match (self, round) {
             (Self::Deep, _) | (_, 0) => None,
-            (Self::Usual, 1) => Some(1.2),
-            (Self::Few, 1) => Some(1.2),
-            (Self::Few, _) => Some(1.08),
-            (Self::Usual, _) | (Self::Wide, 1) => Some(1.08),
+            (Self::Usual | Self::Few, 1) => Some(1.2),
+            (Self::Usual | Self::Few, _) | (Self::Wide, 1) => Some(1.08),
             (Self::Wide, _) => Some(1.03),
         }
     }

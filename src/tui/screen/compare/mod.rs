@@ -168,7 +168,7 @@ impl CompareScreen {
             match mark {
                 Some(mark) if !namesakes.is_empty() => mark.to_owned(),
                 Some(mark) => format!("{mark} {}", comparison::usual_name(run, &[])),
-                None => self.name(runs, run, namesakes),
+                None => Self::name(runs, run, namesakes),
             }
         };
         let marked: Vec<&ArchivedRun> = self.pinned(runs).into_iter().map(|(_, run)| run).collect();
@@ -179,8 +179,8 @@ impl CompareScreen {
         comparison::answers(&chosen, name, total, watch)
     }
 
-    /// Where all runs have one plan, its name stands above the table.
-    fn name(&self, runs: &[ArchivedRun], run: &ArchivedRun, namesakes: &[&ArchivedRun]) -> String {
+    /// The name of a run beside others. Where all have one plan, its name stands above the table.
+    fn name(runs: &[ArchivedRun], run: &ArchivedRun, namesakes: &[&ArchivedRun]) -> String {
         let name = comparison::usual_name(run, namesakes);
         let plan = comparison::plan_of(run);
         match name.split_once(" at ε ") {

@@ -428,7 +428,7 @@ fn ranges(
     let Some(axis) = ranges::axis(rows.iter().flat_map(|(_, score)| ends(score))) else { return };
     let name = |run: &ArchivedRun| {
         let all: Vec<&ArchivedRun> = rows.iter().map(|(run, _)| *run).collect();
-        let name = screen.name(runs, run, &namesakes(run, &all)).replace('\'', "");
+        let name = CompareScreen::name(runs, run, &namesakes(run, &all)).replace('\'', "");
         let mark = screen.slot(&run.id).map_or("", |slot| glyphs.series(slot));
         format!("{mark} {}", name.trim_start_matches("the run at ")).trim_start().to_owned()
     };
