@@ -27,7 +27,7 @@ pub struct ShareCommand {
     runs: Vec<PathBuf>,
 
     /// Where each run gets a folder [default: outbox, beside .halflight].
-    #[arg(long, value_name = "DIR")]
+    #[arg(short = 'o', long, value_name = "DIR")]
     into: Option<PathBuf>,
 
     /// Print JSON.

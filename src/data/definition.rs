@@ -209,6 +209,8 @@ pub enum Missing {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Guessed {
+    /// Whether the rows are private or public.
+    Role,
     /// The label and its task.
     Label,
     /// The columns that are no features.
@@ -226,6 +228,7 @@ pub enum Guessed {
 impl std::fmt::Display for Guessed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
+            Self::Role => "role",
             Self::Label => "label",
             Self::Columns => "columns",
             Self::Missing => "missing values",
@@ -362,6 +365,7 @@ impl DatasetDefinition {
     pub fn forget_changed_guesses(&mut self, before: &Self) {
         let Self { role, label, task, columns, missing, source, .. } = before;
         let changed = [
+            (Guessed::Role, self.role != *role),
             (Guessed::Label, self.label != *label || self.task != *task),
             (Guessed::Columns, self.columns != *columns),
             (Guessed::Missing, self.missing != *missing),

@@ -14,7 +14,7 @@ use crate::error::{Doing, Error, Result};
 use crate::evaluation::score::Elsewhere;
 use crate::evaluation::scoring::{Scoring, ScoringNeeds};
 use crate::evaluation::{Evaluation, Expected, Judged, Pay, Scored};
-use crate::privacy::accountant::calibrate;
+use crate::privacy::accountant::{calibrate, round_up};
 use crate::privacy::ledger::{Account, AccountId, delta};
 use crate::privacy::openings::OpenPrivate;
 use crate::privacy::{Allotment, Calibrated, Event, Private, Released, Target, Watch};
@@ -144,6 +144,19 @@ fn adding(epsilon: f64, scoring: Scoring, account: &Account) -> Result<(Scoring,
     let delta = account.budget.map(|budget| budget.delta).or(of_runs).unwrap_or(DELTA);
     let spent = account.spent(delta)?.map_or(0.0, |it| it.epsilon);
     let limit = spent + epsilon;
+    let left = account.budget.map(|budget| budget.epsilon - spent);
+    if let Some(left) = left.filter(|left| *left < epsilon) {
+        let (spent, most) = (round_up(spent, 4), (left.max(0.0) * 1e3).floor() / 1e3);
+        let cure = if most > 0.0 {
+            format!("ask for --epsilon {most} or less, or raise the budget")
+        } else {
+            "raise the budget, or score the model on other records".to_owned()
+        };
+        return Err(Error::refused(format!(
+            "a score that adds ε {epsilon} to the {spent} spent on these records is beyond their budget"
+        ))
+        .cure(cure));
+    }
     let noise = |scoring: &Scoring, target| -> Result<Option<Calibrated>> {
         let calibrated = calibrate(&[scoring.announced(Allotment::Share(1.0))], target)?;
         let all = account.spent_with(calibrated.events(), delta)?;

@@ -226,11 +226,14 @@ fn scored(
         let telling =
             format!("that model with anybody, for no ε; the scores for {paid}.{}", ranked(runs));
         let of = Answer::of(&format!("public data alone{named}"), format!("{why}."), telling);
-        let error =
-            best.map(|score| capital(&format!("{}{}.", score.named_error(), on_records(score))));
+        let error = best.map(|score| {
+            let beside = beside_constant(score);
+            capital(&format!("{}{}{beside}.", score.named_error(), on_records(score)))
+        });
         let how = "A plan with that method makes it.".to_owned();
         let how = of_public_data.is_none().then_some(how);
-        Answer { reasons: error.into_iter().chain(how).collect(), ..of }
+        let taken = of_public_data.map(|run| run.id.clone());
+        Answer { reasons: error.into_iter().chain(how).collect(), taken, ..of }
     };
     let Some(&least) = private.first() else {
         return alone(if all().any(|(run, _)| !is_public(run)) {
@@ -274,15 +277,7 @@ fn scored(
         let clear = name(best.0);
         format!("{}, and {clear} is clearly better than public data alone", score.named_error())
     };
-    let beside = score.constant_text().map_or_else(String::new, |constant| {
-        if score.is_below_constant() {
-            format!("; one answer for all has {constant} on public records")
-        } else {
-            format!(
-                ", not clearly less than the {constant} of one answer for all on public records"
-            )
-        }
-    });
+    let beside = beside_constant(score);
     let mut said = vec![format!("Its error is {}{}{beside}.", score.short(), on_records(score))];
     let others: Vec<&Entry> = near().filter(|(other, _)| other.id != run.id).collect();
     let competes = |other: &&&Entry| !is_shown || other.1.is_below_constant();
@@ -384,6 +379,19 @@ fn summed(runs: &[&ArchivedRun]) -> Option<Guarantee> {
 /// The ε of a sum.
 fn sum_words(epsilon: f64) -> String {
     round_up(epsilon, 4).trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// How an error stands beside that of one answer for all.
+fn beside_constant(score: &Scored) -> String {
+    score.constant_text().map_or_else(String::new, |constant| {
+        if score.is_below_constant() {
+            format!("; one answer for all has {constant} on public records")
+        } else {
+            format!(
+                ", not clearly less than the {constant} of one answer for all on public records"
+            )
+        }
+    })
 }
 
 fn on_records(score: &Scored) -> String {

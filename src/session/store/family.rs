@@ -162,7 +162,24 @@ pub fn definitions(files: &[FamilyFile], first_is_private: bool) -> Vec<DatasetD
         }
         definitions.push(definition);
     }
+    if first_is_private && definitions.len() > 1 {
+        guess_roles(&mut definitions);
+    }
     definitions
+}
+
+/// Nothing but the order of the files says which one is private, and the rows of the others are shown.
+fn guess_roles(definitions: &mut [DatasetDefinition]) {
+    let first = definitions[0].name.clone();
+    for definition in definitions {
+        let words = match definition.role {
+            Role::Private => "private, because it was named first".to_owned(),
+            _ => format!(
+                "public, so its rows are shown; '{first}' is private, as it was named first"
+            ),
+        };
+        definition.guessed.insert(Guessed::Role, words);
+    }
 }
 
 /// A text that is the only one among the numbers of a public column is read as missing, and that is

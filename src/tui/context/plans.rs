@@ -390,16 +390,16 @@ impl Context {
         });
     }
 
-    /// A private dataset without a budget gets one before its first run.
-    pub(super) fn ask_for_budget(
+    /// A private dataset without a budget gets one before something is spent on it.
+    pub fn ask_for_budget(
         &mut self,
         name: String,
         target: Target,
         then: impl Fn(&mut Self) + 'static,
     ) {
         let title = format!("A budget for '{name}'");
-        let help = "ε and δ for all runs on these records together, now and later. This is enough \
-                    for one run: give more for several";
+        let help = "ε and δ for all that is spent on these records, now and later. This is enough \
+                    for the first: give more for several";
         let text = format!("{} {:e}", target.epsilon, target.delta);
         self.prompt(title, help, &text, move |context, text| {
             let budget = parse_beside(text, target.delta).map_err(|error| one_line(&error))?;
@@ -413,9 +413,14 @@ impl Context {
     /// budget, so that the ε of a run is the one that counts there.
     pub fn set_budget(&mut self, dataset: String, budget: Budget) {
         let is_first = !self.session.budgets.contains_key(&dataset) && !budget.allow_large_delta;
-        let plans = self.session.plans.iter_mut();
-        let follow = plans.filter(|it| it.private == dataset && it.target.delta == TARGET.delta);
-        for plan in follow.filter(|_| is_first) {
+        let plans = self.session.plans.iter();
+        let follows = plans.map(|it| {
+            let is_usual = it.private == dataset && it.target.delta == TARGET.delta;
+            // A rehearsal is one of its δ.
+            is_first && is_usual && self.advice(it).is_none()
+        });
+        let follows: Vec<bool> = follows.collect();
+        for (plan, _) in self.session.plans.iter_mut().zip(follows).filter(|it| it.1) {
             plan.target.delta = budget.delta;
         }
         self.session.budgets.insert(dataset.clone(), budget);

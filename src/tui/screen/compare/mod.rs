@@ -407,6 +407,8 @@ impl Screen for CompareScreen {
     }
 
     fn open(&mut self, context: &mut Context) {
+        // A score or a run of another program has spent, too.
+        context.ask(Request::Ledger);
         context.ask(Request::Archive);
     }
 

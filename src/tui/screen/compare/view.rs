@@ -445,8 +445,13 @@ fn ranges(
         Span::styled(format!("{own} this model  "), theme.series(0)),
         Span::styled(format!("{other} {}", score.beside()), theme.muted),
     ];
-    let constant = score.constant.map(|_| {
-        let error = score.constant_text().unwrap_or_default();
+    // Runs with other caps have another one.
+    let mut constants: Vec<String> =
+        rows.iter().filter_map(|(_, score)| score.constant_text()).collect();
+    constants.sort();
+    constants.dedup();
+    let constant = (!constants.is_empty()).then(|| {
+        let error = constants.join(" or ");
         let words = format!(" {} one answer for all, on public records: {error}", glyphs.vertical);
         Span::styled(words, theme.warning)
     });

@@ -239,7 +239,7 @@ fn standings(advice: &Advice, (canvas, drawn): (&Canvas, bool), width: u16) -> V
     let width = usize::from(width);
     // Methods for classes are chosen by it.
     let has_log_loss = advice.sorted().any(|line| log_loss(advice, line).is_some());
-    let room = width.saturating_sub(if has_log_loss { 28 } else { 19 });
+    let room = width.saturating_sub(if has_log_loss { 29 } else { 19 });
     // A name that is too long has a line of its own.
     let row = |name: &str, [ratio, log_loss, best]: [&str; 3], style: Style| {
         let slot = curves.iter().position(|(curve, _)| curve == name);
@@ -248,7 +248,7 @@ fn standings(advice: &Advice, (canvas, drawn): (&Canvas, bool), width: u16) -> V
         let marked = Span::styled(mark.clone(), slot.map_or(style, |slot| theme.series(slot)));
         let long = name.chars().count() + mark.chars().count();
         let cells = if long > room { room } else { room - mark.chars().count() };
-        let log_loss = if has_log_loss { format!("{log_loss:>9}") } else { String::new() };
+        let log_loss = if has_log_loss { format!("{log_loss:>10}") } else { String::new() };
         let numbers = |name: &str| format!("{name:<cells$} {ratio:>8}{log_loss} {best:>9}");
         if long > room {
             let above = Line::from(vec![marked, Span::styled(name.to_owned(), style)]);

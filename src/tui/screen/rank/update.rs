@@ -84,7 +84,8 @@ fn rank_privately(context: &mut Context, mechanism: RankingMechanism) {
     let epsilon = ranking.epsilon.unwrap_or(0.5).to_string();
     let delta = ranking.delta.map(|delta| format!(" {delta:e}")).unwrap_or_default();
     context.prompt(title, help, &(epsilon + &delta), move |context, text| {
-        let (target, delta) = target(context, text).ok_or("type ε, or ε and δ, such as: 0.5 1e-6")?;
+        let (target, delta) =
+            target(context, text).ok_or("type ε, or ε and δ, such as: 0.5 1e-6")?;
         let ranking = &mut context.session.ranking;
         let kept = (ranking.epsilon, ranking.delta);
         if (ranking.epsilon.unwrap_or(0.5), ranking.delta) != (target.epsilon, delta) {
@@ -94,15 +95,38 @@ fn rank_privately(context: &mut Context, mechanism: RankingMechanism) {
             context.changed();
         }
         let session = &context.session;
-        let private = session.ranking.private_name(session).unwrap_or_default();
-        let Target { epsilon, delta } = target;
-        let text = format!(
-            "Release it? It spends ε {epsilon} at δ {delta:e} of '{private}', which cannot be undone."
-        );
-        let manner = Manner::Private(mechanism, target);
-        context.confirm(text, "release", move |context| context.rank(manner));
+        let private = session.ranking.private_name(session).unwrap_or_default().to_owned();
+        if has_budget(context, &private) {
+            ask_to_release(context, &private, (mechanism, target));
+        } else {
+            let name = private.clone();
+            context.ask_for_budget(private, target, move |context| {
+                ask_to_release(context, &name, (mechanism, target));
+            });
+        }
         Ok(())
     });
+}
+
+fn ask_to_release(
+    context: &mut Context,
+    private: &str,
+    (mechanism, target): (RankingMechanism, Target),
+) {
+    let Target { epsilon, delta } = target;
+    let text = format!(
+        "Release it? It spends ε {epsilon} at δ {delta:e} of '{private}', which cannot be undone."
+    );
+    let manner = Manner::Private(mechanism, target);
+    context.confirm(text, "release", move |context| context.rank(manner));
+}
+
+/// Whether the session or the ledger has a budget for a private dataset.
+fn has_budget(context: &Context, private: &str) -> bool {
+    let accounts = context.book.iter().flat_map(|book| &book.accounts);
+    let own = accounts.filter(|account| account.datasets.iter().any(|it| it.name == private));
+    context.session.budgets.contains_key(private)
+        || own.into_iter().any(|account| account.budget.is_some())
 }
 
 /// "ε" or "ε δ", with the typed δ; without one, the δ that the session asks for.
