@@ -10,7 +10,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use crate::data::{Notes, Preparation, PublicRecords, Table};
 use crate::error::Result;
 use crate::methods::baselines::public_only;
+use crate::methods::labelled::public_shape;
 use crate::model::Model;
+
+/// Trees beside a run that needs none are trained on at most this many numbers: 40 megabytes, which fit
+/// into any memory, so that the model does not depend on it. More records are thinned out evenly.
+const MOST_NUMBERS: usize = 5_000_000;
 
 /// Public data alone, compared with the models of a plan.
 pub(super) struct PublicAlone {
@@ -51,16 +56,24 @@ impl PublicAlone {
 
     fn train(&self) -> Result<Model> {
         let public = match &*self.records.lock().unwrap_or_else(PoisonError::into_inner) {
+            // The run itself has learned from all of them, or will.
             TrainingRecords::OfPlan(public) => public.clone(),
             TrainingRecords::Rows(rows) => {
                 let (preparation, table) = &**rows;
                 let public = preparation.apply_public(table, ("public", true), None)?;
+                let most = (MOST_NUMBERS / public.dimension().max(1)).max(1000);
+                let is_narrow = public.dimension() <= public_shape::MOST_FEATURES;
+                let public =
+                    if is_narrow && (public.len() > most || public.fit_into_memory().is_err()) {
+                        public.thinned(0, most)
+                    } else {
+                        public
+                    };
                 PublicRecords::from(public).noted(&self.learned.notes)
             }
             TrainingRecords::Used => unreachable!("it was trained"),
         };
-        // A linear model reads records in parts, where they do not fit into memory.
-        public_only::predictor(&public, self.seed).or_else(|_| public_only::linear(&public))
+        public_only::predictor(&public, self.seed)
     }
 }
 

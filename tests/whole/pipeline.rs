@@ -225,7 +225,9 @@ fn all_plans_are_checked_before_one_spends_and_their_runs_are_compared() {
     let runs = text.lines().filter_map(|line| line.strip_prefix("  written to "));
     place.text(&[&["report", "-o", "all.html"][..], &runs.collect::<Vec<_>>()].concat());
     let page = read(place.path("work/all.html"));
-    assert!(page.contains("<b>Take ") && page.contains("Run A (") && !page.contains('◆'));
+    assert!(
+        page.contains("<th>Take</th><td><b>") && page.contains("Run A (") && !page.contains('◆')
+    );
 }
 
 #[test]
