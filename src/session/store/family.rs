@@ -174,7 +174,7 @@ fn guess_roles(definitions: &mut [DatasetDefinition]) {
     for definition in definitions {
         let words = match definition.role {
             Role::Private => "private, because it was named first".to_owned(),
-            _ => format!(
+            Role::Public => format!(
                 "public, so its rows are shown; '{first}' is private, as it was named first"
             ),
         };
