@@ -13,8 +13,8 @@ use crate::methods::baselines::public_only;
 use crate::methods::labelled::public_shape;
 use crate::model::Model;
 
-/// Trees beside a run that needs none are trained on at most this many numbers: 40 megabytes, which fit
-/// into any memory, so that the model does not depend on it. More records are thinned out evenly.
+/// Trees are trained on at most this many numbers: 40 megabytes, which fit into any memory, so that the
+/// model does not depend on it. More records are thinned out evenly.
 const MOST_NUMBERS: usize = 5_000_000;
 
 /// Public data alone, compared with the models of a plan.
@@ -56,24 +56,30 @@ impl PublicAlone {
 
     fn train(&self) -> Result<Model> {
         let public = match &*self.records.lock().unwrap_or_else(PoisonError::into_inner) {
-            // The run itself has learned from all of them, or will.
             TrainingRecords::OfPlan(public) => public.clone(),
             TrainingRecords::Rows(rows) => {
                 let (preparation, table) = &**rows;
                 let public = preparation.apply_public(table, ("public", true), None)?;
-                let most = (MOST_NUMBERS / public.dimension().max(1)).max(1000);
-                let is_narrow = public.dimension() <= public_shape::MOST_FEATURES;
-                let public =
-                    if is_narrow && (public.len() > most || public.fit_into_memory().is_err()) {
-                        public.thinned(0, most)
-                    } else {
-                        public
-                    };
                 PublicRecords::from(public).noted(&self.learned.notes)
             }
             TrainingRecords::Used => unreachable!("it was trained"),
         };
-        public_only::predictor(&public, self.seed)
+        public_only::predictor(&bounded(public, MOST_NUMBERS, &self.learned.notes), self.seed)
+    }
+}
+
+/// Records of at most so many numbers, in memory; a linear model reads all of them in parts.
+fn bounded(public: PublicRecords, numbers: usize, notes: &Notes) -> PublicRecords {
+    let most = (numbers / public.dimension().max(1)).max(1000);
+    if public.dimension() > public_shape::MOST_FEATURES {
+        public
+    } else if public.len() > most {
+        // What is learned of a part of them is not what a run learns of all.
+        PublicRecords::from(public.thinned(0, most))
+    } else if public.fit_into_memory().is_err() {
+        PublicRecords::from(public.thinned(0, most)).noted(notes)
+    } else {
+        public
     }
 }
 
@@ -144,6 +150,23 @@ mod tests {
     ) -> Assembly {
         let found = assemble(session, plan, &loaded.iter().collect::<Vec<_>>(), store);
         found.unwrap_or_else(|error| panic!("{}: {error}", plan.method))
+    }
+
+    #[test]
+    fn what_is_learned_of_a_part_of_the_records_is_not_what_is_learned_of_all() {
+        let data = data("y");
+        let assembly = assembled(&data, &plan("public_only"), &PreparedStore::default());
+        let few = assembly.proposal.problem.public.clone();
+        let notes = Notes::default();
+        assert_eq!(bounded(few.clone(), 1, &notes).len(), few.len(), "so few are never thinned");
+        let again: Vec<usize> = (0..2_100).map(|at| at % few.len()).collect();
+        let many = PublicRecords::from(few.select(&again)).noted(&notes);
+        let part = bounded(many.clone(), 1, &notes);
+        assert_eq!(part.len(), 700, "every third of 2 100, as at most 1 000 train");
+        let [of_part, of_all] =
+            [&part, &many].map(|records| public_only::predictor(records, 1).unwrap());
+        assert_ne!(of_part, of_all);
+        assert_eq!(public_only::predictor(&bounded(many, 1, &notes), 1).unwrap(), of_part);
     }
 
     #[test]

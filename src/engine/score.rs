@@ -139,9 +139,7 @@ fn by_itself(scoring: &Scoring) -> Result<Calibrated> {
 /// noise, whose guarantee needs no δ, is the best for an account that has spent nothing. Beside Gaussian
 /// noise it adds more than Gaussian noise of the same size. Nothing but the ledger decides.
 fn adding(epsilon: f64, scoring: Scoring, account: &Account) -> Result<(Scoring, Calibrated)> {
-    let deltas = account.runs.iter().map(|run| run.grant.target.delta);
-    let of_runs = deltas.filter(|delta| *delta > DELTA).reduce(f64::max);
-    let delta = account.budget.map(|budget| budget.delta).or(of_runs).unwrap_or(DELTA);
+    let delta = account.delta();
     let spent = account.spent(delta)?.map_or(0.0, |it| it.epsilon);
     let limit = spent + epsilon;
     let left = account.budget.map(|budget| budget.epsilon - spent);

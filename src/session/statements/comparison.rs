@@ -7,7 +7,7 @@ use crate::evaluation::words::less_error;
 use crate::plot::number::compact_up;
 use crate::privacy::Watch;
 use crate::privacy::accountant::{Guarantee, delta_words, round_up};
-use crate::privacy::ledger::{RunId, Total};
+use crate::privacy::ledger::{RunId, Total, TotalStanding};
 use crate::rehearsal::advice::capital;
 use crate::store::ArchivedRun;
 use crate::store::archive::{epsilon, last};
@@ -120,14 +120,18 @@ pub fn plan_of(run: &ArchivedRun) -> &str {
 /// The plan of a run; beside other runs of a plan with this name also its ε, or its time if they have
 /// one ε.
 pub fn usual_name(run: &ArchivedRun, namesakes: &[&ArchivedRun]) -> String {
-    let own = epsilon(run);
-    match namesakes {
-        [] => format!("'{}'", plan_of(run)),
-        others if own.is_some() && others.iter().all(|it| epsilon(it) != own) => {
-            format!("'{}' at ε {}", plan_of(run), own.map_or_else(String::new, compact_up))
-        }
-        _ => format!("run {}", run.time),
+    match own_epsilon(run, namesakes) {
+        _ if namesakes.is_empty() => format!("'{}'", plan_of(run)),
+        Some(epsilon) => format!("'{}' at {epsilon}", plan_of(run)),
+        None => format!("run {}", run.time),
     }
+}
+
+/// The ε of a run, if none of the others has it.
+pub fn own_epsilon(run: &ArchivedRun, others: &[&ArchivedRun]) -> Option<String> {
+    let own = epsilon(run)?;
+    let is_alone = others.iter().all(|it| epsilon(it) != Some(own));
+    is_alone.then(|| format!("ε {}", compact_up(own)))
 }
 
 /// The other runs whose plan has the name of this one's.
@@ -216,19 +220,24 @@ fn scored(
         // The most precise release says how good they are.
         let width = |score: &&Scored| score.error.high - score.error.low;
         let best = publics.iter().min_by(|one, other| width(one).total_cmp(&width(other)));
-        let of_account = runs.first().and_then(|run| total(&run.id));
-        let of_account = of_account.map(|total| (total.words(), total.delta));
-        let sum = || summed(runs).map(|sum| (format!("ε {}", sum_words(sum.epsilon)), sum.delta));
-        let paid = of_account.or_else(sum).map_or_else(
-            || "the ε of their runs".to_owned(),
-            |(words, delta)| format!("{words} (δ {})", delta_words(delta)),
-        );
-        let telling =
-            format!("that model with anybody, for no ε; the scores for {paid}.{}", ranked(runs));
+        let with_scores = if let Some(total) = runs.first().and_then(|run| total(&run.id)) {
+            format!(
+                ". With the scores, all spending on these records counts: {} (δ {})",
+                total.words(),
+                delta_words(total.delta)
+            )
+        } else {
+            let sum = summed(runs).map_or_else(
+                || "the ε of their runs".to_owned(),
+                |it| format!("ε {} (δ {})", sum_words(it.epsilon), delta_words(it.delta)),
+            );
+            format!("; the scores for {sum}")
+        };
+        let telling = format!("that model with anybody, for no ε{with_scores}.{}", ranked(runs));
         let of = Answer::of(&format!("public data alone{named}"), format!("{why}."), telling);
         let error = best.map(|score| {
             let beside = beside_constant(score);
-            capital(&format!("{}{}{beside}.", score.named_error(), on_records(score)))
+            format!("Of public data alone, {}{}{beside}.", score.named_error(), on_records(score))
         });
         let how = "A plan with that method makes it.".to_owned();
         let how = of_public_data.is_none().then_some(how);
@@ -420,7 +429,9 @@ fn telling(
     if let Some(total) = total {
         // A choice among runs, and a ranking before them, depend on all that was released.
         let (all, at) = (total.words(), delta_words(total.delta));
-        let is_own = total.known.is_some_and(|it| it.epsilon <= own.epsilon) && at == delta;
+        let is_own = total.standing == TotalStanding::AtMost
+            && total.known.is_some_and(|it| it.epsilon <= own.epsilon)
+            && at == delta;
         let all = if is_own {
             format!(": ε {epsilon} (δ {delta})")
         } else {
@@ -548,7 +559,7 @@ mod tests {
         let free = "A plan with that method makes it. | Share that model with anybody, for no ε; the \
                     scores for the ε of their runs.";
         let open = "Take public data alone: 'a' is not clearly better, and public data cost no ε. | \
-                    Why Mean absolute error, capped at 140: 40.0 (38.0 to 42.0), on 400 held-out \
+                    Why Of public data alone, mean absolute error, capped at 140: 40.0 (38.0 to 42.0), on 400 held-out \
                     records.";
         assert_eq!(only(&[run("a", 1.0, Some(score(38.0, 40.0)))]), format!("{open} {free}"));
         let bad = only(&[run("a", 1.0, Some(score(60.0, 40.0)))]);
@@ -598,6 +609,37 @@ mod tests {
         let foretold = Scored { foretold: Some(around(0.1, 0.05)), ..score(20.0, 40.0) };
         let broken = only(&[run("a", 1.0, Some(foretold))]);
         assert!(broken.contains(". The rehearsal of this plan promised 10 %"), "{broken}");
+    }
+
+    #[test]
+    fn where_the_ledger_is_there_all_spending_on_the_records_is_told() {
+        let good = run("a", 1.0, Some(score(20.0, 40.0)));
+        let told = |standing, mu, delta| {
+            let known = Composition::of(&[gaussian(mu)]).unwrap().gate(delta).ok();
+            let (claims, remark, missing) = (None, None, vec!["what was lost".to_owned()]);
+            let total = Total { standing, delta, known, claims, missing, remark };
+            let found = answers(&[&good], usual_name, &|_| Some(total.clone()), &Watch::open());
+            found[0].telling.clone()
+        };
+        let share = "its model and score with anybody";
+        assert_eq!(told(TotalStanding::AtMost, 0.1, 1e-6), format!("{share}: ε 1 (δ 1e-6)."));
+        let more = told(TotalStanding::AtMost, 1.0, 1e-6);
+        let all = format!("{share}. All spending on these records: ε ");
+        assert!(
+            more.starts_with(&all) && more.ends_with("; this run alone: ε 1 (δ 1e-6)."),
+            "{more}"
+        );
+        // Neither another δ nor lines that were lost may read as the ε of the run alone.
+        for said in [
+            told(TotalStanding::AtMost, 0.1, 1e-5),
+            told(TotalStanding::AtLeast, 0.1, 1e-6),
+            told(TotalStanding::Nothing, 0.1, 1e-6),
+        ] {
+            assert!(
+                said.starts_with(&format!("{share}. All spending on these records: ")),
+                "{said}"
+            );
+        }
     }
 
     #[test]

@@ -28,7 +28,7 @@ use crate::evaluation::Scored;
 use crate::files;
 use crate::privacy::Watch;
 use crate::privacy::accountant::Guarantee;
-use crate::privacy::ledger::{RunId, Total};
+use crate::privacy::ledger::{Book, RunId, Total};
 use crate::rehearsal::advice::Advice;
 use crate::store::ranking_record::ArchivedRanking;
 use crate::store::run_directory::SESSION;
@@ -44,6 +44,8 @@ pub struct Report {
     pub runs: Vec<Reported>,
     /// Rankings of public data for the private data of these runs.
     pub rankings: Vec<ArchivedRanking>,
+    /// The total of the account that each run is charged to, if the ledger of its workspace is there.
+    totals: BTreeMap<RunId, Total>,
     /// Under an open watch the curator's numbers are shown, and the report is stamped.
     pub watch: Watch,
     /// When it was made, UTC.
@@ -62,6 +64,18 @@ pub struct Reported {
     pub session: Option<Session>,
     /// The advice from rehearsals before it began.
     pub rehearsal: Option<Advice>,
+}
+
+fn totals(runs: &[Reported]) -> BTreeMap<RunId, Total> {
+    let mut books: BTreeMap<PathBuf, Option<Book>> = BTreeMap::new();
+    let total = |reported: &Reported| {
+        let folder = rankings::workspace_of(&reported.run.directory)?;
+        let base = folder.parent()?.to_path_buf();
+        let read = || Workspace::with_folder(&base, &folder).book().ok();
+        let book = books.entry(folder.clone()).or_insert_with(read).as_ref()?;
+        Some((reported.run.id.clone(), sum::of_account(book, &reported.run.id)?))
+    };
+    runs.iter().filter_map(total).collect()
 }
 
 /// The joint cost of several runs for somebody with a record in the private data of all of them.
@@ -122,8 +136,9 @@ impl Report {
                 *certificate = certificate.for_others()?;
             }
         }
+        let totals = totals(&runs);
         let made = crate::clock::now().strftime("%Y-%m-%d %H:%M UTC").to_string();
-        Ok(Self { runs, rankings, watch, made })
+        Ok(Self { runs, rankings, totals, watch, made })
     }
 
     /// The page about one run, to lie beside this copy of its certificate.
@@ -136,13 +151,6 @@ impl Report {
     /// The page.
     pub fn html(&self) -> Result<String> {
         Ok(page::html(self, &figures::figures(self), &self.together()?))
-    }
-
-    /// The total of the account that a run is charged to, if the ledger of its workspace is there.
-    fn total(&self, run: &RunId) -> Option<Total> {
-        let reported = self.runs.iter().find(|it| it.run.id == *run)?;
-        let folder = rankings::workspace_of(&reported.run.directory)?;
-        sum::of_account(&Workspace::with_folder(folder.parent()?, &folder).book().ok()?, run)
     }
 
     fn has_several(&self) -> bool {

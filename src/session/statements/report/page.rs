@@ -303,7 +303,7 @@ fn verdicts(report: &Report) -> Markup {
     };
     let runs: Vec<&ArchivedRun> = report.runs.iter().map(|it| &it.run).collect();
     html! {
-        @for answer in comparison::answers(&runs, named, &|run| report.total(run), &report.watch) {
+        @for answer in comparison::answers(&runs, named, &|run| report.totals.get(run).cloned(), &report.watch) {
             table.answer {
                 @for (head, words) in answer.lines() {
                     tr {
@@ -316,7 +316,7 @@ fn verdicts(report: &Report) -> Markup {
                 }
             }
         }
-        @if !report.has_several() && report.total(&runs[0].id).is_none() {
+        @if !report.has_several() && report.totals.is_empty() {
             p.note {
                 "If it was chosen among several runs by their scores, the ε of all of them counts: a \
                  report on all of them has it."

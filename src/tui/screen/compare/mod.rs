@@ -181,14 +181,21 @@ impl CompareScreen {
 
     /// The name of a run beside others. Where all have one plan, its name stands above the table.
     fn name(runs: &[ArchivedRun], run: &ArchivedRun, namesakes: &[&ArchivedRun]) -> String {
-        let name = comparison::usual_name(run, namesakes);
-        let plan = comparison::plan_of(run);
-        match name.split_once(" at ε ") {
-            Some((_, epsilon)) if runs.iter().all(|it| comparison::plan_of(it) == plan) => {
-                format!("the run at ε {epsilon}")
-            }
-            _ => name,
+        match Self::short_name(runs, run, namesakes) {
+            Some(epsilon) => format!("the run at {epsilon}"),
+            None => comparison::usual_name(run, namesakes),
         }
+    }
+
+    /// The ε of a run, if it is enough to tell it from the others because all have one plan.
+    fn short_name(
+        runs: &[ArchivedRun],
+        run: &ArchivedRun,
+        namesakes: &[&ArchivedRun],
+    ) -> Option<String> {
+        let plan = comparison::plan_of(run);
+        let have_one = runs.len() > 1 && runs.iter().all(|it| comparison::plan_of(it) == plan);
+        comparison::own_epsilon(run, namesakes).filter(|_| have_one)
     }
 
     fn others<'a>(&self, runs: &'a [ArchivedRun]) -> impl Iterator<Item = &'a ArchivedRun> {

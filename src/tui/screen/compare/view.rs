@@ -16,7 +16,7 @@ use crate::session::archive::{
     state_words, tally,
 };
 use crate::session::comparison::{
-    Answer, NOT_FOR_CHOICE, TAKE, are_comparable, label_of, namesakes,
+    Answer, NOT_FOR_CHOICE, TAKE, are_comparable, label_of, namesakes, usual_name,
 };
 use crate::session::follow::{unread_words, wrote_words};
 use crate::tab::CHARTS;
@@ -428,9 +428,11 @@ fn ranges(
     let Some(axis) = ranges::axis(rows.iter().flat_map(|(_, score)| ends(score))) else { return };
     let name = |run: &ArchivedRun| {
         let all: Vec<&ArchivedRun> = rows.iter().map(|(run, _)| *run).collect();
-        let name = CompareScreen::name(runs, run, &namesakes(run, &all)).replace('\'', "");
+        let namesakes = namesakes(run, &all);
+        let name = CompareScreen::short_name(runs, run, &namesakes)
+            .unwrap_or_else(|| usual_name(run, &namesakes).replace('\'', ""));
         let mark = screen.slot(&run.id).map_or("", |slot| glyphs.series(slot));
-        format!("{mark} {}", name.trim_start_matches("the run at ")).trim_start().to_owned()
+        format!("{mark} {name}").trim_start().to_owned()
     };
     let names: Vec<String> = rows.iter().map(|(run, _)| name(run)).collect();
     let is_roomy = 3 * rows.len() + 3 <= usize::from(inner.height);

@@ -166,7 +166,7 @@ fn spending(shown: Shown, canvas: &mut Canvas, area: Rect) {
     let mut widths = vec![
         Length(if narrow { 11 } else { 16 }),
         Fill(1),
-        Length(7),
+        Length(9),
         Length(widest(3).max(1)),
         Length(7),
         Length(widest(5).max(5)),

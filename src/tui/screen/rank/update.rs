@@ -1,7 +1,7 @@
 //! The keys of the Rank screen.
 
 use super::RankScreen;
-use crate::context::{Context, OpenPopup};
+use crate::context::{Context, DatasetStatus, OpenPopup};
 use crate::data::Role;
 use crate::engine::ranking::Manner;
 use crate::keys::{also, show};
@@ -123,10 +123,14 @@ fn ask_to_release(
 
 /// Whether the session or the ledger has a budget for a private dataset.
 fn has_budget(context: &Context, private: &str) -> bool {
-    let accounts = context.book.iter().flat_map(|book| &book.accounts);
-    let own = accounts.filter(|account| account.datasets.iter().any(|it| it.name == private));
+    let known = match context.datasets.get(private) {
+        Some(DatasetStatus::Ready { account: Some(id), .. }) => {
+            context.book.as_ref().and_then(|book| book.account(id))
+        }
+        _ => None,
+    };
     context.session.budgets.contains_key(private)
-        || own.into_iter().any(|account| account.budget.is_some())
+        || known.is_some_and(|account| account.budget.is_some())
 }
 
 /// "ε" or "ε δ", with the typed δ; without one, the δ that the session asks for.
