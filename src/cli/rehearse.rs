@@ -326,7 +326,7 @@ fn as_text(found: &rehearse::RehearsalProgress, plan: &PlanDefinition) -> String
         vec![format!("{} · {count} rehearsal{s}: {}", plan.name, advice.cases.join(", "))];
     let measure = capital(advice.measure().words());
     lines.push(format!("{measure} relative to public data alone (below 1 is better):"));
-    let rows: Vec<&PlayerLine> = advice.sorted().collect();
+    let rows: Vec<&PlayerLine> = advice.for_table().collect();
     let at_plan = |line: &PlayerLine| line.standings.get(advice.at).copied().flatten();
     let log_loss = |line: &PlayerLine| at_plan(line).and_then(|found| found.log_loss);
     let has_log_loss = rows.iter().any(|line| log_loss(line).is_some());

@@ -215,11 +215,6 @@ impl Proposal {
         self.records.alone.as_ref().filter(|_| !self.method.spec().public_only)
     }
 
-    /// By what public records exceed the bounds, in words.
-    pub fn clipping(&self) -> &str {
-        &self.records.clipping
-    }
-
     /// Whether the private records are prepared already.
     pub(super) fn has_private_records(&self) -> bool {
         self.records.has_private()

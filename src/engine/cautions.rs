@@ -21,10 +21,10 @@ pub fn of(
     private: &Private<Bounded>,
     hides_number: bool,
     table: Option<&Private<Table>>,
-    (known, clipping): (&[String], &str),
+    known: &[String],
     watch: &Watch,
 ) -> Option<CuratorOnly<Vec<String>>> {
-    let training = private.curator(watch, |data| training(data, hides_number, clipping))?;
+    let training = private.curator(watch, |data| training(data, hides_number))?;
     let training = training.map(|found| [known, &found].concat());
     let copies = table.and_then(|table| table.curator(watch, copies));
     Some(match copies {
@@ -35,11 +35,7 @@ pub fn of(
     })
 }
 
-fn training<F: ExampleColumns>(
-    data: &Dataset<F>,
-    hides_number: bool,
-    clipping: &str,
-) -> Vec<String> {
+fn training<F: ExampleColumns>(data: &Dataset<F>, hides_number: bool) -> Vec<String> {
     let mut found = Vec::new();
     let empty = data.features.map_each(|record| record.iter().all(|x| *x == 0.0));
     let empty = empty.into_iter().filter(|empty| *empty).count();
@@ -53,10 +49,9 @@ fn training<F: ExampleColumns>(
     let share = data.clipped as f64 / data.len().max(1) as f64;
     if share > MANY_CLIPPED {
         found.push(format!(
-            "{} of {} private training records ({:.1} %) are clipped to the bounds: their \
-             features or labels lie outside of what was declared or seen in public; {clipping}",
-            data.clipped,
-            data.len(),
+            "{:.1} % of the private training records are clipped to the bounds, because they lie \
+             outside of what was declared or seen in public. Take no other bounds from this number: \
+             only from what is known without these records",
             100.0 * share
         ));
     }
@@ -151,7 +146,7 @@ mod tests {
             let labels: Vec<f64> = (0..rows).map(|at| at as f64 / rows as f64).collect();
             let mut persons = Persons::of_counts(counts.to_vec());
             (persons.left_out, persons.nameless) = (left_out, nameless);
-            training(&Dataset { persons: Some(Arc::new(persons)), ..data(0, &labels) }, false, "")
+            training(&Dataset { persons: Some(Arc::new(persons)), ..data(0, &labels) }, false)
         };
         let [same] = &told(&[1; 9], 0, 0)[..] else { panic!() };
         assert!(same.contains("protecting persons is protecting records here"), "{same}");
@@ -167,19 +162,22 @@ mod tests {
 
     #[test]
     fn much_clipping_one_label_and_copies_are_told_and_nothing_else_is() {
-        assert!(training(&data(1, &[0.0, 1.0, 0.5, 0.25, 0.0, 1.0, 0.0]), false, "").is_empty());
-        let found = training(&data(1, &[0.5, 0.5]), false, "");
+        assert!(training(&data(1, &[0.0, 1.0, 0.5, 0.25, 0.0, 1.0, 0.0]), false).is_empty());
+        let found = training(&data(1, &[0.5, 0.5]), false);
         assert_eq!(found.len(), 2, "{found:?}");
-        assert!(found[0].starts_with("1 of 2") && found[1].contains("same label"), "{found:?}");
+        assert!(
+            found[0].starts_with("50.0 % of the private") && found[1].contains("same label"),
+            "{found:?}"
+        );
         let classes = Classes { of: vec![1, 1], names: vec!["a".to_owned(), "b".to_owned()] };
         let one = Dataset { target: None, classes: Some(classes), ..data(0, &[0.0, 0.0]) };
-        assert_eq!(training(&one, false, "").len(), 1);
+        assert_eq!(training(&one, false).len(), 1);
 
         let mut blank = data(0, &[0.0, 1.0, 0.5]);
         blank.features.column_mut(1).fill(0.0);
-        assert!(training(&blank, true, "").is_empty());
+        assert!(training(&blank, true).is_empty());
         assert!(
-            training(&blank, false, "")[0].starts_with("1 of 3 private training records are empty")
+            training(&blank, false)[0].starts_with("1 of 3 private training records are empty")
         );
 
         let table = |numbers: &[f64]| {

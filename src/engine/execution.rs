@@ -70,7 +70,7 @@ fn announce(
             &assembly.private,
             own.definition.records.is_some(),
             own.private().ok(),
-            (&context.known, assembly.proposal.clipping()),
+            &context.known,
             &job.watch,
         ),
     });

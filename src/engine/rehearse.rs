@@ -558,7 +558,12 @@ pub(super) fn name_of(plan: &PlanDefinition, loaded: &[&Loaded]) -> Result<Strin
     let mut facts = ron::to_string(&facts)
         .map_err(|error| Error::failed(format!("cannot name the rehearsal: {error}")))?;
     // Only if there is one, so that the results of earlier programs keep their name.
-    let paid = plan.own_score().map(|asked| (asked, plan.target.epsilon));
+    // Only an ε of its own is another share of another ε.
+    let share = |asked: Evaluation| match asked.pay {
+        Pay::Epsilon(_) => (asked, Some(plan.target.epsilon)),
+        Pay::Covered | Pay::Share(_) => (asked, None),
+    };
+    let paid = plan.own_score().map(share);
     if plan.private_records.is_some() || paid.is_some() {
         facts = format!("{facts}{:?}", (plan.private_records, paid));
     }

@@ -84,7 +84,6 @@ impl GuessesOfFile {
         definition.role = Role::Public;
         guess_of_file(&mut definition, &found.origin, found.rows);
         let without = [
-            (Guessed::Role, "the order of the files".to_owned()),
             (Guessed::Label, "no label".to_owned()),
             (Guessed::Columns, "no column left out".to_owned()),
             (Guessed::Missing, "no value read as missing".to_owned()),

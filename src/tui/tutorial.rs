@@ -119,8 +119,8 @@ fn rehearse(context: &Context) -> &'static str {
     if context.tab != Tab::Plan && rehearsal.work.is_some() {
         "The rehearsal goes on. Press 3 to see what it finds, and wait for its end."
     } else if context.tab != Tab::Plan {
-        "GSD near 0 is good. The two lines in its bars show more private data and noise: a \
-         hospital no better than noise does not help. When you have read the table, press 3."
+        "The table begins with the best hospital: its own model has the least error on the city's \
+         records. GSD near 0 means much alike. When you have read the verdicts, press 3."
     } else if rehearsal.work.is_some() {
         "Each public hospital plays the city's part in turn, and every method that fits is tried on \
          it. This takes some seconds and costs no privacy. Wait for the end."
@@ -200,8 +200,8 @@ fn has_run(context: &Context) -> bool {
 fn verdict(context: &Context) -> &'static str {
     match context.tab {
         Tab::Compare => {
-            "Under 'Selected run' you see the verdict: is the model better than public data \
-             alone, and how sure is that? When you have read it, press 6 to see what it cost."
+            "'Take' says which model to take and how much better it is than public data alone, 'Why' \
+             how sure that is. When you have read them, press 6 to see what it cost."
         }
         _ => {
             "The run has ended. Its log has the released score, which may be shared, and exact \
@@ -217,7 +217,7 @@ fn knows_the_verdict(context: &Context) -> bool {
 
 fn report(context: &Context) -> &'static str {
     match (&context.popup, context.tab) {
-        (Some(OpenPopup::Prompt(_)), _) => {
+        (Some(OpenPopup::Prompt(_)), Tab::Compare) => {
             "The page holds only public and released numbers. Press Enter to write it beside the \
              session, here in the tutorial's own folder."
         }

@@ -610,6 +610,12 @@ impl Advice {
         lines.into_iter().map(|(line, _)| line)
     }
 
+    /// The lines for a table: the advised one first, which may not have the least error, then as sorted.
+    pub fn for_table(&self) -> impl Iterator<Item = &PlayerLine> {
+        let is_advised = |line: &&PlayerLine| self.is_choice(line, self.at);
+        self.sorted().filter(is_advised).chain(self.sorted().filter(move |it| !is_advised(it)))
+    }
+
     /// The curves of error over ε of the best `count` methods, with their titles. Errors above
     /// [`HIGHEST`], which would squeeze all others into a line, are left out.
     pub fn curves(&self, count: usize) -> Vec<(String, Vec<(f64, f64)>)> {
@@ -951,7 +957,7 @@ impl Advice {
     }
 
     /// Errors are less, wrong answers are fewer.
-    fn less(&self) -> &'static str {
+    pub fn less(&self) -> &'static str {
         if self.measure() == ErrorMeasure::WrongAnswers { "fewer" } else { "less" }
     }
 
@@ -996,8 +1002,7 @@ impl Advice {
         let gain = 1.0 - standing.ratio;
         (half_width >= gain && self.measure().is_of_scores()).then(|| {
             format!(
-                "With {records} held-out records the released comparison with public data alone is \
-                 ± {:.0} %: it cannot confirm a gain of {:.0} %.",
+                "The released score, ± {:.0} % with {records} records, cannot confirm {:.0} %.",
                 100.0 * half_width,
                 100.0 * gain
             )
@@ -1126,7 +1131,7 @@ fn repeated(standing: PlayerStanding) -> Option<String> {
 fn too_few(standing: PlayerStanding) -> Option<String> {
     let change = (TWO_SIDED * standing.spread?.ln()).exp();
     (standing.ratio * change >= 1.0).then(|| {
-        "So few records do not hold this forecast: other records and other noise may take all of the \
+        "The records are too few to rely on this forecast: other records and other noise may take all of the \
          gain."
             .to_owned()
     })

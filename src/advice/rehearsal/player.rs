@@ -102,7 +102,7 @@ impl Player {
     pub fn title(&self) -> String {
         match self {
             Self::PublicOnly => "public data alone".to_owned(),
-            Self::NoPrivacy => "private data alone, no privacy".to_owned(),
+            Self::NoPrivacy => "linear, no privacy".to_owned(),
             Self::Method { id, settings } => {
                 let word = |key: &String| {
                     if key == KEY { "public predictor" } else { key.as_str() }.to_owned()

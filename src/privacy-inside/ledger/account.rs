@@ -407,6 +407,7 @@ impl Account {
         };
         let times = match self.unprotected.len() + runs {
             1 => "once".to_owned(),
+            many if runs > 0 && runs < many => format!("{many} times ({runs} during runs)"),
             many => format!("{many} times"),
         };
         // To the minute.

@@ -169,12 +169,13 @@ pub fn answers(
     let of_one = |(question, group): &(Question, Vec<&ArchivedRun>)| {
         let named = |run: &ArchivedRun| name(run, &namesakes(run, group));
         let mut answer = if question.is_scored {
-            // A run of public data alone may have no score.
-            let is_own = |run: &&&ArchivedRun| {
+            // Runs of public data alone may have no score.
+            let is_own = |run: &&ArchivedRun| {
                 let own = Question::of(run);
                 is_public(run) && own.is_on_data_of(question) && own.label == question.label
             };
-            scored((group, total), runs.iter().find(is_own).copied(), named)
+            let of_public_data: Vec<&ArchivedRun> = runs.iter().copied().filter(is_own).collect();
+            scored((group, total), &of_public_data, named)
         } else {
             exact(group, named, watch)
         };
@@ -195,31 +196,51 @@ fn is_public(run: &ArchivedRun) -> bool {
     !spends || run.choice.as_ref().is_some_and(|choice| !choice.is_of_plan)
 }
 
+/// The public datasets of a run's plan.
+fn public_of(run: &ArchivedRun) -> Vec<&str> {
+    let mut names: Vec<&str> =
+        run.plan.iter().flat_map(|plan| &plan.public).map(String::as_str).collect();
+    names.sort_unstable();
+    names
+}
+
 /// A run and its released score.
 type Entry<'a> = (&'a ArchivedRun, &'a Scored);
+
+/// What the score of a run says of public data alone.
+fn of_public_alone<'a>((run, score): Entry<'a>) -> Option<(&'a ArchivedRun, Scored)> {
+    match (is_public(run), score.builds_on_a_model) {
+        (true, _) => Some((run, score.clone())),
+        (false, true) => None,
+        (false, false) => score.public_alone.map(|_| (run, score.clone().of_public_data())),
+    }
+}
 
 /// The answer from the released scores of runs that can be compared.
 fn scored(
     (runs, total): (&[&ArchivedRun], Totals),
-    of_public_data: Option<&ArchivedRun>,
+    of_public_data: &[&ArchivedRun],
     name: impl Fn(&ArchivedRun) -> String,
 ) -> Answer {
     let all = || runs.iter().filter_map(|run| Some((*run, run.score.as_ref()?)));
     let mut private: Vec<Entry> = all().filter(|(run, _)| !is_public(run)).collect();
     private.retain(|(_, score)| !score.says_nothing());
     private.sort_by(|(_, one), (_, other)| one.error.value.total_cmp(&other.error.value));
-    let public = |(run, score): Entry<'_>| match (is_public(run), score.builds_on_a_model) {
-        (true, _) => Some(score.clone()),
-        (false, true) => None,
-        (false, false) => score.public_alone.map(|_| score.clone().of_public_data()),
-    };
-    let publics: Vec<Scored> =
-        all().filter_map(public).filter(|score| !score.says_nothing()).collect();
+    let publics: Vec<(&ArchivedRun, Scored)> =
+        all().filter_map(of_public_alone).filter(|(_, score)| !score.says_nothing()).collect();
     let alone = |why: &str| {
-        let named = of_public_data.map_or_else(String::new, |run| format!(", {}", name(run)));
-        // The most precise release says how good they are.
-        let width = |score: &&Scored| score.error.high - score.error.low;
+        // The most precise release says how good they are, and is about one set of public data.
+        let width = |(_, score): &&(&ArchivedRun, Scored)| score.error.high - score.error.low;
         let best = publics.iter().min_by(|one, other| width(one).total_cmp(&width(other)));
+        let set = best.map(|(run, _)| public_of(run));
+        let of_public_data = of_public_data.iter().copied();
+        let of_public_data =
+            of_public_data.clone().find(|run| set.as_ref().is_none_or(|it| public_of(run) == *it));
+        let set = set.or_else(|| of_public_data.map(public_of)).unwrap_or_default();
+        let is_one = runs.iter().all(|run| public_of(run) == set);
+        let of_set = if is_one { String::new() } else { format!(" ({})", set.join(" + ")) };
+        let named = of_public_data.map_or_else(String::new, |run| format!(", {}", name(run)));
+        let named = format!("{of_set}{named}");
         let with_scores = if let Some(total) = runs.first().and_then(|run| total(&run.id)) {
             format!(
                 ". With the scores, all spending on these records counts: {} (δ {})",
@@ -235,9 +256,13 @@ fn scored(
         };
         let telling = format!("that model with anybody, for no ε{with_scores}.{}", ranked(runs));
         let of = Answer::of(&format!("public data alone{named}"), format!("{why}."), telling);
-        let error = best.map(|score| {
+        let error = best.map(|(_, score)| {
             let beside = beside_constant(score);
-            format!("Of public data alone, {}{}{beside}.", score.named_error(), on_records(score))
+            format!(
+                "Of public data alone{of_set}, {}{}{beside}.",
+                score.named_error(),
+                on_records(score)
+            )
         });
         let how = "A plan with that method makes it.".to_owned();
         let how = of_public_data.is_none().then_some(how);
@@ -257,8 +282,8 @@ fn scored(
         return none_is_useful((runs, total), &private, &name, alone);
     };
     // Another method may have a better public model than the one with which this run is compared.
-    if publics.iter().any(|it| it.is_clearly_less(best.1) == Some(true)) {
-        return alone("that of another method is clearly better than every run");
+    if publics.iter().any(|(_, it)| it.is_clearly_less(best.1) == Some(true)) {
+        return alone("that of another plan is clearly better than every run");
     }
     // Of those that cannot be told apart, the one with the least error: all of their ε is spent, and
     // counts for the choice. One that is not clearly better than its own public data alone counts, too,
@@ -287,7 +312,10 @@ fn scored(
         format!("{}, and {clear} is clearly better than public data alone", score.named_error())
     };
     let beside = beside_constant(score);
-    let mut said = vec![format!("Its error is {}{}{beside}.", score.short(), on_records(score))];
+    let cap = score.cap();
+    let cap = cap.map_or_else(String::new, |cap| format!(" (errors above {cap} count as {cap})"));
+    let mut said =
+        vec![format!("Its error is {}{}{cap}{beside}.", score.short(), on_records(score))];
     let others: Vec<&Entry> = near().filter(|(other, _)| other.id != run.id).collect();
     let competes = |other: &&&Entry| !is_shown || other.1.is_below_constant();
     let competing = others.iter().filter(competes).count();
@@ -326,7 +354,7 @@ fn scored(
     said.extend(unknown.map(|other| {
         capital(&format!("{} cannot be compared: it has another cap.", name(other.0)))
     }));
-    let later = run.later_scores.iter().find(|it| it.held_out && it.score != *score);
+    let later = run.later_scores.iter().filter(|it| it.held_out && it.score != *score);
     said.extend(later.map(|it| format!("A later score of it: {}.", it.score.brief())));
     said.extend(score.contradiction().map(|it| format!("{}.", capital(&it))));
     if least.0.id == run.id && private.len() >= MANY {
@@ -340,10 +368,10 @@ fn scored(
 
 /// Whether a model is clearly better than public data alone. A score that was not compared with them
 /// is compared with those of the other runs.
-fn is_useful(score: &Scored, publics: &[Scored]) -> bool {
+fn is_useful(score: &Scored, publics: &[(&ArchivedRun, Scored)]) -> bool {
     let helps = match score.difference {
         Some(gap) => gap.high < 0.0,
-        None => publics.iter().all(|public| score.is_clearly_less(public) == Some(true)),
+        None => publics.iter().all(|(_, public)| score.is_clearly_less(public) == Some(true)),
     };
     helps && score.beyond_constant().is_none()
 }
@@ -538,7 +566,7 @@ mod tests {
     }
 
     const GAIN: &str = "50 % (38 to 62) less error than public data alone (cap 140).";
-    const ERROR: &str = "Its error is 20.0 (18.0 to 22.0), on 400 held-out records.";
+    const ERROR: &str = "Its error is 20.0 (18.0 to 22.0), on 400 held-out records (errors above 140 count as 140).";
 
     #[test]
     fn without_a_score_no_model_is_named() {
@@ -692,7 +720,7 @@ mod tests {
         let (cheap, shown) = (beside("b", 0.5, 21.0, 5.0), beside("a", 1.0, 20.0, 2.0));
         assert!(only(&[cheap.clone(), shown]).starts_with("Take 'a' at ε 1"));
         let unclear = only(&[cheap]);
-        let constant = "Its error is 21.0 (16.0 to 26.0), on 400 held-out records, not clearly less \
+        let constant = "Its error is 21.0 (16.0 to 26.0), on 400 held-out records (errors above 140 count as 140), not clearly less \
                         than the 24.0 of one answer for all on public records.";
         assert!(unclear.contains(constant), "{unclear}");
         let many: Vec<ArchivedRun> = (0..5).map(|at| of("p", 1.0, 20.0 + f64::from(at))).collect();
@@ -716,7 +744,34 @@ mod tests {
         assert!(kept.starts_with("Take public data alone, 'p': 'a' is not clearly"), "{kept}");
         // Better than its own public model, and clearly worse than another one.
         let text = only(&[public, run("a", 1.0, Some(score(60.0, 90.0)))]);
-        assert!(text.starts_with("Take public data alone, 'p': that of another method"), "{text}");
+        assert!(text.starts_with("Take public data alone, 'p': that of another plan"), "{text}");
+    }
+
+    #[test]
+    fn the_error_of_public_data_alone_is_that_of_the_same_public_data() {
+        let of = |name: &str, public: &[&str], score| {
+            let mut run = run(name, 1.0, score);
+            let plan = run.plan.as_mut().unwrap();
+            plan.public = public.iter().map(|it| (*it).to_owned()).collect();
+            run
+        };
+        let wide = |public| Scored { public_alone: Some(around(public, 9.0)), ..score(60.0, 40.0) };
+        let one = of("a", &["spring", "summer"], Some(score(60.0, 40.0)));
+        let other = of("b", &["autumn"], Some(wide(30.0)));
+        let mut alone = of("p", &["autumn"], None);
+        alone.plan.as_mut().unwrap().method = "public_only".to_owned();
+        let text = only(&[one.clone(), other.clone(), alone.clone()]);
+        let begin = "Take public data alone (spring + summer): every run is clearly worse";
+        assert!(text.starts_with(begin) && text.contains("(spring + summer), mean"), "{text}");
+        assert!(
+            text.contains("40.0 (38.0 to 42.0)") && text.contains("A plan with that"),
+            "{text}"
+        );
+        // A run of them is named beside their own error alone.
+        alone.plan.as_mut().unwrap().public = vec!["summer".to_owned(), "spring".to_owned()];
+        let text = only(&[one, other, alone]);
+        let begin = "Take public data alone (spring + summer), 'p': every run is clearly worse";
+        assert!(text.starts_with(begin) && !text.contains("A plan with that"), "{text}");
     }
 
     #[test]

@@ -71,11 +71,8 @@ fn on_key(app: &mut App, key: KeyEvent) {
     }
     if let Some(command) = keymap::command(app.context.tab, key) {
         keymap::act(app, command);
-    } else if let Some((command, words)) = keymap::old_command(app.context.tab, key) {
-        keymap::act(app, command);
-        if app.context.notice.is_none() {
-            app.context.inform(words);
-        }
+    } else if let Some(words) = keymap::old_key(app.context.tab, key) {
+        app.context.inform(words);
     }
 }
 

@@ -267,14 +267,14 @@ fn the_palette_finds_and_does_what_another_screen_can() {
 #[test]
 fn a_sweep_queues_one_run_for_each_value_and_the_queue_halts_at_a_refusal() {
     let mut app = fixtures::priced();
-    press(&mut app, "↓↓↓s");
+    press(&mut app, "↓↓↓E");
     press(&mut app, "\n");
     let asked_for: Vec<f64> =
         app.context.queue.plans.iter().map(|plan| plan.target.epsilon).collect();
     assert_eq!(asked_for, [0.5, 1.0, 2.0, 4.0]);
     assert_eq!(app.context.session.plans.len(), 2, "a sweep leaves the plans alone");
 
-    let effects = press(&mut app, "wy");
+    let effects = press(&mut app, "Qy");
     assert!(asked(&effects, |it| matches!(it, Request::Start { job: JobRequest::Run { .. }, .. })));
     assert_eq!((app.context.runs.len(), app.context.queue.plans.len()), (1, 3));
     let end = |id, result| {
@@ -343,7 +343,7 @@ fn a_ranking_streams_in_can_be_cancelled_and_gives_its_best_to_the_plan() {
     update(&mut app, Message::Reports(vec![WorkerReport::Ranking(1, event)]), &Hits::default());
     assert!(app.context.ranking.work.is_none());
 
-    press(&mut app, "m");
+    press(&mut app, ":like the plan\n");
     assert_eq!(app.context.session.ranking.settings.model, crate::rank::ProbeModel::Linear);
     // A dataset must be in the session to be taken.
     press(&mut app, "s↓↓");
@@ -389,7 +389,7 @@ fn a_private_ranking_that_is_refused_leaves_the_exact_table_and_both_stand_side_
     app.context.ranking.released = Some((winner, fixtures::summary().guarantee));
     let chosen = |app: &App| app.screens.rank.chosen(&app.context);
     assert_eq!(chosen(&app).as_deref(), Some("spring"));
-    press(&mut app, "b");
+    press(&mut app, ":other result\n");
     assert_eq!((chosen(&app).as_deref(), ranked(&app).len()), (Some("autumn"), 4));
 }
 
@@ -591,13 +591,13 @@ fn a_rehearsal_streams_in_can_be_stopped_and_gives_its_method_to_the_plan() {
     assert!(!app.context.rehearsal.shown);
     assert!(press(&mut app, "r").is_empty() && app.context.rehearsal.shown);
     // After stopping, the costs are shown again, and the results are still there.
-    press(&mut app, "R");
+    press(&mut app, "c");
     let stopped = JobEvent::Ended(Box::new(Ok(fixtures::rehearsal(80))));
     let stopped = WorkerReport::Rehearsal(1, stopped);
     update(&mut app, Message::Reports(vec![stopped]), &Hits::default());
     assert!(!app.context.rehearsal.shown);
     assert!(press(&mut app, "r").is_empty() && app.context.rehearsal.shown);
-    let effects = press(&mut app, "R");
+    let effects = press(&mut app, "c");
     assert!(asked(&effects, |it| matches!(
         it,
         Request::Start { id: 2, job: JobRequest::Rehearsal { .. }, .. }
@@ -610,7 +610,7 @@ fn a_rehearsal_streams_in_can_be_stopped_and_gives_its_method_to_the_plan() {
     other.public.clear();
     assert!(!app.context.rehearsal.fits(&other));
 
-    press(&mut app, "R");
+    press(&mut app, "c");
     assert!(app.context.rehearsal.work.is_none());
     let ended = JobEvent::Ended(Box::new(Ok(fixtures::rehearsal(126))));
     update(&mut app, Message::Reports(vec![WorkerReport::Rehearsal(2, ended)]), &Hits::default());
@@ -666,7 +666,7 @@ fn private_records_choose_among_marked_plans_after_a_yes_alone() {
     ));
     assert_eq!((app.context.tab, app.context.runs[0].state()), (Tab::Run, "starting"));
     // It is stopped like a run.
-    press(&mut app, "sy");
+    press(&mut app, "cy");
     assert!(app.context.runs[0].control.is_stopped());
     let event = JobEvent::Ended(Box::new(Ok(fixtures::chosen())));
     update(&mut app, Message::Reports(vec![WorkerReport::Choice(1, event)]), &Hits::default());
@@ -1247,7 +1247,7 @@ fn the_plan_of_a_run_is_added_and_replaces_only_the_plan_with_its_name() {
 #[test]
 fn wrong_values_of_a_sweep_are_named_and_queue_nothing() {
     let mut app = fixtures::priced();
-    press(&mut app, "↓↓↓s");
+    press(&mut app, "↓↓↓E");
     press(&mut app, ", minus\n");
     let Some(OpenPopup::Prompt(prompt)) = &app.context.popup else { panic!("the prompt stays") };
     assert!(prompt.problem.as_ref().unwrap().contains("minus"));
@@ -1625,7 +1625,7 @@ fn keys_steer_a_run_of_another_process_by_its_file_and_leave_another_trainer_alo
     };
     let mut app = fixtures::elsewhere();
     app.context.popup = None;
-    assert_eq!(steered(&mut app, "p"), Some(SteeringRequest::GoOn), "it waits");
+    assert_eq!(steered(&mut app, " "), Some(SteeringRequest::GoOn), "it waits");
     assert_eq!(steered(&mut app, "<"), Some(SteeringRequest::Pace(Some(512.0))));
     assert_eq!(steered(&mut app, "c"), None, "it asks first");
     assert_eq!(steered(&mut app, "y"), Some(SteeringRequest::Stop));

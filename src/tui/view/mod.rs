@@ -194,7 +194,11 @@ fn next_step(app: &App) -> Line<'static> {
     step.map_or_else(Line::default, |step| Line::styled(format!(" Next: {step}."), app.theme.muted))
 }
 
+/// The keys of the screen. A window above it has its own.
 fn hint_bar(app: &App, canvas: &mut Canvas, area: Rect) {
+    if app.context.popup.is_some() {
+        return;
+    }
     let mut spans = vec![Span::raw(" ")];
     let mut used = 1;
     // Help and quit must also fit on a narrow terminal, so they come first.

@@ -70,7 +70,7 @@ impl Chart<'_> {
         }
     }
 
-    /// The rows of the legend: more than one where whole names need them and the plot keeps its height.
+    /// The rows of the legend: as many as whole names need and the height of the plot allows.
     pub(super) fn legend_rows(&self, area: Rect, above: u16) -> u16 {
         if !self.legend {
             return 0;
@@ -87,7 +87,7 @@ impl Chart<'_> {
                 used += if used > 0 { 2 + long } else { long };
             }
         }
-        if needed <= most { needed } else { 1 }
+        needed.min(most)
     }
 
     /// The entries of the legend, in lines of this width.

@@ -56,9 +56,13 @@ pub(super) fn verdicts(report: &Report) -> Markup {
             Some((table.reveal(&report.watch)?.verdict.clone(), " ◆", "exact"))
         }
         ArchivedFindings::Released(found) => {
-            let first = found.table.as_ref().and_then(|table| Some(&table.lines.first()?.name));
-            let best = found.winner.as_ref().or(first)?;
-            Some((format!("use {best}"), "", ""))
+            let first = found.table.as_ref().and_then(|table| table.lines.first());
+            let best = found.winner.as_ref().or(first.map(|line| &line.name))?;
+            // How sure that is.
+            let sure = first.map_or("", |line| line.verdict.as_str());
+            let said =
+                if sure.is_empty() { format!("use {best}") } else { format!("{best} is {sure}") };
+            Some((said, "", ""))
         }
     });
     html! {

@@ -95,7 +95,7 @@ fn numbers(advice: &Advice, plan: &str) -> Markup {
     let header: Vec<String> = std::iter::once(String::new()).chain(titles).collect();
     let ratio = |found: Option<f64>| found.map_or(NONE.to_owned(), |it| format!("{it:.3}"));
     let titled = |title: String| if title == plan { format!("{title} (this plan)") } else { title };
-    let rows = advice.sorted().map(|line| {
+    let rows = advice.for_table().map(|line| {
         let ratios = line.standings.iter().map(|found| ratio(found.map(|it| it.ratio)));
         std::iter::once(titled(line.player.title())).chain(ratios).collect()
     });

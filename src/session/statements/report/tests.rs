@@ -345,8 +345,8 @@ fn a_report_says_first_which_model_to_take_and_what_may_be_told() {
     for words in [
         "<th>Take</th><td><b>run B (winter &lt;2&gt;) at ε 1: 61.3 % (58.7 to 64.0) less error than \
          public data alone (cap 140).</b>",
-        "Its error is 29.0 (27.0 to 31.0), on 400 held-out records. It has 50 % less error than run A \
-         (winter &lt;1&gt;); their ranges do not overlap.",
+        "Its error is 29.0 (27.0 to 31.0), on 400 held-out records (errors above 140 count as 140). It has \
+         50 % less error than run A (winter &lt;1&gt;); their ranges do not overlap.",
         "<th>Share</th><td>its model and score with anybody. All spending on these records: at least ε",
     ] {
         assert!(page.contains(words) && !page.contains('◆'), "{words}\n{page}");

@@ -51,7 +51,8 @@ pub fn view(screen: &CompareScreen, context: &Context, canvas: &mut Canvas, area
     let answers = screen.answers(context, canvas.glyphs);
     let shown = Shown { screen, context, runs, order: &order, answers: &answers };
     let answer = answer(shown, canvas, area.width);
-    let rows = (answer.len() as u16).min((area.height / 3).max(2));
+    // What may be shared is not cut: on small terminals the rest has a list and a chart of few rows.
+    let rows = (answer.len() as u16).min((area.height / 2).max(2));
     let [above, area] = in_rows(area, [Length(rows), Fill(1)]);
     canvas.lines(answer, above);
     match canvas.alone {
@@ -311,12 +312,23 @@ fn chart(Shown { screen, context, runs, order, .. }: Shown, canvas: &mut Canvas,
         && rows.len() + 4 <= usize::from(area.height)
     {
         let roomy = 3 * rows.len() as u16 + 5;
-        if area.height < roomy + LEAST_CHART {
+        // Of several ε the error at each is the next question, of one the steps of the run.
+        if one_epsilon(rows.iter().filter_map(|(run, _)| epsilon(run))).is_some() {
+            quantity = screen.usual_series(runs, &context.watch);
+        }
+        let is_curve = |(_, run): &(usize, &ArchivedRun)| match quantity {
+            Quantity::Series(series) => {
+                curve(run, series, &context.watch).is_some_and(|(points, _)| points.len() > 1)
+            }
+            _ => true,
+        };
+        let is_drawn = screen.pinned(runs).iter().any(is_curve);
+        if area.height < roomy + LEAST_CHART || !is_drawn {
             return ranges((screen, runs), &rows, canvas, area);
         }
         let [above, below] = in_rows(area, [Length(roomy), Fill(1)]);
         ranges((screen, runs), &rows, canvas, above);
-        (quantity, area) = (screen.usual_series(runs, &context.watch), below);
+        area = below;
     }
     let log = viewport.log || quantity.always_log();
     let mut kinds = runs.iter().filter_map(|run| Some(run.score.as_ref()?.error_name()));
@@ -445,15 +457,18 @@ fn ranges(
     let width = inner.width.saturating_sub(room + 1);
     let mut legend = vec![
         Span::styled(format!("{own} this model  "), theme.series(0)),
-        Span::styled(format!("{other} {}", score.beside()), theme.muted),
+        Span::styled(format!("{other} {}, as each score found it", score.beside()), theme.muted),
     ];
     // Runs with other caps have another one.
-    let mut constants: Vec<String> =
-        rows.iter().filter_map(|(_, score)| score.constant_text()).collect();
-    constants.sort();
-    constants.dedup();
-    let constant = (!constants.is_empty()).then(|| {
-        let error = constants.join(" or ");
+    let mut constants: Vec<(f64, String)> = rows
+        .iter()
+        .filter_map(|(_, score)| Some((score.constant?, score.constant_text()?)))
+        .collect();
+    constants.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let ends = constants.first().zip(constants.last());
+    let constant = ends.map(|((least, low), (most, high))| {
+        let are_alike = *most <= 1.02 * least;
+        let error = if are_alike { low.clone() } else { format!("{low} to {high}, by run") };
         let words = format!(" {} one answer for all, on public records: {error}", glyphs.vertical);
         Span::styled(words, theme.warning)
     });

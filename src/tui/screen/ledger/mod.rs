@@ -152,7 +152,14 @@ fn entry_cells(run: &RunRecord, digest: &EntryDigest) -> Vec<String> {
 /// The ε that a run was granted, or that another trainer states.
 fn asked(run: &RunRecord) -> String {
     let states_none = run.claim.as_ref().is_some_and(|claim| claim.says.is_none());
-    if states_none { "none".to_owned() } else { compact_up(run.grant.target.epsilon) }
+    if states_none {
+        "none".to_owned()
+    } else if run.claim.is_none() && run.grant.events.is_empty() {
+        // Public data alone draw nothing, whatever their plan asked for.
+        "0".to_owned()
+    } else {
+        compact_up(run.grant.target.epsilon)
+    }
 }
 
 pub fn state_words(run: &RunRecord, digest: &EntryDigest) -> &'static str {

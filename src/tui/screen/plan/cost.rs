@@ -241,11 +241,12 @@ fn left(preview: &Preview) -> String {
         Some(MOST_RUNS..) => format!("{MOST_RUNS} such runs and more"),
         Some(runs) => format!("{runs} such runs"),
     };
+    let composed = if preview.fits > Some(1) { ", cheaper together" } else { "" };
     let claimed = match preview.standing {
         TotalStanding::Claimed => "; a part was claimed by other trainers",
         _ => "",
     };
-    format!("{more}{claimed}")
+    format!("{more}{composed}{claimed}")
 }
 
 /// How the noise is made, and the sizes behind it.

@@ -8,7 +8,8 @@ use crate::canvas::{
 use crate::context::Context;
 use crate::engine::rehearse::RehearsalProgress;
 use crate::glossary::Explained;
-use crate::rehearsal::advice::{Advice, PlayerLine as Found, PlayerStanding, odds};
+use crate::notice::one_line;
+use crate::rehearsal::advice::{Advice, PlayerLine as Found, PlayerStanding};
 use crate::rehearsal::{ErrorMeasure, Player};
 use crate::screen::plan::COST;
 use crate::widgets::chart::Chart;
@@ -41,7 +42,7 @@ pub fn expectations(context: &Context, canvas: &mut Canvas, area: Rect, scroll: 
     let (width, height) = (area.width.saturating_sub(2), area.height.saturating_sub(2));
     let epsilon = context.shown_plan().map(|plan| plan.target.epsilon);
     let near = epsilon.and_then(|epsilon| advice.at_epsilon(epsilon));
-    let shown = Shown { context, far_from: epsilon.filter(|_| near.is_none()) };
+    let shown = Shown { context, epsilon, is_near: near.is_some() };
     let advice = near.as_ref().unwrap_or(advice);
     let said = match done {
         0 => vec![Line::raw("Models of the public records are taught first, for all trials.")],
@@ -83,13 +84,14 @@ pub fn all_findings(advice: &Advice) -> Explained {
 #[derive(Clone, Copy)]
 struct Shown<'a> {
     context: &'a Context,
-    /// The plan's ε, if none was rehearsed near it.
-    far_from: Option<f64>,
+    /// The plan's ε, and whether one was rehearsed near it.
+    epsilon: Option<f64>,
+    is_near: bool,
 }
 
 /// The findings that a person decides with; `i` has all of them.
 fn findings(
-    Shown { context, far_from }: Shown,
+    Shown { context, epsilon: own, is_near }: Shown,
     advice: &Advice,
     so_far: bool,
     canvas: &Canvas,
@@ -112,15 +114,23 @@ fn findings(
             }
             _ => "",
         };
-        let (odds, player) = (odds(epsilon), player.in_a_sentence());
-        format!("{use_it} {player}{by}, at ε {} (attacker's odds ≤ × {odds})", compact(epsilon))
+        format!("{use_it} {}{by}, at ε {}", player.in_a_sentence(), compact(epsilon))
     } else {
         format!("{use_it} public data alone at ε {}: it spends nothing", compact(epsilon))
     };
     let mut lines = vec![Line::styled(head, bold(theme.text))];
-    lines.extend(
-        far_from.map(|own| warning(format!("not rehearsed at the plan's ε {}: r", compact(own)))),
-    );
+    let refusal = super::refusal(context).map(one_line);
+    lines.extend(refusal.map(|words| Line::styled(words, theme.error)));
+    match own.map(compact) {
+        Some(own) if !is_near => {
+            lines.push(warning(format!("not rehearsed at the plan's ε {own}: r")))
+        }
+        Some(own) if own != compact(epsilon) => {
+            let words = format!("the nearest that was rehearsed to the plan's ε {own}");
+            lines.push(Line::styled(words, theme.muted));
+        }
+        _ => {}
+    }
     let plan = context.shown_plan().filter(|_| !so_far);
     let own = plan.map(|it| (it.player(), it.target.epsilon));
     let is_other = |(own, epsilon): &(Player, f64)| advice.of_another(own, *epsilon).is_some();
@@ -170,9 +180,12 @@ pub fn result(
     let mark = glyphs.vertical;
     let told = format!("{} than public data alone ({mark})", advice.better(standing));
     let mut lines = canvas.pairs(&[("result", told)], room);
-    let runs = std::iter::once(("a run  ", standing)).chain(of_plan.map(|it| ("plan   ", it)));
+    let runs = std::iter::once(("range  ", standing)).chain(of_plan.map(|it| ("plan   ", it)));
     let runs: Vec<(&str, PlayerStanding)> = runs.collect();
-    let change = |ratio: f64| format!("{:+.0} %", 100.0 * (ratio - 1.0)).replace('-', "−");
+    let change = |ratio: f64| match 100.0 * (ratio - 1.0) {
+        less if less < 0.0 => format!("{:.0} % {}", -less, advice.less()),
+        more => format!("{more:.0} % more"),
+    };
     let told = runs.iter().filter(|(_, it)| advice.reservation(*it).is_none());
     let ends = told.flat_map(|(_, it)| <[f64; 2]>::from(it.range())).chain([1.0]);
     let axis = ranges::axis(ends);
@@ -257,7 +270,7 @@ fn standings(advice: &Advice, (canvas, drawn): (&Canvas, bool), width: u16) -> V
         vec![Line::from(vec![marked, Span::styled(numbers(name), style)])]
     };
     let mut lines = row(&head, ["× public", "log. loss", "best in"], theme.muted);
-    for line in advice.sorted() {
+    for line in advice.for_table() {
         let style = match (&line.player, advice.is_choice(line, advice.at)) {
             (_, true) => bold(theme.good),
             (Player::PublicOnly | Player::NoPrivacy, _) => theme.muted,

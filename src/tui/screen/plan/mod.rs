@@ -15,6 +15,7 @@ use super::{Keys, LONGEST_TEXT, Screen, explained, moved_in};
 use crate::canvas::{Canvas, Rect};
 use crate::context::{Change, Context};
 use crate::engine::preview::Preview;
+use crate::error::{Action, Error};
 use crate::glossary::Explained;
 use crate::notice::one_line;
 use crate::privacy::Watch;
@@ -102,6 +103,13 @@ impl PlanScreen {
     }
 }
 
+/// Why the ledger refuses the shown plan; that it needs a budget first is no refusal.
+fn refusal(context: &Context) -> Option<&Error> {
+    let preview = context.plan.preview.as_ref()?.as_ref().ok()?;
+    let needs_budget = |it: &&Error| matches!(it.action(), Some(Action::SetBudget { .. }));
+    preview.refusal.as_ref().filter(|it| !needs_budget(it))
+}
+
 impl Screen for PlanScreen {
     fn keys() -> Keys<Self> {
         update::KEYS
@@ -139,6 +147,11 @@ impl Screen for PlanScreen {
                 "l launches the plan, which has the advised method"
             } else {
                 "t takes the advised method; l launches the plan as it is"
+            };
+            let words = if refusal(context).is_some() {
+                "lower ε or another plan; r: costs"
+            } else {
+                words
             };
             return Some(words.to_owned());
         }

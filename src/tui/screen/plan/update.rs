@@ -76,7 +76,10 @@ fn edit(screen: &mut PlanScreen, context: &mut Context) {
         return offer_methods(context);
     }
     if let Some(choices) = field.choices(&context.session) {
-        return choose(context, field, &choices, 1);
+        return match choices.len() {
+            0..=2 => choose(context, field, &choices, 1),
+            _ => offer(context, field, choices),
+        };
     }
     // The typed text replaces the word "automatic", or that there is none.
     let is_none = matches!(field, PlanField::PublicPredictor) && plan.public_predictor.is_none();
@@ -112,6 +115,22 @@ fn offer_methods(context: &mut Context) {
         Item { grey, ..Item::that(spec.name, detail, take) }
     });
     let picker = Picker::new("How the model is adapted", items.collect());
+    context.popup = Some(OpenPopup::Pick(Picker { selected: now.unwrap_or(0), ..picker }));
+}
+
+/// Opens the list of the values of a field.
+fn offer(context: &mut Context, field: PlanField, choices: Vec<String>) {
+    let now = context.shown_plan().map(|plan| field.value(plan));
+    let now = choices.iter().position(|choice| Some(choice) == now.as_ref());
+    let items = choices.into_iter().map(|choice| {
+        let value = choice.clone();
+        Item::that(choice, String::new(), move |context: &mut Context| {
+            if let Err(problem) = set_field(context, field, &value) {
+                context.warn(problem);
+            }
+        })
+    });
+    let picker = Picker::new(field.name(), items.collect());
     context.popup = Some(OpenPopup::Pick(Picker { selected: now.unwrap_or(0), ..picker }));
 }
 

@@ -16,7 +16,6 @@ use crate::rank::comparison::Comparison;
 use crate::rank::{CandidateOrder, Disclosed, RankingSettings, released};
 use crate::rehearsal::advice::capital;
 use crate::screen::data::in_datasets;
-use crate::session::dataset::Loaded;
 use crate::theme::Theme;
 use crate::widgets::chart::Chart;
 use crate::widgets::cut_apart;
@@ -251,8 +250,11 @@ fn nothing(context: &Context, canvas: &mut Canvas, area: Rect) {
         return canvas.empty(inner, &[when]);
     }
     let theme = canvas.theme;
-    let question =
-        format!("Which public dataset can stand in for {}?", private.unwrap_or("the private one"));
+    let private = private.unwrap_or("the private one");
+    let question = match session.ranking.public_names(session).as_slice() {
+        [only] => format!("One candidate, so no ranking: how near is {only} to {private}?"),
+        _ => format!("Which public dataset can stand in for {private}?"),
+    };
     let mut lines = vec![Line::styled(question, theme.text), Line::raw("")];
     lines.extend(sizes(context, canvas, inner));
     if let Some((_, Some(time))) = &context.ranking.timed {
@@ -270,33 +272,28 @@ fn nothing(context: &Context, canvas: &mut Canvas, area: Rect) {
     canvas.paragraph(lines, true, inner);
 }
 
-/// The candidates with bars as long as they have rows; of many the first ones.
+/// The candidates and their sizes; of many the first ones.
 fn sizes(context: &Context, canvas: &Canvas, area: Rect) -> Vec<Line<'static>> {
-    let (theme, glyphs) = (canvas.theme, canvas.glyphs);
+    let theme = canvas.theme;
     let session = &context.session;
     let names = session.ranking.public_names(session);
     let most = usize::from(area.height).saturating_sub(14).max(3);
-    let rows = |name: &str| context.loaded(name).map(|loaded| loaded.rows);
-    let full = names.iter().filter_map(|name| rows(name)).max().unwrap_or(1) as f64;
     let shown = &names[..names.len().min(most)];
     let room = usize::from(longest(shown)).min(30);
-    let cells = (area.width / 3).clamp(10, 40);
     let texts: Vec<String> = shown.iter().map(|name| (*name).to_owned()).collect();
     let cut = cut_apart(&texts, room as u16, "…");
     let line = |(name, cut): (&&str, String)| {
         let mut spans = vec![Span::raw(format!("{cut:<room$} "))];
-        let Some(rows) = rows(name) else {
+        let Some(loaded) = context.loaded(name) else {
             let failed = matches!(context.datasets.get(*name), Some(DatasetStatus::Failed(_)));
             let words = if failed { "cannot be read" } else { "not read yet" };
             spans.push(Span::styled(words, theme.muted));
             return Line::from(spans);
         };
-        let bar = Whiskers { mean: rows as f64, deviation: 0.0, full, marks: [None, None] };
-        spans.extend(bar.spans(cells, glyphs, [theme.accent, theme.muted, theme.muted]));
-        let size = context.loaded(name).map(Loaded::size).unwrap_or_default();
+        let size = loaded.size();
         let labels = session.dataset(name).is_ok_and(|it| it.label.is_some());
         let labels = if labels { "" } else { ", no labels: it has no error" };
-        spans.push(Span::styled(format!(" {size}{labels}"), theme.muted));
+        spans.push(Span::styled(format!("{size}{labels}"), theme.muted));
         Line::from(spans)
     };
     let mut lines: Vec<Line> = shown.iter().zip(cut).map(line).collect();

@@ -644,18 +644,16 @@ fn chart(shown: Shown, canvas: &mut Canvas, area: Rect, figure: &ChartContent) {
     };
     let chart = Chart::new(&title, theme, glyphs).log(log).percent(share).empty(nothing);
     let chart = chart.window(viewport.window).cursor(viewport.cursor);
-    // The error on private records matters most; if it cannot be seen, that on public ones is shown.
+    // What may not be told is never the largest number of a screen.
     let value = |points: &TrackView| points.iter().last().map(|(_, value)| *value);
-    let mut latest_first = views.iter().rev();
-    let now = latest_first.find_map(|((name, _), exact, it)| Some((*name, *exact, value(it)?)));
+    let mut released = views.iter().filter(|(_, exact, _)| !exact);
+    let now = released.find_map(|((name, _), _, it)| Some((*name, value(it)?)));
     let chart =
         views.iter().fold(chart, |it, (name, exact, points)| it.curve(*name, *exact, *points));
     let mut inner = canvas.pane(area, &chart.heading(), CHARTS);
-    if let Some((name, exact, value)) = now.filter(|_| large && inner.height >= LEAST_LARGE) {
-        let sign = if exact { format!(" {}", glyphs.curator) } else { String::new() };
-        let style = if exact { theme.curator } else { theme.text };
+    if let Some((name, value)) = now.filter(|_| large && inner.height >= LEAST_LARGE) {
         let number = if share { percent(value) } else { compact(value) };
-        inner = below_large(canvas, inner, &number, &format!("{name} now{sign}"), style);
+        inner = below_large(canvas, inner, &number, &format!("{name} now"), theme.text);
     }
     canvas.plot(inner, chart);
 }
