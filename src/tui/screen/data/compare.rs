@@ -1,5 +1,6 @@
 //! One column in all datasets that have it: histograms on one axis, shares of each value, images.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use ratatui::style::{Color, Style};
@@ -21,7 +22,7 @@ use crate::widgets::{cut_apart, number, shortened};
 
 /// The widest name of a dataset.
 const WIDEST: u16 = 16;
-/// The most classes whose shares stand beside a histogram.
+/// So few numbers, such as the codes of classes, are shown as values, and not as a histogram.
 const MOST_SHARES: usize = 4;
 /// The most lines of a histogram.
 const MOST_LINES: usize = 7;
@@ -98,36 +99,41 @@ impl<'a> OfSet<'a> {
         }
     }
 
-    fn texts(&self) -> Option<&'a [(String, usize)]> {
-        match self.facts?.spread.as_ref()? {
-            Spread::Numbers(_) => None,
-            Spread::Texts(texts) => Some(texts),
+    /// Each text, or each of a few numbers, with its share of the rows that have a value.
+    fn shares(&self) -> Option<Vec<(String, f64)>> {
+        let facts = self.facts?;
+        match facts.spread.as_ref()? {
+            Spread::Numbers(spread) => {
+                let shares = spread.shares(MOST_SHARES)?.into_iter();
+                Some(shares.map(|(value, share)| (number::of_a_cell(value), share)).collect())
+            }
+            Spread::Texts(texts) => {
+                let all = facts.present.max(1) as f64;
+                Some(
+                    texts.iter().map(|(text, count)| (text.clone(), *count as f64 / all)).collect(),
+                )
+            }
         }
     }
 
-    /// What stands beside the histogram: the shares of the classes of a label, the median of other
+    /// What stands beside the histogram: the number of the classes of a label, the median of other
     /// numbers.
     fn in_brief(&self, middle: &str) -> String {
-        let Some(spread) = self.numbers() else {
+        if self.numbers().is_none() {
             let is_private = self.definition.role == Role::Private;
             return if is_private { "private" } else { "not shown" }.to_owned();
-        };
+        }
         let label = self.definition.label.as_ref();
         let is_label = self.facts.is_some_and(|it| label == Some(&it.name));
         if !is_label || self.definition.task != Task::Classification {
             return format!("median {middle}");
         }
-        let share = |(class, share)| format!("{class}: {}", percent_of(share));
-        let shares = spread.shares(MOST_SHARES);
-        let shares = shares.map(|it| it.into_iter().map(share).collect::<Vec<_>>().join(", "));
-        let classes = self.facts.and_then(|it| it.distinct).unwrap_or_default();
-        shares.unwrap_or_else(|| format!("{classes} classes"))
+        format!("{} classes", self.facts.and_then(|it| it.distinct).unwrap_or_default())
     }
 
-    /// The share of a text among the rows with a value.
-    fn share(&self, text: &str) -> Option<f64> {
-        let (_, count) = self.texts()?.iter().find(|(known, _)| known == text)?;
-        Some(*count as f64 / self.facts?.present.max(1) as f64)
+    /// The share of a value among the rows with one.
+    fn share(&self, value: &str) -> Option<f64> {
+        Some(self.shares()?.into_iter().find(|(known, _)| known == value)?.1)
     }
 }
 
@@ -142,20 +148,24 @@ fn axis<'s>(sets: impl Iterator<Item = &'s OfSet<'s>>, room: usize) -> ((f64, f6
     (ends, Axis::of(&spreads, ends, room))
 }
 
-/// The texts of all sets, the most frequent first.
-fn all_texts<'s>(sets: impl Iterator<Item = &'s OfSet<'s>>) -> Vec<&'s str> {
-    let mut sums: Vec<(&str, f64)> = Vec::new();
-    for set in sets {
-        for (text, _) in set.texts().unwrap_or_default() {
-            let share = set.share(text).unwrap_or(0.0);
-            match sums.iter_mut().find(|(known, _)| known == text) {
-                Some((_, sum)) => *sum += share,
-                None => sums.push((text, share)),
-            }
+/// The values of all sets: numbers in their order, texts with the most frequent first.
+fn all_values<'s>(sets: impl Iterator<Item = &'s OfSet<'s>>) -> Vec<String> {
+    let mut sums: Vec<(String, f64)> = Vec::new();
+    for (value, share) in sets.filter_map(OfSet::shares).flatten() {
+        match sums.iter_mut().find(|(known, _)| *known == value) {
+            Some((_, sum)) => *sum += share,
+            None => sums.push((value, share)),
         }
     }
-    sums.sort_by(|(_, a), (_, b)| b.total_cmp(a));
-    sums.into_iter().map(|(text, _)| text).collect()
+    let number = |(value, _): &(String, f64)| value.parse::<f64>().ok();
+    if sums.iter().all(|it| number(it).is_some()) {
+        sums.sort_by(|one, other| {
+            number(one).partial_cmp(&number(other)).unwrap_or(Ordering::Equal)
+        });
+    } else {
+        sums.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+    }
+    sums.into_iter().map(|(value, _)| value).collect()
 }
 
 /// The sets beside each other, in so many cells each: histograms on one axis, or a bar for each of
@@ -169,12 +179,12 @@ pub(super) fn beside_each_other(
     let of = |set: &_| OfSet::of(*set, column, (context, theme));
     let all: Vec<Option<OfSet>> = sets.iter().map(of).collect();
     let sets = || all.iter().flatten();
-    let ((_, axis), texts) = (axis(sets(), cells), all_texts(sets()));
+    let ((_, axis), texts) = (axis(sets(), cells), all_values(sets()));
     let drawn = |set: &OfSet| {
         if let Some(spread) = set.numbers() {
             return bars(&spread.on(&axis), 1).concat();
         }
-        if set.texts().is_some() {
+        if set.shares().is_some() {
             let width = (cells / texts.len().max(1)).clamp(1, 3);
             let shares = texts.iter().take(cells / width).map(|text| set.share(text));
             let counts = shares.map(|share| (1e6 * share.unwrap_or(0.0)) as usize);
@@ -226,21 +236,22 @@ pub fn in_datasets(
         .filter(|(_, set)| wanted(&set.name))
         .filter_map(|set| OfSet::of(set, column, (context, canvas.theme)));
     let sets: Vec<OfSet> = sets.collect();
-    let spread = sets.iter().find_map(|set| set.facts?.spread.as_ref());
-    let title = match spread {
-        Some(Spread::Texts(_)) => format!("{column} · shares of values"),
-        _ => column.to_owned(),
-    };
+    let shown = || sets.iter().filter(|set| set.facts.is_some_and(|it| it.spread.is_some()));
+    let (any, few) = (shown().next().is_some(), shown().all(|set| set.shares().is_some()));
+    let title =
+        if any && few { format!("{column} · shares of values") } else { column.to_owned() };
     let inner = canvas.boxed(area, &title);
     let lines = if sets.iter().any(|set| set.vectors.is_some()) {
         let (lines, pictures) = images(&sets, canvas, inner);
         canvas.hits.pictures.extend(pictures);
         lines
     } else {
-        match spread {
-            Some(Spread::Numbers(_)) => histograms(&sets, inner, canvas.theme.muted),
-            Some(Spread::Texts(_)) => values(&sets, column, canvas, inner),
-            None => return canvas.empty(inner, &["No dataset shows values of this column."]),
+        match (any, few) {
+            (false, _) => {
+                return canvas.empty(inner, &["No dataset shows values of this column."]);
+            }
+            (_, true) => values(&sets, column, canvas, inner),
+            (_, false) => histograms(&sets, inner, canvas.theme.muted),
         }
     };
     canvas.lines(lines, inner);
@@ -313,7 +324,7 @@ fn declared_frame(declared: Option<(f64, f64)>, axis: &Axis) -> String {
 
 /// The share of each value in each set, as bars.
 fn values(sets: &[OfSet], column: &str, canvas: &Canvas, area: Rect) -> Vec<Line<'static>> {
-    let texts = all_texts(sets.iter());
+    let texts = all_values(sets.iter());
     let width = usize::from(area.width);
     let names = usize::from(longest(&texts)).min(width / 4).max(5);
     let visible = (width.saturating_sub(names + 1) / 14).clamp(1, sets.len());
@@ -330,22 +341,33 @@ fn values(sets: &[OfSet], column: &str, canvas: &Canvas, area: Rect) -> Vec<Line
     let mut lines = vec![Line::from(head)];
     let shares = texts.iter().flat_map(|text| sets.iter().filter_map(|set| set.share(text)));
     let (most, bar) = (shares.fold(0.0, f64::max), each - 7);
-    for text in texts.iter().take(usize::from(area.height).saturating_sub(1)) {
-        let mut line = vec![Span::raw(padded(cut(text, names), names + 1))];
-        for set in &sets[..visible] {
-            let declared = declared_values(set.definition, column);
-            let is_declared = || declared.is_empty() || declared.iter().any(|it| it == text);
-            let drawn = match set.share(text) {
-                Some(share) => {
-                    let cells = (share / most * bar as f64).round() as usize;
-                    format!("{} {}", canvas.glyphs.bar_full.repeat(cells), percent_of(share))
-                }
-                None if set.facts.is_none() && is_declared() => framed("", bar),
-                None => String::new(),
-            };
-            line.push(Span::styled(padded(drawn, each), set.style));
+    let rows = usize::from(area.height).saturating_sub(1);
+    // Where there is room, bars are two rows high, and a blank row is between them.
+    let thick = (rows / texts.len().max(1)).clamp(1, 3);
+    for text in texts.iter().take(rows) {
+        for row in 0..thick {
+            if row > 0 && row + 1 == thick {
+                lines.push(Line::default());
+                continue;
+            }
+            let name = if row == 0 { cut(text.as_str(), names) } else { String::new() };
+            let mut line = vec![Span::raw(padded(name, names + 1))];
+            for set in &sets[..visible] {
+                let declared = declared_values(set.definition, column);
+                let is_declared = || declared.is_empty() || declared.iter().any(|it| it == text);
+                let drawn = match set.share(text) {
+                    Some(share) => {
+                        let cells = (share / most * bar as f64).round() as usize;
+                        let told = if row == 0 { percent_of(share) } else { String::new() };
+                        format!("{} {told}", canvas.glyphs.bar_full.repeat(cells))
+                    }
+                    None if set.facts.is_none() && row == 0 && is_declared() => framed("", bar),
+                    None => String::new(),
+                };
+                line.push(Span::styled(padded(drawn, each), set.style));
+            }
+            lines.push(Line::from(line));
         }
-        lines.push(Line::from(line));
     }
     let left = sets.len() - visible;
     if left > 0 && lines.len() >= usize::from(area.height) {
