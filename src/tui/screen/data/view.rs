@@ -268,8 +268,8 @@ pub(super) fn remarks(shown: Shown, canvas: &Canvas) -> Vec<Line<'static>> {
     }
     let is_own = !definition.source.files().is_empty() && context.tutorial.is_none();
     if is_own && context.demo.is_some() {
-        let words = "This is the demo, whose ledger is removed at its end. For data of your own, quit \
-                     and start `halflight` with them in their folder.";
+        let words = "This is the demo. For data of your own, quit and start `halflight` with them in \
+                     their folder.";
         lines.push(Line::styled(words, theme.muted));
     }
     let leaking = context.leaking(&definition.name).into_iter();
