@@ -952,7 +952,8 @@ fn looks_at_private_rows_are_in_the_ledger_and_in_the_certificates_of_later_runs
     assert_eq!(screen.wait_for_end(), 0);
     let mut run = program::halflight();
     run.args(["run", "session.ron"]).current_dir(here);
-    let run = run.env("XDG_CONFIG_HOME", here.join("config")).output().unwrap();
+    run.env("XDG_CONFIG_HOME", here.join("config")).env_remove("HALFLIGHT_SECRET_FILE");
+    let run = run.output().unwrap();
     let told = String::from_utf8_lossy(&run.stdout) + String::from_utf8_lossy(&run.stderr);
     assert!(run.status.success() && !told.contains('◆'), "{told}");
 }
