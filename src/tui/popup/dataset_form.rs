@@ -265,7 +265,8 @@ impl DatasetForm {
         let theme = canvas.theme;
         let title = if self.replaces.is_some() { "Edit dataset" } else { "Add dataset" };
         let inner = canvas.window(body, 76, 24, title);
-        let lines = Self::LINES.len() as u16;
+        // On a small terminal the fields scroll, and the words stay.
+        let lines = (Self::LINES.len() as u16).min(inner.height.saturating_sub(5));
         let [fields, help, below, keys] =
             in_rows(inner, [Length(lines), Length(2), Fill(1), Length(1)]);
         self.form.draw(canvas, fields, |_| theme.text);
@@ -361,7 +362,7 @@ mod tests {
     fn switches_go_round_and_texts_are_typed() {
         let mut form = DatasetForm::new(winter(), Vec::new(), false);
         for (line, times) in
-            DatasetForm::LINES.iter().zip([2, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 2, 0])
+            DatasetForm::LINES.iter().zip([2, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 2, 0, 0])
         {
             for _ in 0..times {
                 press(&mut form, KeyCode::Char(' '));
@@ -370,6 +371,13 @@ mod tests {
             press(&mut form, KeyCode::Down);
         }
         assert_eq!((form.form.focus, form.definition().unwrap()), (0, winter()));
+        form.form.focus = LABEL_UNIT;
+        form.paste("bikes");
+        let units = |form: &DatasetForm| form.definition().unwrap().units;
+        assert_eq!(units(&form), [("bikers".to_owned(), "bikes".to_owned())].into());
+        assert_eq!(form.definition().unwrap().label_unit().as_deref(), Some("bikes"));
+        form.form.texts[LABEL_UNIT].set("");
+        assert!(units(&form).is_empty());
         form.form.focus = 6;
         form.paste("20 1");
         assert_eq!(form.definition().unwrap().sample, Some(Sample { rows: 20, seed: 1 }));

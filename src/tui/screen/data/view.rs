@@ -275,9 +275,9 @@ pub(super) fn remarks(shown: Shown, canvas: &Canvas) -> Vec<Line<'static>> {
     let leaking = context.leaking(&definition.name).into_iter();
     lines.extend(leaking.map(|it| Line::styled(format!("{it}."), theme.warning)));
     let Some(loaded) = context.loaded(&definition.name) else { return lines };
+    lines.extend(mostly_missing(context, definition).map(|it| Line::styled(it, theme.warning)));
     let errors = loaded.gap().into_iter().chain(context.misfits.get(&definition.name));
     lines.extend(errors.map(|it| Line::styled(one_line(it), theme.error)));
-    lines.extend(mostly_missing(context, definition).map(|it| Line::styled(it, theme.warning)));
     lines.extend(zeros(context, definition).map(|it| Line::styled(it, theme.warning)));
     if definition.role == Role::Public {
         lines.extend(hidden().map(|why| Line::styled(why, theme.warning)));
