@@ -240,7 +240,7 @@ impl Loaded {
         }
     }
 
-    /// Its rows, if they are public; an error where they are withheld.
+    /// The rows of a public dataset; an error where they are withheld or private.
     pub fn public(&self) -> Result<&Table> {
         match &self.records {
             LoadedRecords::Public(table) => {

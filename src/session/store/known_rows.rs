@@ -72,7 +72,7 @@ pub fn cure(public: &Loaded) -> String {
 pub struct KnownAccounts(Result<Option<(Book, Secret)>>);
 
 impl KnownAccounts {
-    /// Those of a workspace, read once.
+    /// The accounts of a workspace, read once.
     pub fn of(workspace: &Workspace) -> Self {
         let asked = || {
             if !workspace.folder().is_dir() {

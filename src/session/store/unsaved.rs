@@ -23,7 +23,7 @@ const FOLDER: &str = "unsaved";
 pub struct Unsaved {
     /// The folder to which its files are relative.
     pub base: PathBuf,
-    /// Its session file.
+    /// The session file, if there is one.
     pub path: Option<PathBuf>,
     pub session: Session,
     /// The session as it was last read from that file or written there.
@@ -64,7 +64,7 @@ impl HeldFile {
         }
         // A folder that is not empty stays.
         for folder in self.path.ancestors().skip(1).take(2) {
-            let _ = std::fs::remove_dir(folder);
+            let _ = step::remove_empty_folder(folder);
         }
     }
 }
