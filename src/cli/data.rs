@@ -24,6 +24,7 @@ use crate::privacy::CuratorOnly;
 use crate::privacy::accountant::round_up;
 use crate::session::family::{self, FamilyFile};
 use crate::session::found_file::FoundFile;
+use crate::session::known_rows::KnownAccounts;
 use crate::session::{Loaded, Session, Workspace, dataset, file};
 
 /// The most columns of one file that are listed one by one.
@@ -157,10 +158,11 @@ impl Data {
             DataCommand::Count(count) => return count.execute(),
         };
         let is_session = |path: &Path| path.extension().is_some_and(|extension| extension == "ron");
-        let report = match inspect.files.as_slice() {
+        let mut report = match inspect.files.as_slice() {
             [path] if is_session(path) && inspect.public.is_empty() => inspect.session(path)?,
             _ => inspect.tables()?,
         };
+        report.note_gaps();
         if inspect.json {
             print_json(&report.json(inspect.include_curator)?)
         } else {
@@ -217,12 +219,18 @@ impl Inspect {
                 table.or_else(|error| readable(path, role, &overflow, (reading, error)))
             })?;
             table.remarks.extend(found.note());
+            // The ledger may know better.
+            let refused = role.and_then(|_| known_as_private(path, &source));
+            let role = role.filter(|_| refused.is_none());
             let show_values = self.show_values || role == Some(Role::Public);
             if show_values {
-                // Also of files that are said to be public: the ledger may know better.
+                // Also of files that are said to be public: another ledger may know better.
                 look::note_file(path, &Workspace::of_session(path)?, Source::File, VALUES_NOTE)?;
             }
-            let inspection = inspect::table(&table, role, show_values)?;
+            let mut inspection = inspect::table(&table, role, show_values)?;
+            if let Some(error) = refused {
+                inspection.note(error.to_string());
+            }
             files.push(FamilyFile::inspected(source, table.names.clone(), inspection.clone()));
             report.tables.push(Inspected {
                 inspection,
@@ -237,6 +245,9 @@ impl Inspect {
                 None => first = Some(table),
             }
         }
+        let mut all: Vec<_> = report.tables.into_iter().zip(files).collect();
+        all.sort_by_key(|(table, _)| table.role.is_some());
+        (report.tables, files) = all.into_iter().unzip();
         // As the interface opens these files. Those without a declared role may be private: each is
         // described with the public ones alone, and in these none of its cells is quoted.
         let unknown = report.tables.iter().filter(|table| table.role.is_none()).count();
@@ -272,9 +283,20 @@ impl Inspect {
                 look::note(loaded, &workspace, VALUES_NOTE)?;
             }
             // A public dataset may hold rows of a private one.
-            let is_shown = loaded.public().is_ok()
-                && !all.iter().any(|it| it.private().is_ok() && overlap::holds_rows(it, loaded));
-            let mut inspection = inspect::loaded(loaded, self.show_values || is_shown, &watch)?;
+            let shares = |it: &&Loaded| it.private().is_ok() && overlap::holds_rows(it, loaded);
+            let mut refused = loaded.withheld.clone();
+            if loaded.public().is_ok() {
+                let of =
+                    |it: &Loaded| overlap::rows_of(&it.definition.name, &loaded.definition.name);
+                refused = all.iter().find(shares).map(of);
+            }
+            let is_public = loaded.private().is_err();
+            let values = if is_public { refused.is_none() } else { self.show_values };
+            let mut inspection = inspect::loaded(loaded, values, &watch)?;
+            let role = if is_public && refused.is_none() { Role::Public } else { Role::Private };
+            if let Some(error) = refused {
+                inspection.note(error.to_string());
+            }
             if loaded.private().is_ok()
                 && let Some(what) = first_unread(&loaded.definition.source, &workspace)
             {
@@ -283,7 +305,7 @@ impl Inspect {
             report.tables.push(Inspected {
                 inspection,
                 definition: loaded.definition.clone(),
-                role: Some(loaded.definition.role),
+                role: Some(role),
                 protected: loaded.rows,
                 suggested: false,
                 warnings: loaded.warnings.clone(),
@@ -303,6 +325,24 @@ impl Inspect {
         }
         Ok(report)
     }
+}
+
+/// Why a file that is said to be public is shown as a private one: the ledger beside it, or that of
+/// the current folder, knows its rows.
+fn known_as_private(path: &Path, source: &Source) -> Option<Error> {
+    let name = family::name_of(&path.display().to_string());
+    let definition = DatasetDefinition::new(&name, Role::Public, source.clone());
+    let beside = Workspace::of_session(path).ok();
+    let here = Workspace::of(Path::new(".")).ok();
+    beside.into_iter().chain(here).find_map(|workspace| {
+        let known = KnownAccounts::of(&workspace);
+        if known.is_empty() {
+            return None;
+        }
+        // Paths are relative to the current folder.
+        let workspace = Workspace::with_folder(Path::new("."), workspace.folder());
+        known.refusal(&dataset::load(&definition, &workspace).ok()?)
+    })
 }
 
 /// How many different values a column has, and how many rows without one.
@@ -401,6 +441,20 @@ impl DataReport {
     fn is_public(&self, origin: &str) -> bool {
         let mut tables = self.tables.iter();
         tables.all(|table| table.is_public() || table.inspection.origin != origin)
+    }
+
+    /// Notes which columns are missing in most rows of a public table.
+    fn note_gaps(&mut self) {
+        let public = || self.tables.iter().filter(|table| table.is_public());
+        let facts = |it: &'_ Inspected| (it.definition.clone(), it.inspection.columns.clone());
+        let facts: Vec<_> = public().map(facts).collect();
+        let all: Vec<(&str, &[ColumnFacts])> =
+            facts.iter().map(|(definition, facts)| (&*definition.name, &**facts)).collect();
+        let found = facts.iter().map(|(own, facts)| family::mostly_missing((own, facts), &all));
+        let tables = self.tables.iter_mut().filter(|table| table.is_public());
+        for (table, words) in tables.zip(found) {
+            words.into_iter().for_each(|words| table.inspection.note(words));
+        }
     }
 
     fn json(&self, curator: bool) -> Result<Value> {

@@ -6,7 +6,9 @@ use clap::Args;
 
 use super::run::RunCommand;
 use super::{messages, print_line};
-use crate::error::{Error, Result};
+use crate::error::{Doing as _, Error, Result};
+use crate::files::step;
+use crate::session::workspace::FOLDER;
 use crate::session::{Workspace, demo};
 use crate::tui;
 
@@ -97,21 +99,38 @@ pub fn interface(name: &str, directory: Option<&Path>) -> Result<()> {
     app.context.pace = Some(DEMO_PACE);
     let ran = tui::run(app, workspace);
     if directory.is_none() {
-        remove(&base, "halflight demo --workspace DIR")?;
+        remove(&base, &[], "halflight demo --workspace DIR")?;
     }
     ran
 }
 
-/// Removes a throw-away workspace, and says so together with the command that keeps one.
-pub fn remove(base: &Path, keeping: &str) -> Result<()> {
+/// Removes a throw-away workspace with what the program made in it, `made` and its ledger, and says so
+/// together with the command that keeps one. Files that a user has put there stay.
+pub fn remove(base: &Path, made: &[String], keeping: &str) -> Result<()> {
     if !base.is_dir() {
         return Ok(());
     }
-    crate::files::step::remove_folder(base)
-        .map_err(|error| Error::io("remove the throw-away folder", base, &error))?;
+    let removing = |error| Error::io("remove the throw-away folder", base, &error);
+    let others = || -> std::io::Result<Vec<String>> {
+        let names = base.read_dir()?.flatten().map(|entry| entry.file_name().display().to_string());
+        Ok(names.filter(|name| name != FOLDER && !made.contains(name)).collect())
+    };
+    let others = others().map_err(removing)?;
+    let place = base.display();
+    if others.is_empty() {
+        step::remove_folder(base).map_err(removing)?;
+        messages::tell(format_args!("{place} was removed; `{keeping}` keeps one"));
+        return Ok(());
+    }
+    for name in made.iter().map(String::as_str).chain([FOLDER]) {
+        let path = base.join(name);
+        let removed = if path.is_dir() { step::remove_folder(&path) } else { step::remove(&path) };
+        removed.if_there().map_err(removing)?;
+    }
     messages::tell(format_args!(
-        "{} was removed with all files in it; `{keeping}` keeps one",
-        base.display()
+        "{place} stays, because these files are in it: {}. Its ledger and runs were removed. For data \
+         of your own, start `halflight` in their folder",
+        others.join(", ")
     ));
     Ok(())
 }

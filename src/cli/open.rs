@@ -10,7 +10,7 @@ use crate::data::read::{Reading, read_for_columns};
 use crate::error::{Error, Result};
 use crate::session::follow::Place;
 use crate::session::found_file::FoundFile;
-use crate::session::{Session, Workspace, family};
+use crate::session::{Session, Workspace, family, unsaved};
 use crate::session::{sweep, trainer};
 use crate::tui;
 use crate::tui::tab::Tab;
@@ -28,7 +28,7 @@ pub fn open(files: &[PathBuf]) -> Result<()> {
     let is_session = |path: &Path| path.extension().is_some_and(|extension| extension == "ron");
     match files {
         [] if Path::new(USUAL_SESSION).exists() => open_session(Path::new(USUAL_SESSION)),
-        [] => super::demo::interface("bikeshare", None),
+        [] => open_nothing(),
         [path] if is_session(path) => open_session(path),
         _ => open_files(files),
     }
@@ -63,6 +63,19 @@ fn open_session(path: &Path) -> Result<()> {
     if let Some(note) = workspace.note_if_elsewhere(workspace.base()) {
         app.context.inform(note);
     }
+    app.context.lost = unsaved::find(&workspace, Some(path));
+    tui::run(app, workspace)
+}
+
+/// Opens the demo, unless something was not saved here.
+fn open_nothing() -> Result<()> {
+    let workspace = Workspace::of(Path::new("."))?;
+    let lost = unsaved::find(&workspace, None);
+    if lost.is_none() {
+        return super::demo::interface("bikeshare", None);
+    }
+    let mut app = app(Session::default(), None)?;
+    app.context.lost = lost;
     tui::run(app, workspace)
 }
 
@@ -91,6 +104,7 @@ fn open_files(files: &[PathBuf]) -> Result<()> {
     let session = Session { datasets: family::definitions(&found, true), ..Session::default() };
     let mut app = app(session, None)?;
     app.context.unsaved = true;
+    app.context.lost = unsaved::find(&workspace, None);
     if !notes.is_empty() {
         app.context.inform(notes.join(" "));
     }

@@ -123,7 +123,7 @@ impl Rank {
             }
         }
         let (control, interrupted) = signals::control()?;
-        let watch = look::view(manner != Manner::Curator);
+        let watch = look::view(manner != Manner::Curator || session.sealed);
         let (allow_large_delta, prepared) = (self.allow_large_delta, PreparedStore::default());
         let job = RankingJob {
             session,

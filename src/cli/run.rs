@@ -137,7 +137,15 @@ impl RunCommand {
             }
             (None, None) => return Err(Error::usage("no session is named")),
         };
-        let command = Self { sealed: self.sealed || stays_sealed, ..self.clone() };
+        if session.sealed {
+            messages::seal();
+            if self.include_curator {
+                return Err(Error::usage("the session is sealed")
+                    .cure("leave out --include-curator, or `sealed` in the session"));
+            }
+        }
+        let sealed = self.sealed || stays_sealed || session.sealed;
+        let command = Self { sealed, ..self.clone() };
         if self.dry_run {
             return command.forecast(&session, &workspace);
         }

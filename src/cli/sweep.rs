@@ -129,7 +129,8 @@ impl Sweep {
         let datasets = used.map(|definition| dataset::load(definition, &workspace).map(Arc::new));
         let datasets = datasets.collect::<Result<Vec<_>>>()?;
         let base = Job::new(session, plan, datasets, workspace);
-        let base = Job { watch: look::view(self.sealed), ..base };
+        let sealed = self.sealed || base.session.sealed;
+        let base = Job { watch: look::view(sealed), ..base };
         let planned = sweep::plan(&base, variants)?;
         tell_planned(&planned);
         let into = self.into.clone().unwrap_or_else(|| default_directory(&base.workspace));

@@ -36,7 +36,10 @@ impl TutorialCommand {
         let workspace = demo::workspace()?;
         let base = workspace.base().to_path_buf();
         let ran = write_files(&workspace).and_then(|()| run(workspace));
-        super::demo::remove(&base, "halflight tutorial --files DIR")?;
+        let tables = demo::tutorial_tables().into_iter().map(|(name, _)| name);
+        // Its last step writes a page.
+        let made: Vec<String> = tables.chain(["report.html".to_owned()]).collect();
+        super::demo::remove(&base, &made, "halflight tutorial --files DIR")?;
         ran
     }
 }

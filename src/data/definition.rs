@@ -361,6 +361,12 @@ impl DatasetDefinition {
             }
     }
 
+    /// The unit of the label, where it is a number and the session names it.
+    pub fn label_unit(&self) -> Option<String> {
+        let label = self.label.as_ref().filter(|_| self.task == Task::Regression)?;
+        self.units.get(label).cloned()
+    }
+
     /// Forgets the guesses about settings that differ from those of `before`.
     pub fn forget_changed_guesses(&mut self, before: &Self) {
         let Self { role, label, task, columns, missing, source, .. } = before;

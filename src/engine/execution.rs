@@ -163,7 +163,8 @@ impl<'a> Drawn<'a> {
             match score {
                 Ok(score) => {
                     let foretold = job.foretold();
-                    released = score.map(|score| Scored { foretold, ..score });
+                    let unit = job.private()?.definition.label_unit();
+                    released = score.map(|score| Scored { foretold, unit, ..score });
                 }
                 Err(error) => {
                     resumable |= context.spend.spender.is_broken();

@@ -7,9 +7,16 @@ use crate::privacy::openings::OpenPrivate;
 use crate::privacy::{CuratorOnly, Private, Watch};
 use crate::session::{Loaded, LoadedRecords};
 
-/// What a loaded dataset holds. Private ones need an open view.
+/// What a loaded dataset holds. Private ones need an open view, and so do those that are said to be
+/// public and whose rows the ledger knows as private; of these no values are told.
 pub fn loaded(loaded: &Loaded, values: bool, view: &Watch) -> Result<Inspection> {
     match &loaded.records {
+        LoadedRecords::Public(_) if loaded.withheld.is_some() && view.is_sealed() => {
+            Err(Error::refused("the view is sealed"))
+        }
+        LoadedRecords::Public(records) if loaded.withheld.is_some() => {
+            table(records, Some(Role::Private), false)
+        }
         LoadedRecords::Public(records) => table(records, Some(Role::Public), values),
         LoadedRecords::Private(records) => {
             let exact =

@@ -9,10 +9,10 @@ use crate::data::overlap::{Overlap, SHARED};
 use crate::data::persons::share_a_person;
 use crate::error::{Error, Result};
 use crate::faults::{Fault, planted};
-use crate::privacy::ledger::{AccountId, Book, DatasetRecord};
+use crate::privacy::ledger::Book;
 use crate::privacy::openings::OpenPrivate;
 use crate::privacy::{Secret, Watch};
-use crate::session::{Loaded, Workspace};
+use crate::session::{Loaded, Workspace, known_rows};
 
 /// Refuses public data that contain a private row, recognised by its place or its contents. Returns
 /// the result of [`check`].
@@ -22,6 +22,10 @@ pub(super) fn refuse_private_rows(
     workspace: &Workspace,
     watch: &Watch,
 ) -> Result<Vec<String>> {
+    if publics.iter().any(|public| public.withheld.is_some()) {
+        // Who may see it is told how many rows these are.
+        check(private, publics, workspace, watch)?;
+    }
     refuse_rows(private, publics, Some(watch))?;
     check(private, publics, workspace, watch)
 }
@@ -134,6 +138,12 @@ pub fn holds_rows(private: &Loaded, public: &Loaded) -> bool {
     refuse_rows(private, &[public], None).is_err()
 }
 
+/// Why the rows of a public dataset are withheld that holds rows of this private one.
+pub fn rows_of(private: &str, public: &str) -> Error {
+    Error::refused(format!("rows of '{private}', which is private, are in '{public}' too"))
+        .cure("change the filter, or the role of one of them")
+}
+
 /// Whether a planted fault leaves out this public dataset, because a private row is in it.
 pub(super) fn is_dropped(private: &Loaded, public: &Loaded) -> bool {
     planted(Fault::DroppedCandidate)
@@ -149,38 +159,14 @@ fn with_accounts(
     watch: &Watch,
 ) -> Result<Vec<String>> {
     let mut notes = Vec::new();
-    if public.definition.declared_public {
-        return Ok(notes);
-    }
-    let name = &public.definition.name;
-    let refused = |account: &AccountId, overlap: &Overlap| {
-        let what = format!(
-            "'{name}' is declared public and holds rows of the private account {}{}",
-            account.0,
-            names(book, account)
-        );
-        Err(refusal(&what, public, overlap, Some(watch)))
-    };
-    let view = public.definition.fingerprint.as_ref().map(|plain| secret.fingerprint(plain));
-    for account in &book.accounts {
-        let mut known = account.datasets.iter();
-        // The same rows, or the whole file from which they were selected.
-        let same = |known: &&DatasetRecord| {
-            [&known.view, &known.content].into_iter().any(|it| Some(it) == view.as_ref())
-        };
-        if let Some(known) = known.find(same) {
-            let rows = known.rows.min(public.rows as u64);
-            return refused(&account.id, &Overlap { share: 1.0, rows, shared: true, copied: true });
-        }
-    }
-    let Some(rows) = public.sketch(secret) else { return Ok(notes) };
-    for (account, overlap) in book.overlaps(rows) {
-        if overlap.shared {
-            return refused(&account, &overlap);
+    for it in known_rows::in_accounts(public, book, secret) {
+        if it.overlap.shared {
+            let what = known_rows::words(public, book, &it.account);
+            return Err(refusal(&what, public, &it.overlap, Some(watch)));
         }
         notes.push(format!(
-            "about {} rows of '{name}' are in the private account {} too, perhaps by chance",
-            overlap.rows, account.0
+            "about {} rows of '{}' are in the private account {} too, perhaps by chance",
+            it.overlap.rows, public.definition.name, it.account.0
         ));
     }
     Ok(notes)
@@ -220,16 +206,7 @@ fn refusal(what: &str, public: &Loaded, overlap: &Overlap, watch: Option<&Watch>
         Some(watch) if !watch.is_sealed() => format!(": about {} ◆", overlap.rows),
         _ => String::new(),
     };
-    Error::refused(format!("{what}{rows}")).cure(format!(
-        "declare '{0}' private, or take these rows out of it; if they were published meanwhile, \
-         write `declared_public: true` on '{0}': the certificate will say so",
-        public.definition.name
-    ))
-}
-
-fn names(book: &Book, account: &AccountId) -> String {
-    let known = book.account(account).and_then(|account| account.datasets.first());
-    known.map_or_else(String::new, |known| format!(" ('{}')", known.name))
+    Error::refused(format!("{what}{rows}")).cure(known_rows::cure(public))
 }
 
 /// The statement in a certificate about public data that somebody vouches for.

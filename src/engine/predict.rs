@@ -61,6 +61,9 @@ impl WantedPredictions {
         view: &Watch,
         tell: &mut dyn FnMut(usize, usize),
     ) -> Result<WrittenPredictions> {
+        if let Some(error) = loaded.withheld {
+            return Err(error);
+        }
         match loaded.records {
             LoadedRecords::Public(table) => self.of_table(model, *table, true, tell),
             LoadedRecords::Private(private) => {

@@ -64,6 +64,9 @@ pub struct Scored {
     /// The loss for numbers; without it the error is the share of wrong answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<Loss>,
+    /// The unit of the label, where the session names it: public.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
     /// The limit of errors; larger ones count as this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub largest_error: Option<f64>,

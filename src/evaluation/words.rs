@@ -54,7 +54,7 @@ pub(super) fn two_digits(half: f64) -> String {
 
 /// A score in words, such as `22.5 % (17.1 to 28.4)`.
 fn score_text(score: &Score, unit: &str) -> String {
-    let digits = decimals(score).min(if unit.is_empty() { 6 } else { 1 });
+    let digits = decimals(score).min(if unit == " %" { 1 } else { 6 });
     let Score { value, low, high } = score;
     let [text, least] = [value, low].map(|it| format!("{it:.digits$}"));
     // Noise has taken it to the end of what is possible, or near: the number alone would say too much.
@@ -119,7 +119,12 @@ impl Scored {
 
     /// An error of the same kind.
     pub fn error_text(&self, score: &Score) -> String {
-        if self.loss.is_some() { score_text(score, "") } else { percent(score) }
+        if self.loss.is_some() { score_text(score, &self.unit_text()) } else { percent(score) }
+    }
+
+    /// The unit of the label, behind a number.
+    fn unit_text(&self) -> String {
+        self.unit.as_ref().map_or_else(String::new, |unit| format!(" {unit}"))
     }
 
     /// The error of the model, for a column of a table.
@@ -144,9 +149,12 @@ impl Scored {
     }
 
     fn in_brief(&self, error: Score, cap: &str) -> String {
-        let (factor, unit) = if self.loss.is_some() { (1.0, "") } else { (100.0, " %") };
+        let (factor, unit, most) = match self.loss {
+            Some(_) => (1.0, self.unit_text(), 6),
+            None => (100.0, " %".to_owned(), 1),
+        };
         let Score { value, low, high } = error.map(|it| factor * it);
-        let fine = decimals(&Score { value, low, high }).min(if unit.is_empty() { 6 } else { 1 });
+        let fine = decimals(&Score { value, low, high }).min(most);
         if low == 0.0 && value <= NEAR_END * high {
             return format!("0–{high:.fine$}{unit}{cap}");
         }
@@ -417,6 +425,27 @@ mod tests {
             auc: Some(score(0.8123, 0.74, 0.871)),
             ..Scored::default()
         }
+    }
+
+    #[test]
+    fn errors_of_numbers_have_the_unit_of_the_label_and_shares_do_not() {
+        let unit = Some("days".to_owned());
+        let told = Scored {
+            loss: Some(Loss::Absolute),
+            unit: unit.clone(),
+            largest_error: Some(20.0),
+            error: score(4.25, 4.0, 4.5),
+            public_alone: Some(score(5.5, 5.25, 5.75)),
+            difference: Some(score(-1.25, -1.5, -1.0)),
+            ..Scored::default()
+        };
+        assert_eq!(told.brief(), "4.25 days (4.00–4.50, cap 20.0)");
+        assert!(told.sentence().starts_with(
+            "mean absolute error, capped at 20.0: 4.25 days (4.00 to 4.50), public data alone 5.50 days"
+        ));
+        assert_eq!(Scored { unit, ..classes() }.brief(), classes().brief());
+        let text = serde_json::to_string(&classes()).unwrap();
+        assert!(!text.contains("unit"), "{text}");
     }
 
     #[test]

@@ -36,6 +36,7 @@ pub use store::file::{changes, plan_field, plan_name, ranking};
 pub use store::{
     ArchivedRun, Config, Loaded, LoadedRecords, PlanDefinition, ProgramState, RankingDefinition,
     RunDirectory, Session, WhenClosed, Workspace, archive, dataset, demo, family, file, fit,
-    follow, found_file, leftovers, notebook, preferences, ranking_record, resumption, rows_of_run,
-    run_directory, run_steps, secret, site_board, slurm, standing, steering, sweep, workspace,
+    follow, found_file, known_rows, leftovers, notebook, preferences, ranking_record, resumption,
+    rows_of_run, run_directory, run_steps, secret, site_board, slurm, standing, steering, sweep,
+    unsaved, workspace,
 };

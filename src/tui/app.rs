@@ -125,6 +125,7 @@ impl App {
     /// What to ask for when the interface opens.
     pub fn first_requests(&mut self) -> Vec<Effect> {
         self.context.ask_for_everything();
+        self.context.offer_lost();
         // A session that was named on the command line is a recent one, too.
         if let Some(path) = self.context.session_path.clone() {
             self.context.remember(path);

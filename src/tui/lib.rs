@@ -62,7 +62,7 @@ pub mod view;
 
 use std::io::Write as _;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crossterm::event::{Event, KeyCode, KeyModifiers};
@@ -71,10 +71,11 @@ use crate::engine::worker::WorkerReport;
 use crate::engine::{Worker, detach, ending};
 use crate::error::Result;
 use crate::privacy::ledger::RunId;
-use crate::session::Workspace;
+use crate::session::unsaved::Keeper;
+use crate::session::{Session, Workspace};
 use app::App;
 use canvas::Hits;
-use context::Effect;
+use context::{Context, Effect};
 use live_run::LiveRun;
 use terminal::Terminal;
 use update::{Message, update};
@@ -82,6 +83,9 @@ use view::view;
 
 /// Time between two frames while data stream in: about 15 frames a second.
 const STREAMING_FRAME: Duration = Duration::from_millis(66);
+
+/// The unsaved session is kept so long after a change.
+const KEPT_AFTER: Duration = Duration::from_secs(3);
 
 /// The events that wake the loop.
 enum Wake {
@@ -101,6 +105,7 @@ pub fn run(mut app: App, workspace: Workspace) -> Result<()> {
     let mut terminal = Terminal::enter(app.mouse)?;
     app.pictures = terminal.drawing();
     let mut hits = draw(&mut terminal, &app)?;
+    let mut keeping = Keeping::new(&workspace);
 
     listen_to_terminal(sender.clone());
     listen_to_signals(sender.clone())?;
@@ -108,7 +113,7 @@ pub fn run(mut app: App, workspace: Workspace) -> Result<()> {
         let _ = sender.send(Wake::Worker);
     });
     let first = app.first_requests();
-    perform(first, &worker, &mut terminal)?;
+    perform(first, &worker, &mut terminal, &keeping)?;
     // Drawing has failed, so nobody can see the screen any more.
     let mut gone = false;
 
@@ -116,11 +121,16 @@ pub fn run(mut app: App, workspace: Workspace) -> Result<()> {
     let mut due = None;
     // The deadline for work to end by itself once the program has to end.
     let mut until: Option<Instant> = None;
+    // Whether the user leaves, and not the system.
+    let mut by_choice = true;
     loop {
         let mut hurry = false;
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-        for wake in next_batch(&inbox, due.into_iter().chain(left).min()) {
+        let batch = next_batch(&inbox, due.into_iter().chain(left).chain(keeping.left()).min());
+        let has_happened = !batch.is_empty();
+        for wake in batch {
             if matches!(wake, Wake::Signal | Wake::Closed) {
+                by_choice = false;
                 until.get_or_insert_with(|| Instant::now() + ending::PATIENCE);
             }
             let message = match wake {
@@ -144,8 +154,9 @@ pub fn run(mut app: App, workspace: Workspace) -> Result<()> {
                 }
             };
             let effects = update(&mut app, message, &hits);
-            gone |= perform(effects, &worker, &mut terminal).is_err();
+            gone |= perform(effects, &worker, &mut terminal, &keeping).is_err();
         }
+        keeping.notice(&app.context, has_happened);
         if gone && !app.context.leaving {
             // End the runs cleanly; their last reports end the loop.
             update(&mut app, Message::Closed, &hits);
@@ -157,6 +168,7 @@ pub fn run(mut app: App, workspace: Workspace) -> Result<()> {
         }
         if app.context.quit {
             drop(terminal);
+            keeping.end(&app.context, by_choice && !gone);
             return end(&app);
         }
         let elapsed = last_frame.elapsed();
@@ -174,6 +186,78 @@ pub fn run(mut app: App, workspace: Workspace) -> Result<()> {
         } else {
             due = Some(STREAMING_FRAME.saturating_sub(elapsed));
         }
+    }
+}
+
+/// Keeps the unsaved session, a moment after it changed.
+struct Keeping {
+    keeper: Keeper,
+    due: Option<Instant>,
+    kept: Option<Session>,
+    /// Writes, so that the screen never waits for the disk.
+    writing: Option<JoinHandle<()>>,
+}
+
+impl Keeping {
+    fn new(workspace: &Workspace) -> Self {
+        Self { keeper: Keeper::new(workspace), due: None, kept: None, writing: None }
+    }
+
+    /// How long until it has to be looked whether something changed.
+    fn left(&self) -> Option<Duration> {
+        self.due.map(|due| due.saturating_duration_since(Instant::now()))
+    }
+
+    /// Whether there is something to keep. A demo is thrown away.
+    fn is_wanted(context: &Context) -> bool {
+        context.unsaved && context.demo.is_none()
+    }
+
+    /// Something may have changed if something has happened.
+    fn notice(&mut self, context: &Context, has_happened: bool) {
+        if !Self::is_wanted(context) {
+            if has_happened {
+                self.forget();
+            }
+        } else if self.due.is_some_and(|due| due <= Instant::now()) {
+            self.due = None;
+            self.keep(context);
+        } else if has_happened && self.due.is_none() {
+            self.due = Some(Instant::now() + KEPT_AFTER);
+        }
+    }
+
+    fn keep(&mut self, context: &Context) {
+        let session = context.for_disk();
+        if self.kept.as_ref() == Some(&session) {
+            return;
+        }
+        self.kept = Some(session.clone());
+        self.wait();
+        let (keeper, path) = (self.keeper.clone(), context.session_path.clone());
+        let on_disk = context.on_disk.clone();
+        // Where nothing can be written, nothing is kept.
+        let write = move || drop(keeper.keep(session, path.as_deref(), on_disk));
+        self.writing = Some(thread::spawn(write));
+    }
+
+    fn wait(&mut self) {
+        self.writing.take().map(JoinHandle::join);
+    }
+
+    fn forget(&mut self) {
+        (self.due, self.kept) = (None, None);
+        self.wait();
+        self.keeper.forget();
+    }
+
+    /// What somebody leaves unsaved by choice is not wanted; after a signal it is.
+    fn end(mut self, context: &Context, by_choice: bool) {
+        if by_choice || !Self::is_wanted(context) {
+            return self.forget();
+        }
+        self.keep(context);
+        self.wait();
     }
 }
 
@@ -210,7 +294,12 @@ fn draw(terminal: &mut Terminal, app: &App) -> Result<Hits> {
     Ok(hits)
 }
 
-fn perform(effects: Vec<Effect>, worker: &Worker, terminal: &mut Terminal) -> Result<()> {
+fn perform(
+    effects: Vec<Effect>,
+    worker: &Worker,
+    terminal: &mut Terminal,
+    keeping: &Keeping,
+) -> Result<()> {
     let mut shown = Ok(());
     for effect in effects {
         match effect {
@@ -219,6 +308,8 @@ fn perform(effects: Vec<Effect>, worker: &Worker, terminal: &mut Terminal) -> Re
             Effect::Copy(text) => shown = shown.and(terminal.copy(&text)),
             Effect::Suspend => shown = shown.and(terminal.suspend()),
             Effect::Ring(text) => shown = shown.and(terminal.ring(&text)),
+            Effect::KeepIn(file) => keeping.keeper.adopt(file),
+            Effect::Discard(file) => file.remove(),
         }
     }
     shown

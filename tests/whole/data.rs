@@ -566,6 +566,51 @@ fn inspect_shows_no_distribution_of_a_public_dataset_that_holds_private_rows() {
 }
 
 #[test]
+fn inspect_tells_what_declared_gaps_did_and_which_columns_are_mostly_missing() {
+    let clinic = |chol: &str, thal: &str| {
+        let row = |at: usize| {
+            let [chol, thal] = [(chol, "180"), (thal, "3")]
+                .map(|(usual, rare)| if at % 10 == 0 { rare } else { usual });
+            format!("{},{chol},{thal},{}\n", 30 + at % 40, at % 2)
+        };
+        "age,chol,thal,ill\n".to_owned() + &(0..60).map(row).collect::<String>()
+    };
+    let files = [
+        ("ours.csv", clinic("200", "3")),
+        ("basel.csv", clinic("0", "?")),
+        ("zug.csv", clinic("210", "7")),
+    ];
+    let read = |file: &str| {
+        format!("source: delimited(file: \"{file}\", missing: [\"0\", \"chol=0\"]), label: \"age\"")
+    };
+    let text = format!(
+        "(version: 1, datasets: [
+          (name: \"ours\", role: private, source: file(\"ours.csv\"), label: \"age\"),
+          (name: \"basel\", role: public, {}), (name: \"zug\", role: public, {})])",
+        read("basel.csv"),
+        read("zug.csv")
+    );
+    let files = files.each_ref().map(|(name, text)| (*name, text.as_str()));
+    let directory = directory(&[&files[..], &[("s.ron", text.as_str())]].concat());
+    let told = stdout(&halflight(directory.path(), &["data", "inspect", "s.ron"]));
+    for words in [
+        "! basel.csv: '0' is read as missing: 84 cells, 54 of 'chol', 30 of 'ill'",
+        "! zug.csv: '0' is read as missing: 30 cells, 30 of 'ill'",
+        "! basel.csv: no cell is 'chol=0'",
+        "! mostly missing in 'basel', not in 'zug': 'chol' (90 %), 'thal' (90 %)",
+    ] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+    assert!(!told.contains("missing in 'zug'") && !told.contains("missing in 'ours'"), "{told}");
+    let public = ["data", "inspect", "ours.csv", "--public", "basel.csv", "--public", "zug.csv"];
+    let told = stdout(&halflight(directory.path(), &public));
+    let found = told.lines().filter(|line| line.contains("mostly missing"));
+    let found: Vec<&str> = found.collect();
+    assert_eq!(found.len(), 1, "{told}");
+    assert!(found[0].contains("'basel', not in 'zug': 'thal' (90 %)"), "{told}");
+}
+
+#[test]
 fn inspect_tells_of_a_session_how_many_public_rows_are_clipped() {
     let directory = directory(&[
         ("ours.csv", &records(600, 200, false)),

@@ -9,6 +9,7 @@ use std::process::Output;
 use halflight::data::{Column, Fingerprint};
 
 use crate::program;
+use crate::support::Screen;
 
 /// A workspace, and a user of its own.
 struct Place {
@@ -267,6 +268,112 @@ fn private_rows_are_not_public_in_any_copy_unless_somebody_vouches_for_it() {
     let certificates = run.map(|run| fs::read_to_string(run.join("certificate.json")).unwrap());
     let repeated = certificates.filter(|it| it.contains("was declared public by hand")).count();
     assert_eq!(repeated, 1, "one of two certificates says so");
+}
+
+/// Every command that reads a public dataset refuses it or shows it as a private one.
+#[test]
+fn a_file_that_the_ledger_knows_as_private_is_shown_as_public_by_no_command() {
+    let place = Place::with_known_secret();
+    done(&place.run("private.csv", "public.csv", ""));
+    let run = fs::read_dir(place.path(".halflight/runs")).unwrap().flatten().next().unwrap();
+    let run = run.path().display().to_string();
+    let others = csv(&NAMES, &rows(3, 200));
+    place.write("others.csv", &others);
+    let hidden = ["half of the rows, in another order", "a column added"];
+    let mut files: Vec<(&str, String)> =
+        copies().into_iter().filter(|(what, _)| hidden.contains(what)).collect();
+    files.push(("the file itself", csv(&NAMES, &rows(1, 200))));
+    assert_eq!(files.len(), 3);
+    for (what, text) in &files {
+        place.write("copy.csv", text);
+        place.session("s.ron", "others.csv", "copy.csv", "");
+        for arguments in [
+            &["data", "inspect", "s.ron"][..],
+            &["data", "inspect", "others.csv", "--public", "copy.csv"],
+            &["predict", &run, "s.ron", "--dataset", "theirs"],
+            &["rank", "s.ron"],
+            &["rehearse", "s.ron"],
+            &["run", "s.ron"],
+            &["run", "s.ron", "--dry-run"],
+            &["sweep", "s.ron", "--over", "epsilon=0.2,0.3", "--dry-run"],
+            &["audit", "s.ron", "--quick"],
+        ] {
+            let output = place.halflight(arguments);
+            let told = String::from_utf8_lossy(&output.stdout).into_owned() + &said(&output);
+            let known = told.contains("holds rows of the private account acc-");
+            assert!(known && told.contains("('ours')"), "{what}, {arguments:?}: {told}");
+            // The ranges of its columns would begin and end with cells of the file.
+            let mut cells: Vec<&str> = text.lines().filter_map(|it| it.split(',').next()).collect();
+            cells.retain(|cell| cell.len() == 5 && !others.contains(*cell));
+            assert!(cells.len() > 60);
+            let cell = cells.iter().find(|cell| told.contains(**cell));
+            assert_eq!(cell, None, "{what}, {arguments:?}: {told}");
+        }
+        // Nothing exact is in what may be passed on.
+        for arguments in [
+            &["data", "inspect", "s.ron", "--json"][..],
+            &["data", "inspect", "others.csv", "--public", "copy.csv", "--json"],
+        ] {
+            let json = place.halflight(arguments);
+            let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+            let tables = json["tables"].as_array().unwrap();
+            let exact = tables.iter().filter(|it| it.get("duplicated_rows").is_some()).count();
+            assert_eq!((tables.len(), exact), (2, 0), "{what}: {json}");
+        }
+        // Whoever wants to see values opens it as private: the ledger notes that.
+        let asked = ["data", "inspect", "s.ron", "--json", "--include-curator", "--show-values"];
+        let json = place.halflight(&asked);
+        let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+        let profiles =
+            |at: usize| json["tables"][at]["columns"].to_string().matches("profile").count();
+        assert!(profiles(0) > 0 && profiles(1) == 0, "{what}: {json}");
+    }
+    // A few rows are as for a plan: perhaps by chance. Whoever vouches for a file sees it.
+    let shown = |more: &str| {
+        place.session("s.ron", "others.csv", "copy.csv", more);
+        let json = place.halflight(&["data", "inspect", "s.ron", "--json"]);
+        let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+        json["tables"][1]["columns"][0].get("profile").is_some()
+    };
+    assert!(!shown("") && shown(", declared_public: true"));
+    let few = [rows(1, 5), rows(7, 300)].concat();
+    place.write("copy.csv", &csv(&NAMES, &few));
+    assert!(shown(""));
+}
+
+/// The interface hides it as soon as it is open, and says why and what to do.
+#[test]
+fn a_file_that_the_ledger_knows_as_private_shows_no_row_on_any_screen() {
+    let place = Place::with_known_secret();
+    done(&place.run("private.csv", "public.csv", ""));
+    let private = csv(&NAMES, &rows(1, 200));
+    place.write("copy.csv", &private);
+    let cells: Vec<&str> = private.lines().skip(1).filter_map(|it| it.split(',').next()).collect();
+    // Also where no dataset of the session is private.
+    let alone = "(version: 1, datasets: [(name: \"theirs\", role: public, \
+                 source: file(\"copy.csv\"), label: \"stay\")])";
+    place.write("alone.ron", alone);
+    place.write("others.csv", &csv(&NAMES, &rows(3, 200)));
+    place.session("both.ron", "others.csv", "copy.csv", "");
+    for session in ["alone.ron", "both.ron"] {
+        let mut screen = Screen::start(place.directory.path(), &[session], 120, 36);
+        screen.wait_for("hidden");
+        if session == "both.ron" {
+            screen.press("\x1b[B");
+        }
+        screen.wait_for("Its rows stay hidden");
+        let text = screen.text().replace('│', " ");
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains("('ours')") && text.contains("declare 'theirs' private"), "{text}");
+        for keys in ["o", "D", "Y", "\x1b", "2", "3", "1", "\t", "\t", "z"] {
+            screen.press(keys);
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            let text = screen.text();
+            let cell = cells.iter().find(|cell| text.contains(**cell));
+            assert_eq!(cell, None, "{session} {keys:?}: {text}");
+            assert!(!text.contains('▇'), "{session} {keys:?}: {text}");
+        }
+    }
 }
 
 #[test]

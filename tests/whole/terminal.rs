@@ -933,8 +933,153 @@ fn looks_at_private_rows_are_in_the_ledger_and_in_the_certificates_of_later_runs
     screen.wait_for("the view is sealed");
     launch(&mut screen);
     assert_eq!((looks(), certified("by which rows can be divided")), (2, 1));
+    // The seal is in the session.
+    screen.press("q");
+    screen.wait_for("changes that are not saved");
+    screen.press("s");
+    assert_eq!(screen.wait_for_end(), 0);
+    let saved = std::fs::read_to_string(here.join("session.ron")).unwrap();
+    assert!(saved.contains("sealed: true"), "{saved}");
+    let mut screen = Screen::start(here, &["session.ron"], 110, 30);
+    screen.wait_until("both datasets to be ready", |text| text.matches("ready").count() == 2);
+    screen.wait_for("sealed");
+    screen.press("o");
+    screen.wait_for("the view is sealed");
+    screen.press("5");
+    screen.wait_for("2 runs");
+    assert!(!screen.text().contains('◆'), "{}", screen.text());
     screen.press("q");
     assert_eq!(screen.wait_for_end(), 0);
+    let mut run = program::halflight();
+    run.args(["run", "session.ron"]).current_dir(here);
+    run.env("XDG_CONFIG_HOME", here.join("config")).env_remove("HALFLIGHT_SECRET_FILE");
+    let run = run.output().unwrap();
+    let told = String::from_utf8_lossy(&run.stdout) + String::from_utf8_lossy(&run.stderr);
+    assert!(run.status.success() && !told.contains('◆'), "{told}");
+}
+
+/// Files with an unsaved session, without their locks.
+fn kept(directory: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let folder = directory.join(".halflight/unsaved").read_dir();
+    let files = folder.into_iter().flatten().flatten().map(|entry| entry.path());
+    files.filter(|path| path.extension().is_some_and(|it| it == "ron")).collect()
+}
+
+#[test]
+fn an_unsaved_session_survives_a_kill_and_goes_when_it_is_saved_or_left() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let table = |from: u32| {
+        let row = |i: u32| format!("{},{}\n", f64::from(i % 17), f64::from(i * i % 101));
+        "x,y\n".to_owned() + &(from..from + 300).map(row).collect::<String>()
+    };
+    for (name, from) in [("ours.csv", 0), ("theirs.csv", 1000)] {
+        std::fs::write(here.join(name), table(from)).unwrap();
+    }
+    let open = |arguments: &[&str]| {
+        let screen = Screen::start(here, arguments, 110, 30);
+        screen.wait_for("1 Data");
+        screen
+    };
+    let wait_for_kept = |screen: &Screen, count: usize| {
+        screen.wait_until(&format!("{count} kept sessions"), |_| kept(here).len() == count);
+    };
+    let kill = |screen: &Screen| {
+        let process = screen.child.process_id().unwrap().to_string();
+        assert!(Command::new("kill").args(["-9", &process]).status().unwrap().success());
+    };
+    let files = ["ours.csv", "theirs.csv"];
+    // Two programs at once keep what is theirs, and what is left by choice is gone.
+    let mut first = open(&files);
+    let mut second = open(&files);
+    wait_for_kept(&first, 2);
+    second.press("q");
+    second.wait_for("changes that are not saved");
+    second.press("y");
+    assert_eq!(second.wait_for_end(), 0);
+    wait_for_kept(&first, 1);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        let file = kept(here).remove(0);
+        assert_eq!((mode(&file), mode(file.parent().unwrap())), (0o600, 0o700));
+    }
+    let before = std::fs::read_to_string(&kept(here)[0]).unwrap();
+    assert!(before.contains("theirs.csv"), "{before}");
+    kill(&first);
+    first.wait_for_end();
+    // The next one offers it, without a file name, too, and a program beside it does not.
+    let mut screen = open(&[]);
+    screen.wait_for("A program ended here before it saved a new session");
+    let mut other = open(&files);
+    other.wait_until("both datasets to be ready", |text| text.matches("guessed").count() >= 2);
+    assert!(!other.text().contains("A program ended here"), "{}", other.text());
+    other.press("q");
+    other.wait_for("changes that are not saved");
+    other.press("y");
+    assert_eq!(other.wait_for_end(), 0);
+    screen.press("y");
+    screen.wait_for("opened what was not saved");
+    screen.wait_until("both datasets to be read", |text| text.matches("guessed").count() >= 2);
+    screen.press("\x13");
+    screen.wait_for("Save the session");
+    screen.press(ENTER);
+    screen.wait_for("saved");
+    wait_for_kept(&screen, 0);
+    assert!(!here.join(".halflight/unsaved").exists());
+    // A change of a saved session, which is forgotten when it is offered.
+    screen.press("d");
+    screen.wait_for("Remove 'ours'");
+    screen.press("y");
+    wait_for_kept(&screen, 1);
+    kill(&screen);
+    screen.wait_for_end();
+    let mut screen = open(&["session.ron"]);
+    screen.wait_for("A program ended here before it saved session.ron");
+    screen.press("f");
+    wait_for_kept(&screen, 0);
+    screen.wait_for("ours");
+    screen.press("q");
+    assert_eq!(screen.wait_for_end(), 0);
+    assert!(std::fs::read_to_string(here.join("session.ron")).unwrap().contains("ours.csv"));
+}
+
+#[test]
+fn what_a_user_puts_into_the_folder_of_a_demo_stays() {
+    let directory = tempfile::tempdir().unwrap();
+    let own = directory.path().join("own");
+    std::fs::create_dir(&own).unwrap();
+    std::fs::write(own.join("mine.csv"), "x,y\n1,2\n3,4\n").unwrap();
+    let folders = || -> Vec<std::path::PathBuf> {
+        let entries = std::fs::read_dir(directory.path()).unwrap().flatten();
+        let paths = entries.map(|entry| entry.path());
+        paths.filter(|it| it.display().to_string().contains("halflight-demo-")).collect()
+    };
+    let mut screen = Screen::start(directory.path(), &["demo", "--workspace", "own"], 110, 36);
+    screen.wait_until("all datasets to be ready", |text| text.matches("ready").count() == 4);
+    screen.press("a");
+    screen.wait_for("Add a dataset");
+    screen.press("mine.csv");
+    screen.wait_for("2 rows");
+    screen.press(ENTER);
+    screen.wait_for("label column");
+    screen.press(ENTER);
+    screen.wait_for("This is the demo");
+    screen.press("q");
+    screen.wait_for("changes that are not saved");
+    screen.press("y");
+    assert_eq!(screen.wait_for_end(), 0);
+    let mut screen = Screen::start(directory.path(), &["tutorial"], 110, 30);
+    screen.wait_for("1 Data");
+    screen.wait_until("the folder", |_| folders().len() == 1);
+    std::fs::write(folders()[0].join("mine.csv"), "x,y\n1,2\n").unwrap();
+    screen.press("q");
+    assert_eq!(screen.wait_for_end(), 0);
+    let folder = folders().remove(0);
+    let left: Vec<_> = folder.read_dir().unwrap().flatten().map(|it| it.file_name()).collect();
+    assert_eq!(left, ["mine.csv"]);
+    screen.wait_for("stays, because");
 }
 
 #[test]

@@ -92,6 +92,11 @@ pub fn remove_folder(path: &Path) -> io::Result<()> {
     carry_out(DiskStep::RemoveFolder(path), || fs::remove_dir_all(path))
 }
 
+/// Removes a folder if nothing is in it.
+pub fn remove_empty_folder(path: &Path) -> io::Result<()> {
+    carry_out(DiskStep::RemoveFolder(path), || fs::remove_dir(path))
+}
+
 /// The step before a lock is taken.
 pub fn before_lock() -> io::Result<()> {
     carry_out(DiskStep::Lock, || Ok(()))

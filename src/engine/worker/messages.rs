@@ -152,8 +152,9 @@ pub enum WorkerReport {
     SessionSaved { session: Box<Session>, path: PathBuf },
     /// The file holds another session, which would be overwritten.
     SessionClash { session: Box<Session>, path: PathBuf, differences: Vec<String> },
-    /// Whether this public dataset contains rows of a private one, and that one's name.
-    Compared { dataset: String, private: Option<String> },
+    /// A public dataset was compared with the private ones and with the ledger, and why its rows are
+    /// withheld, if they are.
+    Compared { dataset: String, withheld: Option<Error> },
     /// The progress of reading a dataset.
     Reading { name: String, bytes: u64, of: u64 },
     /// A dataset was read, with its account if the ledger knows it.

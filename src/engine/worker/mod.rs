@@ -43,6 +43,7 @@ use crate::privacy::ledger::{Book, RunId, RunRecord};
 use crate::privacy::openings::OpenPrivate;
 use crate::session::dataset::{self, Loaded, LoadedRecords};
 use crate::session::found_file::FoundFile;
+use crate::session::known_rows::KnownAccounts;
 use crate::session::named::{self, OwnKind, Replace};
 use crate::session::preferences::UserDirectories;
 use crate::session::steering::{self, SteeringRequest};
@@ -73,7 +74,7 @@ enum WorkerMessage {
     /// A dataset was read, unless nobody waits for it any more.
     Read { name: String, reading: Control, result: Box<Result<Loaded>> },
     /// A public dataset was compared with the private ones.
-    Compared { name: String, private: Option<String> },
+    Compared { name: String, withheld: Option<Error> },
     /// The interface ends.
     Close,
 }
@@ -130,8 +131,8 @@ struct WorkerThread {
     /// The definitions of the session, whether or not their data could be read.
     definitions: BTreeMap<String, DatasetDefinition>,
     loaded: BTreeMap<String, Arc<Loaded>>,
-    /// For each compared public dataset, the private one whose rows it holds.
-    shadowed: BTreeMap<String, Option<String>>,
+    /// For each compared public dataset, why its rows are withheld.
+    shadowed: BTreeMap<String, Option<Error>>,
     /// Looks at private rows without an account: their files, and the ledger's note.
     looks: Vec<(Vec<PathBuf>, &'static str)>,
     /// Datasets that are being read; reading is stopped if nobody waits any more.
@@ -169,9 +170,9 @@ impl WorkerThread {
                     WorkerMessage::Read { name, reading, result } => {
                         self.loaded(&name, &reading, *result);
                     }
-                    WorkerMessage::Compared { name, private } => {
-                        self.shadowed.insert(name.clone(), private.clone());
-                        self.reports.put(WorkerReport::Compared { dataset: name, private });
+                    WorkerMessage::Compared { name, withheld } => {
+                        self.shadowed.insert(name.clone(), withheld.clone());
+                        self.reports.put(WorkerReport::Compared { dataset: name, withheld });
                     }
                     WorkerMessage::Close => return,
                 }
@@ -266,8 +267,11 @@ impl WorkerThread {
             }
             Request::Dividers { dataset, watch } => {
                 self.note_look(&dataset, &watch, VALUES_NOTE)?;
-                let columns = match &self.dataset(&dataset)?.records {
-                    LoadedRecords::Public(table) => Some(Dividers::Public(family::dividers(table))),
+                let loaded = self.dataset(&dataset)?;
+                let columns = match &loaded.records {
+                    LoadedRecords::Public(_) => {
+                        Some(Dividers::Public(family::dividers(loaded.public()?)))
+                    }
                     LoadedRecords::Private(table) => {
                         table.curator(&watch, family::dividers).map(Dividers::Exact)
                     }
@@ -451,8 +455,8 @@ impl WorkerThread {
         private.or(roles.first()).copied()
     }
 
-    /// Compares the public datasets with the private ones, once all of them are read. Rows that are
-    /// in both are never shown.
+    /// Compares the public datasets with the private ones and with the ledger's accounts, once all of
+    /// them are read. Rows that are in both are never shown.
     fn compare(&mut self) {
         self.shadowed.clear();
         if !self.reading.is_empty() {
@@ -463,8 +467,9 @@ impl WorkerThread {
             unread.filter(|it| it.role == Role::Private).cloned().collect();
         let (private, public): (Vec<_>, Vec<_>) =
             self.loaded.values().cloned().partition(|loaded| loaded.record.is_some());
-        let messages = self.messages.clone();
+        let (workspace, messages) = (self.workspace.clone(), self.messages.clone());
         thread::spawn(move || {
+            let known = KnownAccounts::of(&workspace);
             for public in public {
                 let name = public.definition.name.clone();
                 let holds = private.iter().find(|private| overlap::holds_rows(private, &public));
@@ -475,8 +480,10 @@ impl WorkerThread {
                     other.source.files().iter().any(|file| files.contains(file))
                 };
                 let unread = || unread.iter().find(same).map(|other| other.name.clone());
-                let private = holds.or_else(unread);
-                let _ = messages.send(WorkerMessage::Compared { name, private });
+                let refused = || known.refusal(&public);
+                let holds = || holds.or_else(unread).map(|it| overlap::rows_of(&it, &name));
+                let withheld = refused().or_else(holds);
+                let _ = messages.send(WorkerMessage::Compared { name, withheld });
             }
         });
     }

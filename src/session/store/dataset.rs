@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rand::rngs::ChaCha20Rng;
 
 use super::features;
+use super::known_rows::KnownAccounts;
 use super::secret::FoundSecret;
 use super::workspace::Workspace;
 use crate::data::filter::Filter;
@@ -55,6 +56,9 @@ pub struct Loaded {
     pub parts: Vec<DatasetRecord>,
     /// Remarks that do not stop anything.
     pub warnings: Vec<String>,
+    /// Why nothing of a dataset that is said to be public is shown or used: the ledger may know its
+    /// rows as private ones.
+    pub withheld: Option<Error>,
     /// Secret of the dataset's record in the ledger; private datasets only.
     pub secret: Option<Secret>,
     /// The order of its rows; private datasets only.
@@ -210,6 +214,7 @@ impl Loaded {
             record: self.record.clone(),
             parts: self.parts.clone(),
             warnings: self.warnings.clone(),
+            withheld: None,
             secret: self.secret.clone(),
             order: order.map(|order| OrderOfRows { choices: SecretOrder::KNOWN, ..order }),
             named: self.named.as_ref().map(|named| PersonColumn(named.0.share())),
@@ -235,9 +240,12 @@ impl Loaded {
         }
     }
 
+    /// The rows of a public dataset; an error where they are withheld or private.
     pub fn public(&self) -> Result<&Table> {
         match &self.records {
-            LoadedRecords::Public(table) => Ok(table),
+            LoadedRecords::Public(table) => {
+                self.withheld.as_ref().map_or(Ok(table), |error| Err(error.clone()))
+            }
             LoadedRecords::Private(_) => {
                 Err(Error::refused(format!("'{}' is private", self.definition.name)))
             }
@@ -379,7 +387,7 @@ pub fn load_watched(
         }
         _ => None,
     };
-    Ok(Loaded {
+    let mut loaded = Loaded {
         reading: ReadingId::next(),
         definition,
         rows,
@@ -389,13 +397,22 @@ pub fn load_watched(
         record,
         parts,
         warnings,
+        withheld: None,
         secret: found.filter(|_| private).map(|found| found.secret),
         order,
         sketch: sketch.map_or_else(OnceLock::new, OnceLock::from),
         gap: OnceLock::new(),
         profile: OnceLock::new(),
         leaking: OnceLock::new(),
-    })
+    };
+    if !private {
+        loaded.withheld = KnownAccounts::of(workspace).refusal(&loaded);
+    }
+    if loaded.withheld.is_some() {
+        // They count rows and name cells.
+        loaded.warnings.clear();
+    }
+    Ok(loaded)
 }
 
 /// The generator of a sample: of private rows it is secret.

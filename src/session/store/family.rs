@@ -5,7 +5,7 @@ use std::path::Path;
 use super::dataset::Loaded;
 use crate::data::column::{Cell, is_missing, lacks_value};
 use crate::data::csv::Decimal;
-use crate::data::inspect::{Inspection, quoted as quoted_names};
+use crate::data::inspect::{ColumnFacts, Inspection, quoted as quoted_names};
 use crate::data::read::parts::are_several;
 use crate::data::{Column, Columns, DatasetDefinition, Guessed, Role, Source, Table};
 use crate::error::Error;
@@ -15,6 +15,9 @@ const MOST_PARTS: usize = 12;
 
 /// A dataset with fewer rows than this is pointed out.
 const FEW_ROWS: usize = 200;
+
+/// Of fewer rows nothing is said.
+const FEWEST_ROWS: usize = 20;
 
 /// Copies the settings of `from` for its columns to the same columns of `to`.
 pub fn take_settings(from: &DatasetDefinition, to: &mut DatasetDefinition) {
@@ -271,6 +274,39 @@ pub fn misfit(own: &Loaded, others: &[&Loaded]) -> Option<Error> {
     });
     let place = row.unwrap_or_else(|| own.definition.source.files().join(" + "));
     Some(error.at(format!("{place}, column '{}'", columns[at])).cure(cure))
+}
+
+/// The columns in use that are missing in most rows of a public dataset, in words. More of such a
+/// column is filled in than was seen, so a model learns the filling and not the column. Of `others`,
+/// which are public, too, one is named that has them.
+pub fn mostly_missing(
+    (definition, facts): (&DatasetDefinition, &[ColumnFacts]),
+    others: &[(&str, &[ColumnFacts])],
+) -> Option<String> {
+    let lacks =
+        |it: &ColumnFacts| it.missing > it.present && it.missing + it.present >= FEWEST_ROWS;
+    let is_used = |it: &&ColumnFacts| {
+        definition.label.as_ref() == Some(&it.name) || definition.uses(&it.name)
+    };
+    let found: Vec<&ColumnFacts> = facts.iter().filter(|it| lacks(it)).filter(is_used).collect();
+    let named = found.iter().map(|it| {
+        let percent = 100 * it.missing / (it.missing + it.present);
+        format!("'{}' ({percent} %)", it.name)
+    });
+    let named = named.collect::<Vec<_>>().join(", ");
+    let has = |other: &[ColumnFacts]| {
+        let own = found.iter().filter_map(|it| other.iter().find(|other| other.name == it.name));
+        own.filter(|other| other.present > other.missing).count()
+    };
+    let other = others.iter().max_by_key(|(_, other)| has(other)).filter(|(_, it)| has(it) > 0);
+    let other = other.map_or_else(String::new, |(name, _)| format!(", not in '{name}'"));
+    (!found.is_empty()).then(|| {
+        format!(
+            "mostly missing in '{}'{other}: {named}; most of it would be filled in, so leave it \
+             out of the features, or this dataset out of the plan",
+            definition.name
+        )
+    })
 }
 
 /// A column by which a table can be split.
@@ -574,6 +610,33 @@ mod tests {
         let words = found[1].guessed.values().cloned().collect::<Vec<_>>().join("\n");
         assert!(words.contains("as in 'ours'") && words.contains("without 'z'"), "{words}");
         assert!(words.contains("only 4 rows"), "{words}");
+    }
+
+    #[test]
+    fn a_column_is_mostly_missing_where_more_is_filled_in_than_was_seen() {
+        let file = |gaps: usize, rows: usize| {
+            let row =
+                |at: usize| format!("{},{},{}\n", if at < gaps { "NA" } else { "1.5" }, at, at % 7);
+            found("t.csv", &format!("ca,note,y\n{}", (0..rows).map(row).collect::<String>()))
+        };
+        let said = |gaps: usize, rows: usize, others: &[FamilyFile]| {
+            let own = file(gaps, rows);
+            let mut definition = definitions(&[own.clone()], false).remove(0);
+            definition.name = "va".to_owned();
+            definition.columns = Columns::Except(vec!["note".to_owned()]);
+            let others = others.iter().map(|it| ("cleveland", &*it.inspection.columns));
+            let others: Vec<_> = others.collect();
+            mostly_missing((&definition, &own.inspection.columns), &others)
+        };
+        let told = said(199, 200, &[file(0, 200)]).unwrap();
+        assert!(
+            told.starts_with("mostly missing in 'va', not in 'cleveland': 'ca' (99 %)"),
+            "{told}"
+        );
+        assert!(said(101, 200, &[]).unwrap().starts_with("mostly missing in 'va': 'ca' (50 %)"));
+        assert!(said(199, 200, &[file(150, 200)]).unwrap().contains("in 'va': "));
+        // As many as there are values, none, or among a few rows.
+        assert_eq!([said(100, 200, &[]), said(0, 200, &[]), said(18, 19, &[])], [None, None, None]);
     }
 
     #[test]

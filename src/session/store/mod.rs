@@ -9,6 +9,7 @@
 //! | [`demo`] | the embedded demo sessions |
 //! | [`dataset`] | turns a definition into records; private ones are wrapped at once |
 //! | `features` | features that networks extracted from records, kept |
+//! | [`known_rows`] | private rows that the ledger knows, in datasets that are said to be public |
 //! | [`family`] | files with the same columns, the parts of one table |
 //! | [`found_file`] | the source that one file stands for: arrays that belong together, images and labels |
 //! | [`fit`] | which methods fit a plan's data, in plain words |
@@ -26,6 +27,7 @@
 //! | [`slurm`] | what Slurm's queue says about a sweep's tasks |
 //! | [`notebook`] | the results of rehearsals |
 //! | [`ranking_record`] | the record of a ranking, for reports |
+//! | [`unsaved`] | the unsaved session of an interface, for when it is killed |
 //! | `json` | values as JSON files that only their owner can read |
 //!
 //! The store needs neither the statements nor the exports.
@@ -42,6 +44,7 @@ pub mod fit;
 pub mod follow;
 pub mod found_file;
 mod json;
+pub mod known_rows;
 pub mod leftovers;
 pub mod notebook;
 mod origin;
@@ -59,6 +62,7 @@ pub mod standing;
 pub mod steering;
 pub mod sweep;
 pub(crate) mod tail;
+pub mod unsaved;
 pub mod workspace;
 
 pub use archive::ArchivedRun;

@@ -213,6 +213,7 @@ pub(super) fn session_of_run(
         datasets,
         budgets: budgets.map(|(name, budget)| (name.clone(), *budget)).collect(),
         plans: plans.iter().map(|plan| plan.resolved(workspace)).collect(),
+        sealed: session.sealed,
         ..Session::default()
     }
 }

@@ -7,6 +7,8 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use memchr::memchr;
 
@@ -24,6 +26,9 @@ use crate::texts::Texts;
 
 /// The delimiters that can be detected, the likeliest first.
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
+
+/// How many columns with gaps are named.
+const NAMED: usize = 6;
 
 /// The user's description of a text table that is not self-explanatory.
 #[derive(Debug, Clone, Default)]
@@ -76,7 +81,8 @@ pub fn read_input(input: &Input, dialect: &Dialect) -> Result<Table> {
     let has_header = dialect.names.is_empty();
     let decimal_comma = dialect.decimal == Decimal::Comma;
     let missing = dialect.missing.as_slice();
-    let sheet = CsvFile { input, delimiter, preamble, has_header, decimal_comma, missing };
+    let gaps = OnceLock::new();
+    let sheet = CsvFile { input, delimiter, preamble, has_header, decimal_comma, missing, gaps };
     let mut records = sheet.records();
     for _ in 0..preamble {
         records.next()?;
@@ -91,6 +97,9 @@ pub fn read_input(input: &Input, dialect: &Dialect) -> Result<Table> {
     let CsvPiece { columns, lines, content, .. } = sheet.columns(records, &names)?;
     let mut table =
         Table::with_content(input.origin.clone(), names, columns, lines, Some(content))?;
+    if !input.forgiving {
+        table.remarks = sheet.words_of_gaps(&table.names);
+    }
     if input.forgiving && has_header {
         refuse_a_first_record(&table, &input.origin)?;
     }
@@ -165,6 +174,8 @@ struct CsvFile<'i, 'a> {
     /// Whether numbers have a decimal comma.
     decimal_comma: bool,
     missing: &'i [String],
+    /// For each of these texts, how many cells of each column it makes a gap.
+    gaps: OnceLock<Vec<AtomicUsize>>,
 }
 
 /// A column that turned out to be text after some cells had been read as numbers: these have to be
@@ -496,6 +507,7 @@ impl<'a> CsvFile<'_, 'a> {
         mut turn: impl FnMut(&mut Column, usize),
     ) -> Result<bool> {
         let mut cells = self.cells(record);
+        let width = columns.len();
         for (index, column) in columns.iter_mut().enumerate() {
             if let Column::Numbers(numbers) = column
                 && !self.decimal_comma
@@ -506,9 +518,51 @@ impl<'a> CsvFile<'_, 'a> {
                 continue;
             }
             let Some(cell) = cells.next() else { return Ok(false) };
+            self.count_gap(&cell, (index, width));
             self.push(column, &cell, record.line, |column| turn(column, index))?;
         }
         Ok(cells.rest.is_none() && !cells.left_open)
+    }
+
+    /// Counts a cell that only the user's words make a gap, in one of so many columns.
+    fn count_gap(&self, cell: &[u8], (column, width): (usize, usize)) {
+        if self.missing.is_empty() {
+            return;
+        }
+        let Ok(text) = std::str::from_utf8(cell).map(str::trim) else { return };
+        let Some(at) = self.missing.iter().position(|missing| missing == text) else { return };
+        let all = || (0..self.missing.len() * width).map(|_| AtomicUsize::new(0)).collect();
+        self.gaps.get_or_init(all)[at * width + column].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// What each text that is to be read as missing did to this file. One that stands in no cell may
+    /// be a typing error.
+    fn words_of_gaps(&self, names: &[String]) -> Vec<String> {
+        let file = Path::new(&self.input.origin).file_name().unwrap_or_default().to_string_lossy();
+        let gaps = self.gaps.get().map_or(&[][..], Vec::as_slice);
+        let of_text = |(at, text): (usize, &String)| {
+            let counts = gaps.iter().skip(at * names.len()).take(names.len());
+            let counts = counts.map(|count| count.load(Ordering::Relaxed)).zip(names);
+            let mut found: Vec<(usize, &String)> = counts.filter(|(count, _)| *count > 0).collect();
+            found.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+            let cells: usize = found.iter().map(|(count, _)| count).sum();
+            let named =
+                found.iter().take(NAMED).map(|(count, name)| format!("{count} of '{name}'"));
+            let named = named.collect::<Vec<_>>().join(", ");
+            let all = found.len();
+            let more = if all > NAMED { format!(", … ({all} columns)") } else { String::new() };
+            match cells {
+                0 => format!(
+                    "{file}: no cell is '{text}', which is to be read as missing: it must stand \
+                     there exactly so, and alone"
+                ),
+                1 => format!("{file}: '{text}' is read as missing: 1 cell, {named}"),
+                _ => format!("{file}: '{text}' is read as missing: {cells} cells, {named}{more}"),
+            }
+        };
+        let texts = self.missing.iter().enumerate();
+        let texts = texts.filter(|(at, text)| !self.missing[..*at].contains(text));
+        texts.map(of_text).collect()
     }
 
     /// Adds a cell; `turn` changes a column of numbers to text.

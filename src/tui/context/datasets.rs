@@ -26,6 +26,29 @@ impl Context {
         }
     }
 
+    /// Why the rows of a dataset that is said to be public are withheld, once that is known.
+    pub fn withheld(&self, name: &str) -> Option<&Error> {
+        let known = self.loaded(name).and_then(|loaded| loaded.withheld.as_ref());
+        known.or_else(|| self.compared.get(name)?.as_ref())
+    }
+
+    /// Whether the rows of a public dataset may be shown. Beside private data they must have been
+    /// compared with these.
+    pub fn is_open(&self, name: &str) -> bool {
+        let is_compared = self.compared.contains_key(name);
+        self.withheld(name).is_none() && (is_compared || self.names_with(Role::Private).is_empty())
+    }
+
+    /// Takes back what was guessed from the cells of a file that was taken for a public one, and keeps
+    /// what is guessed of private files, too.
+    pub(super) fn withdraw_guesses(&mut self, name: &str) {
+        let of_cells = [Guessed::Missing, Guessed::Numbers, Guessed::Rows];
+        let datasets = self.session.datasets.iter_mut();
+        for dataset in datasets.filter(|it| it.name == name && it.role == Role::Public) {
+            dataset.guessed.retain(|about, _| !of_cells.contains(about));
+        }
+    }
+
     pub fn is_loading(&self, name: &str) -> bool {
         matches!(self.datasets.get(name), Some(DatasetStatus::Loading(_)))
     }

@@ -47,6 +47,7 @@ use crate::engine::{Request, look};
 use crate::error::Error;
 use crate::privacy::ledger::{AccountId, Book, RunId};
 use crate::privacy::{Adjacency, CuratorOnly, Watch};
+use crate::session::unsaved::{HeldFile, Unsaved};
 use crate::session::{ArchivedRun, Loaded, PlanDefinition, ProgramState, Session, WhenClosed};
 
 pub use plans::{TARGET, dropped};
@@ -70,12 +71,14 @@ pub struct Context {
     /// The last written page or table.
     pub written: Option<PathBuf>,
     pub unsaved: bool,
+    /// An unsaved session of a program that was killed, until the user says what becomes of it.
+    pub lost: Option<(Unsaved, HeldFile)>,
     /// What the user asked for as soon as the session is saved.
     pub after_saving: Option<fn(&mut Self)>,
     /// The session as this interface last read it from its file or wrote it there.
     pub on_disk: Option<Session>,
-    /// For public datasets that were compared: the private one whose rows they contain.
-    pub compared: BTreeMap<String, Option<String>>,
+    /// For public datasets that were compared with private rows: why theirs are withheld.
+    pub compared: BTreeMap<String, Option<Error>>,
     /// Why datasets do not fit those with the same columns.
     pub misfits: BTreeMap<String, Error>,
     history: History,
@@ -177,6 +180,10 @@ pub enum Effect {
     Suspend,
     /// Notify a user who looks elsewhere.
     Ring(String),
+    /// Keep the unsaved session in this file from now on.
+    KeepIn(HeldFile),
+    /// Remove this file with an unsaved session.
+    Discard(HeldFile),
 }
 
 /// A change of the shared state. Every screen is told, so that its selection stays valid.
@@ -206,11 +213,13 @@ impl Context {
     pub fn new(session: Session, session_path: Option<PathBuf>) -> Self {
         Self {
             history: History::new(&session),
+            watch: look::view(session.sealed),
             on_disk: session_path.is_some().then(|| session.clone()),
             session,
             session_path,
             compared: BTreeMap::new(),
             misfits: BTreeMap::new(),
+            lost: None,
             after_saving: None,
             demo: None,
             tutorial: None,
@@ -228,7 +237,6 @@ impl Context {
             archive: None,
             book: None,
             digests: Vec::new(),
-            watch: look::view(false),
             state: ProgramState::default(),
             tab: Tab::ALL[0],
             attention: Default::default(),

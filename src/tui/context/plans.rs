@@ -299,11 +299,8 @@ impl Context {
         let label = self.session.dataset(dataset).ok().and_then(|it| it.label.as_ref());
         let alike = self.session.datasets.iter().filter(|it| it.label.as_ref() == label);
         // Of rows that may be private, too, nothing is told.
-        let apart = |name: &str| {
-            self.names_with(Role::Private).is_empty()
-                || matches!(self.compared.get(name), Some(None))
-        };
-        let loaded = alike.filter(|it| apart(&it.name)).filter_map(|it| self.loaded(&it.name));
+        let open = alike.filter(|it| self.is_open(&it.name));
+        let loaded = open.filter_map(|it| self.loaded(&it.name));
         let mut found: Vec<String> = loaded.flat_map(|it| it.leaking().to_vec()).collect();
         found.dedup();
         found

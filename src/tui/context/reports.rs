@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::{Change, Context, DatasetStatus, Effect, OpenPopup, Queue, ShownPlan};
+use crate::engine::look;
 use crate::engine::lookup::Wanted;
 use crate::engine::sweep::TaskTally;
 use crate::engine::worker::{JobId, SoughtSweep};
@@ -16,7 +17,8 @@ use crate::live_rehearsal::LiveRehearsal;
 use crate::live_run::LiveRun;
 use crate::notice::{ErrorTopic, Level};
 use crate::popup::file_browser::FileBrowser;
-use crate::session::{Session, demo};
+use crate::session::Session;
+use crate::session::unsaved::Unsaved;
 
 /// During a run of this length the user probably looks elsewhere.
 const LONG: Duration = Duration::from_secs(20);
@@ -46,8 +48,8 @@ impl Context {
             WorkerReport::SessionClash { session, path, differences } => {
                 self.ask_to_overwrite(*session, path, &differences);
             }
-            WorkerReport::Compared { dataset, private } => {
-                self.compared.insert(dataset, private);
+            WorkerReport::Compared { dataset, withheld } => {
+                self.compared.insert(dataset, withheld);
             }
             WorkerReport::Reading { name, bytes, of } => {
                 if let Some(DatasetStatus::Loading(share)) = self.datasets.get_mut(&name) {
@@ -60,8 +62,11 @@ impl Context {
                     self.warn(warning.clone());
                 }
                 self.mended(&ErrorTopic::Dataset(name.clone()));
-                if let Some(gap) = loaded.gap() {
-                    self.complain_of(ErrorTopic::Dataset(name.clone()), gap);
+                if let Some(error) = loaded.withheld.as_ref().or(loaded.gap()) {
+                    self.complain_of(ErrorTopic::Dataset(name.clone()), error);
+                }
+                if loaded.withheld.is_some() {
+                    self.withdraw_guesses(&name);
                 }
                 self.peeked.take_if(|(peeked, _)| *peeked == name);
                 let is_ranked = account.is_some()
@@ -173,18 +178,7 @@ impl Context {
             },
             WorkerReport::Trouble(error) => self.complain(&error),
             WorkerReport::Wrote(path) => {
-                // A demo in a directory of the user's keeps it.
-                let is_thrown_away = |place: &PathBuf| {
-                    let name = place.file_name().unwrap_or_default().to_string_lossy();
-                    name.starts_with(demo::FOLDER) && path.starts_with(place)
-                };
-                let removed = self.demo.as_ref().is_some_and(is_thrown_away);
-                let ends = if removed {
-                    "; the demo removes it at its end, so give a full path to keep it"
-                } else {
-                    ""
-                };
-                self.inform(format!("wrote {}{ends}", path.display()));
+                self.inform(format!("wrote {}", path.display()));
                 self.written = Some(path);
             }
             WorkerReport::Remark(text) => self.inform(text),
@@ -245,9 +239,29 @@ impl Context {
 
     fn opened(&mut self, session: Session, path: PathBuf) {
         self.say(Level::Good, format!("opened {}", path.display()));
-        self.history = History::new(&session);
         self.on_disk = Some(session.clone());
+        self.take(session);
+        self.remember(path);
+    }
+
+    /// Goes on with the unsaved session of a program that was killed.
+    pub(super) fn open_lost(&mut self) {
+        let Some((Unsaved { session, path, on_disk, .. }, file)) = self.lost.take() else { return };
+        for dataset in std::mem::take(&mut self.session.datasets) {
+            self.ask(Request::Forget(dataset.name));
+        }
+        self.effects.push(Effect::KeepIn(file));
+        self.take(session);
+        (self.session_path, self.on_disk, self.unsaved) = (path, on_disk, true);
+        self.say(Level::Good, "opened what was not saved: Ctrl-s saves it");
+    }
+
+    /// Begins anew with another session.
+    fn take(&mut self, session: Session) {
+        self.history = History::new(&session);
         self.compared.clear();
+        // A sealed view is not opened by another session.
+        look::seal(&self.watch, session.sealed || self.watch.is_sealed());
         self.session = session;
         self.unsaved = false;
         self.demo = None;
@@ -266,7 +280,6 @@ impl Context {
         self.archive = None;
         self.note(Change::Opened);
         self.ask_for_everything();
-        self.remember(path);
     }
 
     /// Keeps where the user was, for the next time.

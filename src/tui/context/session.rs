@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
-use super::{Change, Context, DatasetStatus, OpenPopup};
+use super::{Change, Context, DatasetStatus, Effect, OpenPopup};
 use crate::engine::Request;
 use crate::engine::lookup::Wanted;
 use crate::live_run::LiveRun;
 use crate::popup::picker::Item;
 use crate::popup::question::{QuestionPopup, Then};
+use crate::session::unsaved::Unsaved;
 use crate::session::{Session, WhenClosed, changes, plan_name};
 
 /// Changes of the session that are in no file.
@@ -32,6 +33,25 @@ impl Context {
         self.unsaved = true;
         plan_name::follow(self.history.present(), &mut self.session);
         self.history.note(&self.session);
+    }
+
+    /// Offers the unsaved session of a program that was killed.
+    pub fn offer_lost(&mut self) {
+        let Some((Unsaved { session, path, .. }, _)) = &self.lost else { return };
+        let name = path.as_ref().and_then(|path| path.file_name());
+        let of = name.map_or("a new session".to_owned(), |name| name.display().to_string());
+        let (datasets, plans) = (session.datasets.len(), session.plans.len());
+        let text = format!(
+            "A program ended here before it saved {of} (datasets: {datasets}, plans: {plans}). Open \
+             what is kept of it? (f forgets it)"
+        );
+        let mut question = QuestionPopup::new(text, "open", Self::open_lost);
+        let forget = |context: &mut Self| {
+            let file = context.lost.take().map(|(_, file)| Effect::Discard(file));
+            context.effects.extend(file);
+        };
+        question.other = Some(('f', Box::new(forget)));
+        self.popup = Some(OpenPopup::Question(question));
     }
 
     pub fn save(&mut self) {
@@ -149,12 +169,17 @@ impl Context {
         self.pick("Open a session", items.chain([other]).collect());
     }
 
-    /// The session with the fingerprints of the public data that were read.
+    /// The session with the fingerprints of the public data that were read, and with the seal of the
+    /// view.
     pub fn for_disk(&self) -> Session {
         let mut session = self.session.clone();
+        session.sealed = self.watch.is_sealed();
         for dataset in &mut session.datasets {
             if let Some(DatasetStatus::Ready { loaded, .. }) = self.datasets.get(&dataset.name) {
-                dataset.fingerprint.clone_from(&loaded.definition.fingerprint);
+                // With the fingerprint of private rows somebody could guess the last of them.
+                let open = self.withheld(&dataset.name).is_none();
+                let found = loaded.definition.fingerprint.clone();
+                dataset.fingerprint = found.filter(|_| open);
             }
         }
         session

@@ -26,6 +26,7 @@ const MOST_RECORDS: usize = 11;
 const WITHOUT_UNIT: usize = 12;
 const DECIMALS: usize = 13;
 const READ_AS_MISSING: usize = 14;
+const LABEL_UNIT: usize = 15;
 
 /// The values of the switches, in the order of their words.
 const ROLES: [Role; 2] = [Role::Private, Role::Public];
@@ -48,7 +49,7 @@ pub struct DatasetForm {
 }
 
 impl DatasetForm {
-    const LINES: [FormLine; 15] = [
+    const LINES: [FormLine; 16] = [
         FormLine {
             label: "role",
             choices: &["private", "public"],
@@ -107,6 +108,10 @@ impl DatasetForm {
             "read as missing",
             "texts in a public text table that say there is no value, such as: n.a., unknown",
         ),
+        typed(
+            "unit of the label",
+            "what its numbers count, such as: days, °C. Errors are told in it",
+        ),
     ];
 
     pub fn new(definition: DatasetDefinition, known_columns: Vec<String>, is_new: bool) -> Self {
@@ -138,6 +143,12 @@ impl DatasetForm {
             word(WITHOUT_UNIT, &ROWS_OF_NOBODY, definition.without_unit),
             word(DECIMALS, &READINGS, definition.source.decimal()),
             definition.source.missing().join(", "),
+            definition
+                .label
+                .as_ref()
+                .and_then(|it| definition.units.get(it))
+                .cloned()
+                .unwrap_or_default(),
         ];
         Self {
             replaces: (!is_new).then(|| definition.name.clone()),
@@ -162,6 +173,8 @@ impl DatasetForm {
         self.form.texts[LABEL].set(label);
         self.form.texts[TASK].set(&word(TASK, &TASKS, task));
         self.form.texts[CLASSES].set("");
+        let unit = self.original.units.get(label).map_or("", String::as_str);
+        self.form.texts[LABEL_UNIT].set(unit);
     }
 
     /// Moves, types or switches; checks the content.
@@ -213,12 +226,18 @@ impl DatasetForm {
                     .cure("give the largest number of rows for one person, such as 32")
             })
         });
+        let mut units = self.original.units.clone();
+        if let Some(label) = &label {
+            units.remove(label);
+            units.extend(text(LABEL_UNIT).map(|unit| (label.clone(), unit)));
+        }
         let decimal = READINGS[self.form.choice(DECIMALS)];
         let missing = list(self.form.text(READ_AS_MISSING));
         let source = self.original.source.read_with(decimal, missing)?;
         let mut definition = DatasetDefinition {
             name,
             source,
+            units,
             role: ROLES[self.form.choice(ROLE)],
             label,
             task,
@@ -245,18 +264,18 @@ impl DatasetForm {
     pub fn draw(&self, canvas: &mut Canvas, body: Rect) {
         let theme = canvas.theme;
         let title = if self.replaces.is_some() { "Edit dataset" } else { "Add dataset" };
-        let inner = canvas.window(body, 76, 22, title);
-        let lines = Self::LINES.len() as u16;
-        let [fields, help, problem, known, keys] =
-            in_rows(inner, [Length(lines), Length(2), Length(2), Fill(1), Length(1)]);
+        let inner = canvas.window(body, 76, 24, title);
+        // On a small terminal the fields scroll, and the words stay.
+        let lines = (Self::LINES.len() as u16).min(inner.height.saturating_sub(5));
+        let [fields, help, below, keys] =
+            in_rows(inner, [Length(lines), Length(2), Fill(1), Length(1)]);
         self.form.draw(canvas, fields, |_| theme.text);
         canvas.wrapped(self.form.help(), theme.muted, help);
         if let Some(text) = &self.problem {
-            canvas.wrapped(text, theme.error, problem);
-        }
-        if !self.known_columns.is_empty() {
+            canvas.wrapped(text, theme.error, below);
+        } else if !self.known_columns.is_empty() {
             let columns = self.known_columns.join(", ");
-            canvas.wrapped(format!("columns of the file: {columns}"), theme.muted, known);
+            canvas.wrapped(format!("columns of the file: {columns}"), theme.muted, below);
         }
         let words = "↑↓ or Tab between fields, Enter saves, Esc leaves";
         canvas.line(Line::styled(words, theme.muted), keys);
@@ -343,7 +362,7 @@ mod tests {
     fn switches_go_round_and_texts_are_typed() {
         let mut form = DatasetForm::new(winter(), Vec::new(), false);
         for (line, times) in
-            DatasetForm::LINES.iter().zip([2, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 2, 0])
+            DatasetForm::LINES.iter().zip([2, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 2, 0, 0])
         {
             for _ in 0..times {
                 press(&mut form, KeyCode::Char(' '));
@@ -352,6 +371,13 @@ mod tests {
             press(&mut form, KeyCode::Down);
         }
         assert_eq!((form.form.focus, form.definition().unwrap()), (0, winter()));
+        form.form.focus = LABEL_UNIT;
+        form.paste("bikes");
+        let units = |form: &DatasetForm| form.definition().unwrap().units;
+        assert_eq!(units(&form), [("bikers".to_owned(), "bikes".to_owned())].into());
+        assert_eq!(form.definition().unwrap().label_unit().as_deref(), Some("bikes"));
+        form.form.texts[LABEL_UNIT].set("");
+        assert!(units(&form).is_empty());
         form.form.focus = 6;
         form.paste("20 1");
         assert_eq!(form.definition().unwrap().sample, Some(Sample { rows: 20, seed: 1 }));

@@ -15,6 +15,7 @@ use crate::context::{DatasetStatus, OpenPopup};
 use crate::data::{Columns, DatasetDefinition, Guessed, Role, Source, Task};
 use crate::engine::choice::{ChoiceProgress, Offer};
 use crate::engine::lookup::{MOST_RUNS, Wanted};
+use crate::engine::overlap;
 use crate::engine::ranking::{Manner, RankingProgress};
 use crate::engine::worker::{JobEvent, JobRequest, Preview};
 use crate::engine::{Control, Request, RunProgress};
@@ -27,11 +28,12 @@ use crate::popup::dataset_form::DatasetForm;
 use crate::privacy::{Adjacency, Released, Watch};
 use crate::rank::RankingMechanism;
 use crate::rank::{Disclosed, RankStep};
+use crate::screen::Screen as _;
 use crate::screen::data::DataScreen;
 use crate::screen::run::LOG;
 use crate::session::archive::ArchivedChoice;
 use crate::session::steering::SteeringRequest;
-use crate::session::{PlanDefinition, Session};
+use crate::session::{PlanDefinition, Session, Workspace, dataset};
 use crate::tab::Tab;
 use crate::view::view;
 use halflight_privacy_inside::openings::{OpenReleased, OpenWatch};
@@ -509,14 +511,70 @@ fn rows_of_a_public_dataset_that_may_be_private_stay_hidden() {
         shown
     };
     assert!(rows(&app) > 0);
-    let compared = |private: Option<&str>| WorkerReport::Compared {
+    let compared = WorkerReport::Compared {
         dataset: "spring".to_owned(),
-        private: private.map(str::to_owned),
+        withheld: Some(overlap::rows_of("winter", "spring")),
     };
-    update(&mut app, Message::Reports(vec![compared(Some("winter"))]), &Hits::default());
+    update(&mut app, Message::Reports(vec![compared]), &Hits::default());
     assert_eq!(rows(&app), 0);
     press(&mut app, "r");
     assert_eq!(rows(&app), 0, "not until they are compared again");
+}
+
+#[test]
+fn nothing_that_was_read_from_rows_of_an_account_is_shown_or_saved() {
+    let mut app = fixtures::loaded();
+    app.screens.data.selected = 1;
+    let guess = |about: Guessed| (about, "so".to_owned());
+    app.context.session.datasets[1].guessed =
+        [Guessed::Label, Guessed::Missing, Guessed::Numbers, Guessed::Rows].map(guess).into();
+    assert!(app.context.for_disk().datasets[1].fingerprint.is_some());
+    let definition = app.context.session.datasets[1].clone();
+    let workspace = Workspace::fresh(std::path::Path::new("/nowhere"));
+    let mut loaded = dataset::load(&definition, &workspace).unwrap();
+    assert!(loaded.profile().is_some());
+    let why = Error::refused("'spring' holds rows of the account acc-1").cure("declare it private");
+    loaded.withheld = Some(why);
+    // Not even code that has never heard of it gets the rows.
+    assert!(loaded.public().is_err() && loaded.profile().is_none());
+    assert!(loaded.gap().is_none() && loaded.leaking().is_empty());
+    let report = WorkerReport::Loaded { loaded: std::sync::Arc::new(loaded), account: None };
+    update(&mut app, Message::Reports(vec![report]), &Hits::default());
+    // Also before it was compared, and after a comparison that found nothing.
+    for compared in [None, Some(None)] {
+        app.context.compared.remove("spring");
+        app.context.compared.extend(compared.map(|found| ("spring".to_owned(), found)));
+        assert_eq!(app.screens.data.row_count(&app.context), 0);
+        let definition = &app.context.session.datasets[1];
+        assert!(DataScreen::profile(definition, &app.context).is_none());
+        assert_eq!(definition.guessed.keys().collect::<Vec<_>>(), [&Guessed::Label]);
+        let hidden = DataScreen::hidden(definition, &app.context).unwrap();
+        assert!(hidden.contains("acc-1") && hidden.contains("declare it private"), "{hidden}");
+        assert_eq!(app.context.for_disk().datasets[1].fingerprint, None);
+        let next = app.screens.data.next_step(&app.context).unwrap();
+        assert!(next.contains("'spring' holds private rows"), "{next}");
+    }
+}
+
+#[test]
+fn the_seal_is_saved_with_the_session_and_another_session_does_not_open_it() {
+    let mut app = fixtures::loaded();
+    assert!(!app.context.for_disk().to_ron().unwrap().contains("sealed"));
+    press(&mut app, "v");
+    assert!(app.context.watch.is_sealed() && !app.context.unsaved, "it has no file");
+    app.context.session_path = Some("s.ron".into());
+    press(&mut app, "vv");
+    assert!(app.context.unsaved);
+    let text = app.context.for_disk().to_ron().unwrap();
+    let saved = Session::parse(&text, "s.ron").unwrap();
+    assert!(saved.sealed);
+    let again = App::new(saved, Some("s.ron".into()), app.theme.clone(), app.glyphs);
+    assert!(again.context.watch.is_sealed() && !again.context.unsaved);
+    let session = Box::new(fixtures::loaded().context.session);
+    assert!(!session.sealed);
+    let report = WorkerReport::SessionOpened { session, path: "other.ron".into() };
+    update(&mut app, Message::Reports(vec![report]), &Hits::default());
+    assert!(app.context.watch.is_sealed() && app.context.for_disk().sealed);
 }
 
 #[test]
@@ -919,7 +977,7 @@ fn a_column_that_gives_the_label_away_is_said_before_there_is_a_plan_but_not_of_
         let told = app.context.leaking(dataset);
         assert!(told.len() == 1 && told[0].contains("the column 'twin'"), "{told:?}");
     }
-    app.context.compared.insert("theirs".to_owned(), Some("ours".to_owned()));
+    app.context.compared.insert("theirs".to_owned(), Some(overlap::rows_of("ours", "theirs")));
     assert!(app.context.leaking("theirs").is_empty());
     app.context.compared.remove("theirs");
     assert!(app.context.leaking("ours").is_empty());

@@ -13,8 +13,8 @@ use super::*;
 use crate::canvas::wrapped_lines;
 use crate::context::{OpenPopup, Tutorial};
 use crate::data::{Role, Task};
-use crate::engine::RunProgress;
 use crate::engine::worker::JobEvent;
+use crate::engine::{RunProgress, overlap};
 use crate::fixtures::{self, scenes};
 use crate::glossary;
 use crate::live_run::Ended;
@@ -440,6 +440,33 @@ fn a_column_of_zeros_in_one_public_file_may_be_missing() {
 }
 
 #[test]
+fn a_column_that_is_mostly_missing_in_one_public_file_is_said_there() {
+    let sets = [("ours", Role::Private), ("basel", Role::Public), ("prague", Role::Public)];
+    let app = |gaps: usize| {
+        let chol = |set: usize, row: usize| match set {
+            1 if row < gaps => String::new(),
+            _ => (180 + row * 7 % 13).to_string(),
+        };
+        fixtures::tables("stay,chol", &sets, &|set, row| format!("{row},{}", chol(set, row)))
+    };
+    let mut mostly = app(31);
+    for (selected, told) in [(0, true), (1, true), (2, false)] {
+        mostly.screens.data.selected = selected;
+        let text = text_of(&buffer(&mostly, 120, 40));
+        let words = "mostly missing in 'basel', not in 'prague': 'chol' (51 %)";
+        assert_eq!(text.contains(words), told, "{text}");
+    }
+    assert!(!text_of(&buffer(&app(30), 120, 40)).contains("mostly missing"));
+    // Rows that may be private tell nothing.
+    let withheld = overlap::rows_of("ours", "basel");
+    mostly.context.compared.insert("basel".to_owned(), Some(withheld));
+    for selected in [0, 1] {
+        mostly.screens.data.selected = selected;
+        assert!(!text_of(&buffer(&mostly, 120, 40)).contains("mostly missing"));
+    }
+}
+
+#[test]
 fn datasets_with_long_names_are_told_apart_wherever_they_are_cut() {
     let name = |place: &str| format!("clinic_of_the_university_of_{place}");
     let names = ["basel", "geneva", "zug"].map(name);
@@ -470,7 +497,8 @@ fn datasets_with_long_names_are_told_apart_wherever_they_are_cut() {
 fn a_public_dataset_that_may_hold_private_rows_shows_no_distribution() {
     let mut app = fixtures::loaded();
     app.context.session.datasets.truncate(2);
-    app.context.compared.insert("spring".to_owned(), Some("winter".to_owned()));
+    let withheld = overlap::rows_of("winter", "spring");
+    app.context.compared.insert("spring".to_owned(), Some(withheld));
     for selected in [0, 1] {
         app.screens.data.selected = selected;
         for (columns, rows) in SIZES {
@@ -517,7 +545,7 @@ fn images_as_pixels_are_those_of_public_rows_that_may_be_seen() {
     assert_eq!(pictures.len(), 8);
     assert_eq!(letters, pictures.iter().map(|it| it.columns * it.rows).sum::<usize>());
     assert!(pictures.iter().all(|it| it.size == (8, 8) && it.pixels.len() == 8 * 8 * 3));
-    let private = Some("ours".to_owned());
+    let private = Some(overlap::rows_of("ours", "theirs"));
     app.context.compared =
         app.context.compared.keys().map(|it| (it.clone(), private.clone())).collect();
     assert_eq!(shown(&app), (Vec::new(), 0));

@@ -37,6 +37,10 @@ fn differences(ours: &Session, theirs: &Session, sides: Sides) -> Vec<String> {
     if ours.ranking != theirs.ranking {
         found.push("the settings of the ranking differ".to_owned());
     }
+    if ours.sealed != theirs.sealed {
+        let ours = if ours.sealed { "sealed" } else { "open" };
+        found.push(format!("the view of exact numbers is {ours}"));
+    }
     if ours.name != theirs.name {
         found.push(format!("it is called '{}' and not '{}'", ours.name, theirs.name));
     }

@@ -55,6 +55,9 @@ pub struct Session {
     /// How the public datasets are ranked.
     #[serde(default, skip_serializing_if = "RankingDefinition::is_default")]
     pub ranking: RankingDefinition,
+    /// Whether no exact number about private data is computed or shown.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sealed: bool,
 }
 
 /// The setting of a method that says whom the promise protects.
@@ -197,7 +200,7 @@ impl Default for Session {
     fn default() -> Self {
         let (datasets, budgets, plans) = (Vec::new(), BTreeMap::new(), Vec::new());
         let (name, ranking) = (String::new(), RankingDefinition::default());
-        Self { version: VERSION, name, datasets, budgets, plans, ranking }
+        Self { version: VERSION, name, datasets, budgets, plans, ranking, sealed: false }
     }
 }
 
@@ -403,6 +406,11 @@ pub fn to_ron<T: Serialize>(value: &T) -> Result<String> {
     options()
         .to_string_pretty(value, pretty)
         .map_err(|error| Error::failed(format!("the session cannot be written: {error}")))
+}
+
+/// The value of this text, if it has one.
+pub fn of_ron<T: serde::de::DeserializeOwned>(text: &str) -> Option<T> {
+    options().from_str(text).ok()
 }
 
 fn options() -> ron::Options {

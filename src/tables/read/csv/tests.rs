@@ -308,3 +308,38 @@ proptest! {
         prop_assert_eq!(numbers(&table, "number"), expected);
     }
 }
+
+/// The cells are counted once, also where several threads read and where a column turns into text.
+#[test]
+fn what_the_user_declares_missing_is_counted_by_column_and_a_text_that_is_nowhere_is_told() {
+    let read = |text: &str, missing: &[&str], forgiving: bool| {
+        let mut unwatched = Unwatched;
+        let mut input = Input::of_bytes("clinics/t.csv", text.as_bytes(), &mut unwatched).unwrap();
+        input.forgiving = forgiving;
+        let missing = missing.iter().map(|text| (*text).to_owned()).collect();
+        read_input(&input, &Dialect { missing, ..Dialect::default() }).unwrap().remarks
+    };
+    let rows = 200_000;
+    let row = |at: usize| match at {
+        7 => "0,unclear,1\n".to_owned(),
+        _ => format!("{},{},1\n", at % 4, 1 + at % 3),
+    };
+    let text = "chol,age,y\n".to_owned() + &(0..rows).map(row).collect::<String>();
+    let zeros = (0..rows).filter(|at| *at == 7 || at % 4 == 0).count();
+    let told = read(&text, &["0", "chol=0", "unclear", "0"], false);
+    let expected = [
+        format!("t.csv: '0' is read as missing: {zeros} cells, {zeros} of 'chol'"),
+        "t.csv: no cell is 'chol=0', which is to be read as missing: it must stand there exactly \
+         so, and alone"
+            .to_owned(),
+        "t.csv: 'unclear' is read as missing: 1 cell, 1 of 'age'".to_owned(),
+    ];
+    assert_eq!(told, expected);
+    let wide =
+        format!("{}\n{}\n", ["a", "b", "c", "d", "e", "f", "g"].join(","), ["0"; 7].join(","));
+    assert!(read(&wide, &["0"], false)[0].ends_with(
+        "7 cells, 1 of 'a', 1 of 'b', 1 of 'c', 1 of 'd', 1 of 'e', 1 of 'f', … (7 columns)"
+    ));
+    assert!(read(&text, &[], false).is_empty());
+    assert!(read(&text, &["0"], true).is_empty(), "of a private file nothing is counted");
+}

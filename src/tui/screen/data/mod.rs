@@ -15,6 +15,7 @@ use crate::data::{DatasetDefinition, Role};
 use crate::engine::lookup::ExactRows;
 use crate::fuzzy;
 use crate::glossary::Explained;
+use crate::notice::one_line;
 use crate::privacy::Watch;
 use crate::session::Loaded;
 use crate::session::dataset::ColumnKind;
@@ -114,15 +115,9 @@ impl DataScreen {
 
     /// Why the rows of a public dataset are not shown: they may also be private ones.
     pub fn hidden(definition: &DatasetDefinition, context: &Context) -> Option<String> {
-        let alone = context.names_with(Role::Private).is_empty();
-        match context.compared.get(&definition.name) {
-            _ if alone => None,
-            Some(None) => None,
-            Some(Some(private)) => Some(format!(
-                "Rows of '{private}', which is private, are in this dataset too, so they stay \
-                 hidden. \
-                 Change the filter, or the role of one of them (Enter)."
-            )),
+        match context.withheld(&definition.name) {
+            Some(error) => Some(format!("Its rows stay hidden: {}.", one_line(error))),
+            None if context.is_open(&definition.name) => None,
             None => Some("Its rows are compared with the private ones…".to_owned()),
         }
     }
@@ -203,6 +198,10 @@ impl Screen for DataScreen {
             return Some(format!(
                 "'{name}' cannot be read: correct the file, then press U; d removes it"
             ));
+        }
+        if let Some(dataset) = datasets.iter().find(|it| context.withheld(&it.name).is_some()) {
+            let name = &dataset.name;
+            return Some(format!("'{name}' holds private rows: select it, Enter changes its role"));
         }
         let guessed = datasets.iter().find(|it| !it.guessed.is_empty());
         if let Some(dataset) = guessed {

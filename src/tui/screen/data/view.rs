@@ -5,12 +5,13 @@ use super::compare::compare;
 use super::{COLUMNS, DATASETS, DETAILS, DataScreen, ROWS, RowsShown, role_words};
 use crate::canvas::{Canvas, Fill, Length, Line, ListHit, Rect, longest};
 use crate::context::{Context, DatasetStatus};
+use crate::data::inspect::ColumnFacts;
 use crate::data::profile::{NumberSpread, Spread};
 use crate::data::table::FileEnding;
 use crate::data::{DatasetDefinition, Role, Source, Task};
 use crate::engine::lookup::ExactRows;
 use crate::notice::one_line;
-use crate::session::Loaded;
+use crate::session::{Loaded, family};
 use crate::theme::Glyphs;
 
 /// The largest width of a column of the preview.
@@ -135,6 +136,7 @@ fn datasets(screen: &DataScreen, context: &Context, canvas: &mut Canvas, area: R
         let (size, columns, state, style) = match context.datasets.get(&dataset.name) {
             Some(DatasetStatus::Ready { loaded, .. }) => {
                 let (state, style) = match loaded.exact_unusable(&context.watch) {
+                    _ if context.withheld(&dataset.name).is_some() => ("hidden", theme.error),
                     _ if loaded.gap().is_some() || context.misfits.contains_key(&dataset.name) => {
                         ("refused", theme.error)
                     }
@@ -230,8 +232,9 @@ fn details(shown: Shown, canvas: &mut Canvas, area: Rect) {
                 ));
             }
             Role::Public => {
-                let print = loaded.definition.fingerprint.clone().unwrap_or_default();
-                facts.push(("fingerprint", print));
+                let print = loaded.definition.fingerprint.clone();
+                let print = print.filter(|_| context.withheld(&definition.name).is_none());
+                facts.push(("fingerprint", print.unwrap_or_default()));
             }
         },
         Some(DatasetStatus::Loading(share)) => {
@@ -253,21 +256,31 @@ pub(super) fn remarks(shown: Shown, canvas: &Canvas) -> Vec<Line<'static>> {
     if let Some(DatasetStatus::Failed(error)) = context.datasets.get(&definition.name) {
         return vec![Line::styled(one_line(error), theme.error)];
     }
+    let hidden = || DataScreen::hidden(definition, context);
+    if context.withheld(&definition.name).is_some() {
+        return hidden().into_iter().map(|why| Line::styled(why, theme.error)).collect();
+    }
     let guessed = definition.guessed.values();
     let guessed = guessed.map(|it| Line::styled(format!("guessed: {it}"), theme.warning));
     let mut lines: Vec<Line> = guessed.collect();
     if !lines.is_empty() {
         lines.push(Line::styled("= confirms it, Enter changes it, Y: another label.", theme.muted));
     }
+    let is_own = !definition.source.files().is_empty() && context.tutorial.is_none();
+    if is_own && context.demo.is_some() {
+        let words = "This is the demo. For data of your own, quit and start `halflight` with them in \
+                     their folder.";
+        lines.push(Line::styled(words, theme.muted));
+    }
     let leaking = context.leaking(&definition.name).into_iter();
     lines.extend(leaking.map(|it| Line::styled(format!("{it}."), theme.warning)));
     let Some(loaded) = context.loaded(&definition.name) else { return lines };
+    lines.extend(mostly_missing(context, definition).map(|it| Line::styled(it, theme.warning)));
     let errors = loaded.gap().into_iter().chain(context.misfits.get(&definition.name));
     lines.extend(errors.map(|it| Line::styled(one_line(it), theme.error)));
     lines.extend(zeros(context, definition).map(|it| Line::styled(it, theme.warning)));
     if definition.role == Role::Public {
-        let hidden = DataScreen::hidden(definition, context);
-        lines.extend(hidden.map(|why| Line::styled(why, theme.warning)));
+        lines.extend(hidden().map(|why| Line::styled(why, theme.warning)));
     }
     let unusable = loaded.exact_unusable(&context.watch).map(|(rows, line)| {
         let words = if rows == 1 { "row has" } else { "rows have" };
@@ -282,6 +295,22 @@ pub(super) fn remarks(shown: Shown, canvas: &Canvas) -> Vec<Line<'static>> {
     let notes = loaded.warnings.iter();
     lines.extend(notes.map(|it| Line::styled(format!("note: {it}"), theme.warning)));
     lines
+}
+
+/// Columns that are missing in most rows of a public dataset. Told of that dataset, and of the private
+/// one that it may teach.
+fn mostly_missing<'a>(
+    context: &'a Context,
+    selected: &'a DatasetDefinition,
+) -> impl Iterator<Item = String> + 'a {
+    let sets = context.session.datasets.iter().filter(|it| it.role == Role::Public);
+    let facts = |set| Some((set, &*DataScreen::profile(set, context)?.columns));
+    let public: Vec<(&DatasetDefinition, &[ColumnFacts])> = sets.filter_map(facts).collect();
+    let others: Vec<_> = public.iter().map(|(set, facts)| (&*set.name, *facts)).collect();
+    let told = public
+        .into_iter()
+        .filter(move |(set, _)| selected.role == Role::Private || set.name == selected.name);
+    told.filter_map(move |own| family::mostly_missing(own, &others))
 }
 
 /// Columns that are 0 in nearly all rows of a public dataset, where another public one has no 0: they
@@ -382,8 +411,8 @@ fn preview(Shown { screen, context, definition }: Shown, canvas: &mut Canvas, ar
         (_, Some(DatasetStatus::Failed(_))) => "It could not be read.",
         _ => "reading…",
     };
-    let hidden = context.loaded(&definition.name).filter(|loaded| loaded.public().is_ok());
-    let hidden = hidden.and_then(|_| DataScreen::hidden(definition, context));
+    let is_read = context.loaded(&definition.name).is_some() && definition.role == Role::Public;
+    let hidden = DataScreen::hidden(definition, context).filter(|_| is_read);
     canvas.wrapped(hidden.as_deref().unwrap_or(line), canvas.theme.muted, inner);
 }
 
