@@ -208,7 +208,7 @@ fn public_of(run: &ArchivedRun) -> Vec<&str> {
 type Entry<'a> = (&'a ArchivedRun, &'a Scored);
 
 /// What the score of a run says of public data alone.
-fn of_public_alone<'a>((run, score): Entry<'a>) -> Option<(&'a ArchivedRun, Scored)> {
+fn of_public_alone((run, score): Entry<'_>) -> Option<(&ArchivedRun, Scored)> {
     match (is_public(run), score.builds_on_a_model) {
         (true, _) => Some((run, score.clone())),
         (false, true) => None,

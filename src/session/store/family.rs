@@ -621,7 +621,7 @@ mod tests {
         };
         let said = |gaps: usize, rows: usize, others: &[FamilyFile]| {
             let own = file(gaps, rows);
-            let mut definition = definitions(&[own.clone()], false).remove(0);
+            let mut definition = definitions(std::slice::from_ref(&own), false).remove(0);
             definition.name = "va".to_owned();
             definition.columns = Columns::Except(vec!["note".to_owned()]);
             let others = others.iter().map(|it| ("cleveland", &*it.inspection.columns));

@@ -39,7 +39,8 @@ pub struct Dialect {
     pub names: Vec<String>,
     /// What precedes the decimals of a number.
     pub decimal: Decimal,
-    /// Texts that are read as missing, in addition to the usual ones.
+    /// Texts that are read as missing, in addition to the usual ones: in all columns, or in one, as in
+    /// `chol=0`.
     pub missing: Vec<String>,
 }
 
@@ -80,20 +81,25 @@ pub fn read_input(input: &Input, dialect: &Dialect) -> Result<Table> {
     };
     let has_header = dialect.names.is_empty();
     let decimal_comma = dialect.decimal == Decimal::Comma;
-    let missing = dialect.missing.as_slice();
-    let gaps = OnceLock::new();
-    let sheet = CsvFile { input, delimiter, preamble, has_header, decimal_comma, missing, gaps };
-    let mut records = sheet.records();
-    for _ in 0..preamble {
-        records.next()?;
-    }
+    let (missing, gaps) = (Vec::new(), OnceLock::new());
+    let mut sheet =
+        CsvFile { input, delimiter, preamble, has_header, decimal_comma, missing, gaps };
     let names = if has_header {
+        let mut records = sheet.records();
+        for _ in 0..preamble {
+            records.next()?;
+        }
         let header = records.next()?.filter(|header| !header.bytes.trim_ascii().is_empty());
         sheet.header(header.as_ref())?
     } else {
         check_names(&dialect.names, &input.origin)?;
         dialect.names.clone()
     };
+    sheet.missing = dialect.missing.iter().map(|text| GapText::of(text, &names)).collect();
+    let mut records = sheet.records();
+    for _ in 0..preamble + usize::from(has_header) {
+        records.next()?;
+    }
     let CsvPiece { columns, lines, content, .. } = sheet.columns(records, &names)?;
     let mut table =
         Table::with_content(input.origin.clone(), names, columns, lines, Some(content))?;
@@ -173,9 +179,30 @@ struct CsvFile<'i, 'a> {
     has_header: bool,
     /// Whether numbers have a decimal comma.
     decimal_comma: bool,
-    missing: &'i [String],
+    missing: Vec<GapText>,
     /// For each of these texts, how many cells of each column it makes a gap.
     gaps: OnceLock<Vec<AtomicUsize>>,
+}
+
+/// A text that is read as missing, in one column or in all.
+struct GapText {
+    column: Option<usize>,
+    text: String,
+}
+
+impl GapText {
+    /// `chol=0` names a column if there is one of this name; other texts are meant as they are.
+    fn of(text: &str, names: &[String]) -> Self {
+        let named = text.split_once('=').and_then(|(name, value)| {
+            let column = names.iter().position(|it| it == name.trim())?;
+            Some(Self { column: Some(column), text: value.trim().to_owned() })
+        });
+        named.unwrap_or_else(|| Self { column: None, text: text.to_owned() })
+    }
+
+    fn is(&self, text: &str, column: usize) -> bool {
+        self.text == text && self.column.is_none_or(|own| own == column)
+    }
 }
 
 /// A column that turned out to be text after some cells had been read as numbers: these have to be
@@ -365,9 +392,9 @@ impl<'a> CsvFile<'_, 'a> {
 
     /// The text of a cell below the header: a number with a decimal comma gets a point, and a text
     /// that is to be read as missing is empty.
-    fn value<'c>(&self, cell: &'c [u8], line: u64) -> Result<Cow<'c, str>> {
+    fn value<'c>(&self, cell: &'c [u8], line: u64, column: usize) -> Result<Cow<'c, str>> {
         let text = self.text(cell, line)?;
-        if self.missing.iter().any(|missing| missing == text) {
+        if self.missing.iter().any(|missing| missing.is(text, column)) {
             return Ok(Cow::Borrowed(""));
         }
         let with_point = self.decimal_comma.then(|| decimal::with_point(text)).flatten();
@@ -519,7 +546,8 @@ impl<'a> CsvFile<'_, 'a> {
             }
             let Some(cell) = cells.next() else { return Ok(false) };
             self.count_gap(&cell, (index, width));
-            self.push(column, &cell, record.line, |column| turn(column, index))?;
+            let place = (record.line, index);
+            self.push(column, &cell, place, |column| turn(column, index))?;
         }
         Ok(cells.rest.is_none() && !cells.left_open)
     }
@@ -530,7 +558,8 @@ impl<'a> CsvFile<'_, 'a> {
             return;
         }
         let Ok(text) = std::str::from_utf8(cell).map(str::trim) else { return };
-        let Some(at) = self.missing.iter().position(|missing| missing == text) else { return };
+        let found = self.missing.iter().position(|missing| missing.is(text, column));
+        let Some(at) = found else { return };
         let all = || (0..self.missing.len() * width).map(|_| AtomicUsize::new(0)).collect();
         self.gaps.get_or_init(all)[at * width + column].fetch_add(1, Ordering::Relaxed);
     }
@@ -540,7 +569,11 @@ impl<'a> CsvFile<'_, 'a> {
     fn words_of_gaps(&self, names: &[String]) -> Vec<String> {
         let file = Path::new(&self.input.origin).file_name().unwrap_or_default().to_string_lossy();
         let gaps = self.gaps.get().map_or(&[][..], Vec::as_slice);
-        let of_text = |(at, text): (usize, &String)| {
+        let of_text = |(at, gap): (usize, &GapText)| {
+            let text = match gap.column {
+                Some(column) => format!("{}={}", names[column], gap.text),
+                None => gap.text.clone(),
+            };
             let counts = gaps.iter().skip(at * names.len()).take(names.len());
             let counts = counts.map(|count| count.load(Ordering::Relaxed)).zip(names);
             let mut found: Vec<(usize, &String)> = counts.filter(|(count, _)| *count > 0).collect();
@@ -554,14 +587,18 @@ impl<'a> CsvFile<'_, 'a> {
             match cells {
                 0 => format!(
                     "{file}: no cell is '{text}', which is to be read as missing: it must stand \
-                     there exactly so, and alone"
+                     there exactly so, and alone; COLUMN=TEXT is meant for one column"
                 ),
                 1 => format!("{file}: '{text}' is read as missing: 1 cell, {named}"),
                 _ => format!("{file}: '{text}' is read as missing: {cells} cells, {named}{more}"),
             }
         };
         let texts = self.missing.iter().enumerate();
-        let texts = texts.filter(|(at, text)| !self.missing[..*at].contains(text));
+        let is_first = |(at, gap): &(usize, &GapText)| {
+            let before = &self.missing[..*at];
+            !before.iter().any(|it| it.text == gap.text && it.column == gap.column)
+        };
+        let texts = texts.filter(is_first);
         texts.map(of_text).collect()
     }
 
@@ -570,11 +607,11 @@ impl<'a> CsvFile<'_, 'a> {
         &self,
         column: &mut Column,
         cell: &[u8],
-        line: u64,
+        (line, index): (u64, usize),
         turn: impl FnOnce(&mut Column),
     ) -> Result<()> {
         if let Column::Numbers(numbers) = column {
-            let text = self.value(cell, line)?;
+            let text = self.value(cell, line, index)?;
             if let Some(number) = finite(&text).or_else(|| is_missing(&text).then_some(f64::NAN)) {
                 numbers.push(number);
                 return Ok(());
@@ -582,7 +619,7 @@ impl<'a> CsvFile<'_, 'a> {
             turn(column);
         }
         if let Column::Text(texts) = column {
-            texts.push(&self.value(cell, line)?);
+            texts.push(&self.value(cell, line, index)?);
         }
         Ok(())
     }
@@ -651,9 +688,9 @@ impl<'a> CsvFile<'_, 'a> {
                 }
                 continue;
             }
-            for (cell, place) in self.cells(&record).zip(&place_of) {
+            for (column, (cell, place)) in self.cells(&record).zip(&place_of).enumerate() {
                 if let Some(place) = place {
-                    late[*place].add(&self.value(&cell, record.line)?);
+                    late[*place].add(&self.value(&cell, record.line, column)?);
                 }
             }
         }

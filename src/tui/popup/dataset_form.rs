@@ -106,7 +106,8 @@ impl DatasetForm {
         },
         typed(
             "read as missing",
-            "texts in a public text table that say there is no value, such as: n.a., unknown",
+            "texts in a public text table that say there is no value, such as: n.a., unknown, or \
+             chol=0 in one column",
         ),
         typed(
             "unit of the label",

@@ -326,15 +326,19 @@ fn what_the_user_declares_missing_is_counted_by_column_and_a_text_that_is_nowher
     };
     let text = "chol,age,y\n".to_owned() + &(0..rows).map(row).collect::<String>();
     let zeros = (0..rows).filter(|at| *at == 7 || at % 4 == 0).count();
-    let told = read(&text, &["0", "chol=0", "unclear", "0"], false);
+    let told = read(&text, &["0", "chl=0", "unclear", "0"], false);
     let expected = [
         format!("t.csv: '0' is read as missing: {zeros} cells, {zeros} of 'chol'"),
-        "t.csv: no cell is 'chol=0', which is to be read as missing: it must stand there exactly \
-         so, and alone"
+        "t.csv: no cell is 'chl=0', which is to be read as missing: it must stand there exactly \
+         so, and alone; COLUMN=TEXT is meant for one column"
             .to_owned(),
         "t.csv: 'unclear' is read as missing: 1 cell, 1 of 'age'".to_owned(),
     ];
     assert_eq!(told, expected);
+    // In one column alone, whatever stands in the others.
+    let told = read("chol,sex\n0,0\n0,1\n180,0\n", &["chol=0", "sex=9"], false);
+    assert_eq!(told[0], "t.csv: 'chol=0' is read as missing: 2 cells, 2 of 'chol'");
+    assert!(told[1].contains("no cell is 'sex=9'"), "{told:?}");
     let wide =
         format!("{}\n{}\n", ["a", "b", "c", "d", "e", "f", "g"].join(","), ["0"; 7].join(","));
     assert!(read(&wide, &["0"], false)[0].ends_with(

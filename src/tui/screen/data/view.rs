@@ -336,7 +336,11 @@ fn zeros<'a>(
             public().find(|it| numbers(it, name).is_some_and(|all| all.least > 0.0))?;
             let often = if share >= 1.0 { "always" } else { "mostly" };
             let set = &set.name;
-            (share >= MOSTLY_ZERO).then(|| format!("'{name}' is {often} 0 in {set}: missing?"))
+            (share >= MOSTLY_ZERO).then(|| {
+                format!(
+                    "'{name}' is {often} 0 in {set}: missing? Enter, 'read as missing': {name}=0"
+                )
+            })
         })
     })
 }
