@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::run::RunCommand;
 use super::{messages, print_line};
-use crate::error::{Error, Result};
+use crate::error::{Doing as _, Error, Result};
 use crate::session::{Workspace, demo};
 use crate::tui;
 
@@ -82,8 +82,7 @@ pub fn write_new(directory: &Path, files: Vec<(String, String)>) -> Result<()> {
 }
 
 fn kept(directory: &Path) -> Result<Workspace> {
-    let directory = std::path::absolute(directory)
-        .map_err(|error| Error::io("find the directory", directory, &error))?;
+    let directory = std::path::absolute(directory).doing("find the directory", directory)?;
     Ok(Workspace::fresh(&directory))
 }
 
@@ -107,8 +106,7 @@ pub fn remove(base: &Path, keeping: &str) -> Result<()> {
     if !base.is_dir() {
         return Ok(());
     }
-    crate::files::step::remove_folder(base)
-        .map_err(|error| Error::io("remove the throw-away folder", base, &error))?;
+    crate::files::step::remove_folder(base).doing("remove the throw-away folder", base)?;
     messages::tell(format_args!(
         "{} was removed with all files in it; `{keeping}` keeps one",
         base.display()
