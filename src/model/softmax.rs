@@ -108,17 +108,6 @@ fn diagonal(features: &impl ExampleColumns, classes: usize, w: &Vector) -> Vecto
     columns::sums(features, classes * dimension, start, add).0
 }
 
-/// argmin (1/n)Σ loss + (ridge/2)·‖W‖². `None` if there is no finite one.
-pub fn ridge_solution(
-    features: &impl ExampleColumns,
-    of: &[u32],
-    classes: usize,
-    ridge: f64,
-) -> Option<Vector> {
-    let w = Vector::zeros(classes * features.dimension());
-    solution(features, (of, classes), &ridge.into(), w, 1e-20)
-}
-
 /// argmin (1/n)Σ loss + shrinkage, from `w` on, until the next step would gain less than about
 /// `within`: by damped Newton steps, each by conjugate gradients. The Hessian is never built, as its
 /// size is the square of classes times features.
@@ -199,11 +188,22 @@ fn conjugate_gradients(
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
     use crate::logistic;
     use crate::numeric::parallel;
+
+    use proptest::prelude::*;
+
+    /// argmin (1/n)Σ loss + (ridge/2)·‖W‖². `None` if there is no finite one.
+    fn ridge_solution(
+        features: &impl ExampleColumns,
+        of: &[u32],
+        classes: usize,
+        ridge: f64,
+    ) -> Option<Vector> {
+        let w = Vector::zeros(classes * features.dimension());
+        solution(features, (of, classes), &ridge.into(), w, 1e-20)
+    }
 
     fn features(numbers: &[f64]) -> Matrix {
         Matrix::from_column_slice(2, numbers.len() / 2, numbers)
