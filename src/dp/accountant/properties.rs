@@ -3,28 +3,9 @@
 use proptest::prelude::*;
 
 use super::{
-    Adjacency, Composition, Coverage, Event, Guarantee, Mechanism, Noise, Query, QueryKind,
-    Repeats, Rule, gaussian,
+    Adjacency, Composition, Coverage, Event, Guarantee, Mechanism, Noise, Query, QueryKind, Rule,
+    gaussian,
 };
-
-impl QueryKind {
-    /// One of each kind, for tests of code that handles all kinds. Each arm names the next kind, so
-    /// the compiler asks for a new one here.
-    pub(super) fn one_of_each() -> Vec<Self> {
-        let next = |kind: &Self| match kind {
-            Self::Gaussian => Some(Self::SampledSum { rate: 0.1 }),
-            Self::SampledSum { .. } => Some(Self::Laplace),
-            Self::Laplace => Some(Self::Selection(Rule::Exponential)),
-            Self::Selection(Rule::Exponential) => Some(Self::Selection(Rule::PermuteAndFlip)),
-            Self::Selection(Rule::PermuteAndFlip) => Some(Self::Selection(Rule::NoisyMaximum)),
-            Self::Selection(Rule::NoisyMaximum) => Some(Self::Direction),
-            Self::Direction => Some(Self::Repeated(Repeats { shape: 2, stop: 0.125 })),
-            Self::Repeated(_) => Some(Self::Pure),
-            Self::Pure => None,
-        };
-        std::iter::successors(Some(Self::Gaussian), next).collect()
-    }
-}
 
 fn event(mechanism: Mechanism, count: u64, adjacency: Adjacency) -> Event {
     Event {
