@@ -175,9 +175,7 @@ impl Choose {
         let chosen = job.execute(&mut |event| match event {
             ChoiceProgress::Granted { run, offer } => {
                 messages::tell(format_args!("granted as {}", run.0));
-                for note in &offer.warnings {
-                    messages::tell(format_args!("note: {note}"));
-                }
+                offer.warnings.iter().for_each(messages::note);
                 in_secret = offer.trains_in_secret;
                 messages::tell(&offer.how);
                 messages::tell(format_args!(

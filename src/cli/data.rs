@@ -453,7 +453,9 @@ impl DataReport {
         let found = facts.iter().map(|(own, facts)| family::mostly_missing((own, facts), &all));
         let tables = self.tables.iter_mut().filter(|table| table.is_public());
         for (table, words) in tables.zip(found) {
-            words.into_iter().for_each(|words| table.inspection.note(words));
+            if let Some(words) = words {
+                table.inspection.note(words);
+            }
         }
     }
 

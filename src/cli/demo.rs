@@ -84,8 +84,7 @@ pub fn write_new(directory: &Path, files: Vec<(String, String)>) -> Result<()> {
 }
 
 fn kept(directory: &Path) -> Result<Workspace> {
-    let directory = std::path::absolute(directory)
-        .map_err(|error| Error::io("find the directory", directory, &error))?;
+    let directory = std::path::absolute(directory).doing("find the directory", directory)?;
     Ok(Workspace::fresh(&directory))
 }
 

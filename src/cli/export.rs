@@ -47,9 +47,7 @@ impl Export {
         }
         named::check(&self.output, Replace::Forced(self.force), &named::data_at(&self.model))?;
         let model = SavedModel::open(&self.model)?;
-        for remark in &model.remarks {
-            messages::tell(format_args!("note: {remark}"));
-        }
+        model.remarks.iter().for_each(messages::note);
         outbox::refuse_model(&model)?;
         let exported = onnx::export(&model)?;
         files::write_private(&self.output, &exported.bytes)?;

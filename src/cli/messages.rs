@@ -91,6 +91,11 @@ pub fn tell(text: impl Display) {
     }
 }
 
+/// A remark, unless the user wants none.
+pub fn note(text: impl Display) {
+    tell(format_args!("note: {text}"));
+}
+
 /// Prints details that help to find causes.
 pub fn detail(text: impl Display) {
     if is_verbose() {

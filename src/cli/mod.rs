@@ -82,7 +82,7 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue};
 use clap::{Parser, Subcommand};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Doing as _, Error, ErrorKind, Result};
 use crate::evaluation::FurtherScores;
 use crate::files;
 use crate::numeric::parallel;
@@ -302,9 +302,7 @@ fn exit_code(error: &Error) -> ExitCode {
 /// The workspace of a directory that the user named. A ledger that lies elsewhere is said.
 fn workspace_named(directory: &Path) -> Result<Workspace> {
     let workspace = Workspace::of(directory)?;
-    if let Some(note) = workspace.note_if_elsewhere(directory) {
-        messages::tell(format_args!("note: {note}"));
-    }
+    workspace.note_if_elsewhere(directory).iter().for_each(messages::note);
     Ok(workspace)
 }
 
@@ -339,8 +337,7 @@ fn print_result(
 
 /// Writes files into a folder, and says so; returns their paths.
 fn write_files(folder: &Path, files: Vec<(String, String)>) -> Result<Vec<PathBuf>> {
-    files::create_folder(folder)
-        .map_err(|error| Error::io("create the directory", folder, &error))?;
+    files::create_folder(folder).doing("create the directory", folder)?;
     let written = files.into_iter().map(|(name, text)| {
         let path = folder.join(name);
         files::write(&path, text.as_bytes())?;

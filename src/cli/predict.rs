@@ -13,7 +13,7 @@ use crate::data::read::{self, Format, Overflow, Reading, TableReader};
 use crate::data::{Column, Missing, Source, write};
 use crate::engine::look::{self, Look};
 use crate::engine::predict::{WantedPredictions, WrittenPredictions};
-use crate::error::{Error, Result};
+use crate::error::{Doing as _, Error, Result};
 use crate::session::model_file::KNOWN_NOISE;
 use crate::session::named::{self, Replace};
 use crate::session::prediction::PredictionScore;
@@ -108,7 +108,7 @@ impl Predict {
         let format = self.format()?;
         let mut model = SavedModel::open(&self.model)?;
         outbox::refuse_another_model(&model.path)?;
-        model.remarks.iter().for_each(|remark| messages::tell(format_args!("note: {remark}")));
+        model.remarks.iter().for_each(messages::note);
         if let Some(rule) = self.missing {
             model.preparation = model.preparation.with_missing(match rule {
                 DecisionRule::Refuse => Missing::Refuse,
@@ -191,7 +191,7 @@ impl Predict {
     /// The look that an exact score is.
     fn look(model: &SavedModel, public: bool) -> Result<Look<'static>> {
         let folder = std::path::absolute(model.path.parent().unwrap_or(Path::new(".")))
-            .map_err(|error| Error::io("find the model", &model.path, &error))?;
+            .doing("find the model", &model.path)?;
         let mut look = Look::new(SCORE_NOTE, &[&Workspace::of(&folder)?])?;
         if !public {
             look.by_model(&folder)?;
@@ -210,9 +210,7 @@ impl Predict {
                  digits after the fifteenth; predict the file itself to keep them as they stand",
             );
         }
-        for warning in &loaded.warnings {
-            messages::tell(format_args!("note: {warning}"));
-        }
+        loaded.warnings.iter().for_each(messages::note);
         if self.score {
             let mut look = Self::look(model, loaded.record.is_none())?;
             look.at(&loaded, &workspace)?;

@@ -138,9 +138,7 @@ impl Rank {
         let mut progress: Option<ProgressLine> = None;
         let summary = rank(&job, &mut |event| match event {
             RankingProgress::Begun { total, remarks } => {
-                for remark in remarks {
-                    messages::tell(format_args!("note: {remark}"));
-                }
+                remarks.into_iter().for_each(messages::note);
                 progress = Some(ProgressLine::new("ranking", total));
             }
             RankingProgress::Stepped { step, .. } => {

@@ -16,7 +16,7 @@ use crate::engine::joining::{self, JoiningJob};
 use crate::engine::rehearse::{self, RehearsalJob};
 use crate::engine::sweep::axes::SweepAxis;
 use crate::engine::{Job, look};
-use crate::error::{Error, Result};
+use crate::error::{Doing as _, Error, Result};
 use crate::files;
 use crate::methods;
 use crate::rehearsal::Player;
@@ -236,7 +236,7 @@ impl Rehearse {
         }
         check_sbatch()?;
         files::create_private_folder(&folder)
-            .map_err(|error| Error::io("create the folder of the job array", &folder, &error))?;
+            .doing("create the folder of the job array", &folder)?;
         let job = array.submit("let this machine do it: the same command without --on")?;
         print_line(&format!("Slurm job {job}: {} parts", self.parts))?;
         messages::tell("when they are done, the same command without --on gathers what they found");
@@ -245,8 +245,8 @@ impl Rehearse {
 
     /// The shell command for one part; `part` is its number, counted from 1.
     fn command(&self, plan: &PlanDefinition, part: &str) -> Result<String> {
-        let session = std::path::absolute(&self.session)
-            .map_err(|error| Error::io("find the session", &self.session, &error))?;
+        let session =
+            std::path::absolute(&self.session).doing("find the session", &self.session)?;
         let mut words = vec![quoted(&program()?), "rehearse".to_owned(), quoted(&session)];
         let mut option = |name: &str, value: &str| words.extend([name.to_owned(), word(value)]);
         option("--plan", &plan.name);

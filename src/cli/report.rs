@@ -73,9 +73,7 @@ impl ReportCommand {
         for reported in &report.runs {
             let directory = reported.run.directory.display();
             messages::detail(format_args!("{} {directory}", reported.letter));
-            if let Some(trouble) = &reported.run.trouble {
-                messages::tell(format_args!("note: {trouble}"));
-            }
+            reported.run.trouble.iter().for_each(messages::note);
         }
         if let Some(path) = &self.csv {
             files::write(path, steps_as_csv(&report.runs).as_bytes())?;

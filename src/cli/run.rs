@@ -274,7 +274,7 @@ impl RunCommand {
                 .cure("add one on the Plan screen: halflight SESSION.ron, then 3"));
         }
         for plan in &plans {
-            plan.target.checked().map_err(|error| within(plan, error.into()))?;
+            plan.target.checked().map_err(|error| within(plan, error))?;
         }
         Ok(plans)
     }
@@ -288,9 +288,7 @@ impl RunCommand {
             let loaded = dataset::load_watched(definition, workspace, &mut Watched::default())?;
             let role = if definition.role == Role::Private { "private" } else { "public" };
             messages::tell(format_args!("read {} ({role}): {}", definition.name, loaded.size()));
-            for warning in &loaded.warnings {
-                messages::tell(format_args!("note: {warning}"));
-            }
+            loaded.warnings.iter().for_each(messages::note);
             if let Some(warning) = loaded.exact_named(&look::view(self.sealed)) {
                 messages::tell(format_args!("◆ note: {warning}"));
             }

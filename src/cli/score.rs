@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{messages, print_json, print_line};
 use crate::engine::score::{self, ScoreRelease, ScoredRecords};
-use crate::error::{Error, Result};
+use crate::error::{Doing as _, Error, Result};
 use crate::evaluation::{Evaluation, Expected, Loss, Pay};
 use crate::files;
 use crate::privacy::accountant::{delta_words, round_up};
@@ -126,8 +126,7 @@ impl ScoreCommand {
         // The score has been paid for, so it is always saved as well.
         let name = format!("{}.json", released.paid.run.0);
         let in_folder = |folder: PathBuf| -> Result<PathBuf> {
-            files::create_private_folder(&folder)
-                .map_err(|error| Error::io("create the folder", &folder, &error))?;
+            files::create_private_folder(&folder).doing("create the folder", &folder)?;
             Ok(folder.join(&name))
         };
         let kept = in_folder(workspace.folder().join("scores"))?;
@@ -221,7 +220,7 @@ impl ScoreCommand {
     fn as_json(&self, released: &ScoreRelease) -> Result<Value> {
         let file =
             if self.model.is_dir() { self.model.join("model.ron") } else { self.model.clone() };
-        let bytes = std::fs::read(&file).map_err(|error| Error::io("read", &file, &error))?;
+        let bytes = std::fs::read(&file).doing("read", &file)?;
         let mut value = json!({
             "kind": "score",
             "model": sha256(&bytes),

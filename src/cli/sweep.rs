@@ -16,7 +16,7 @@ use crate::engine::look;
 use crate::engine::sweep::axes::{self, SweepAxis};
 use crate::engine::sweep::{self, Planned, TaskTally};
 use crate::engine::{Job, PreparedStore, Summary};
-use crate::error::{Error, Result};
+use crate::error::{Doing as _, Error, Result};
 use crate::memory;
 use crate::methods::Series;
 use crate::numeric::parallel;
@@ -166,8 +166,7 @@ impl Sweep {
     }
 
     fn rehearse(&self, planned: &[Planned], into: &Path, after: Option<&Guarantee>) -> Result<()> {
-        let into = std::path::absolute(into)
-            .map_err(|error| Error::io("find the directory", into, &error))?;
+        let into = std::path::absolute(into).doing("find the directory", into)?;
         match self.on {
             On::Slurm => print_line(self.job_array(&into, planned.len())?.script().trim_end()),
             On::List => self.print_list(&into, planned.len()),
@@ -356,9 +355,7 @@ fn tell_planned(planned: &[Planned]) {
     messages::tell(format_args!("{} tasks, {steps} steps in all", planned.len()));
     let mut known = HashSet::new();
     let warnings = planned.iter().flat_map(|it| &it.warnings);
-    for warning in warnings.filter(|warning| known.insert(*warning)) {
-        messages::tell(format_args!("note: {warning}"));
-    }
+    warnings.filter(|warning| known.insert(*warning)).for_each(messages::note);
 }
 
 fn word(state: &TaskState) -> &'static str {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::error::{Error, Result};
+use crate::error::{Doing as _, Result};
 use crate::files;
 use crate::session::{Workspace, demo};
 use crate::tui;
@@ -47,8 +47,7 @@ impl TutorialCommand {
 /// Writes the tables beside the session.
 fn write_files(workspace: &Workspace) -> Result<()> {
     let base = workspace.base();
-    files::create_private_folder(base)
-        .map_err(|error| Error::io("create the tutorial's folder", base, &error))?;
+    files::create_private_folder(base).doing("create the tutorial's folder", base)?;
     let mut tables = demo::tutorial_tables().into_iter();
     tables.try_for_each(|(name, text)| files::write(&base.join(name), text.as_bytes()))
 }

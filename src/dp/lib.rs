@@ -14,11 +14,11 @@
 pub mod accountant;
 #[doc(hidden)]
 pub mod blind;
-pub mod error;
 pub mod mechanism;
 pub mod release;
 pub mod shown;
 
+pub use halflight_base::error;
 use halflight_numeric as numeric;
 
 pub use accountant::{Adjacency, Allotment, Calibrated, Event, Guarantee, PlannedRelease, Target};

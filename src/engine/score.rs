@@ -132,7 +132,7 @@ fn by_itself(scoring: &Scoring) -> Result<Calibrated> {
         return Err(not_by_itself());
     };
     let target = Target { epsilon, delta: DELTA };
-    Ok(calibrate(&[scoring.announced(Allotment::Share(1.0))], target)?)
+    calibrate(&[scoring.announced(Allotment::Share(1.0))], target)
 }
 
 /// The noise of a score that adds `epsilon` to the ε of everything for which its account paid. Laplace

@@ -242,7 +242,7 @@ impl Spend {
     }
 
     fn guarantee(&self) -> Result<Guarantee> {
-        Ok(Composition::of_run(&self.spender.drawn(), &self.grant.events, self.grant.target.delta)?)
+        Composition::of_run(&self.spender.drawn(), &self.grant.events, self.grant.target.delta)
     }
 
     /// Ends the draws of a run. A `resumable` one is not settled, so another program can continue it.

@@ -209,7 +209,7 @@ impl Scoring {
         };
         let mut releases = training.to_vec();
         releases.push(self.release(&releases, target)?);
-        Ok(calibrate(&releases, target)?)
+        calibrate(&releases, target)
     }
 
     /// A remark if the score is paid for but would be free.

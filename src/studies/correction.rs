@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use super::grid::{Grid, GridTask, Harvest};
+use super::grid::{Grid, GridTask, Harvest, epsilon_columns};
 use super::labelled::{LabelledProblem, SplitModels};
 use super::shown::{SplitErrors, SplitScores, error_tables};
 use super::table::{ExpectedMean, StudyTable};
@@ -74,12 +74,7 @@ impl CorrectionStudy {
 
     /// One row per dataset: a task measures everything on one split.
     pub fn grid(&self) -> Grid {
-        let name = |subject: &TaughtProblem| subject.problem.case.name.to_owned();
-        Grid {
-            rows: self.subjects.iter().map(name).collect(),
-            columns: vec!["split".to_owned()],
-            seeds: self.seeds.clone(),
-        }
+        Grid::new(self.subjects.iter().map(|it| it.problem.case.name), ["split"], &self.seeds)
     }
 
     pub fn measure(&self, place: GridTask<'_>) -> Result<Option<SplitErrors>> {
@@ -130,7 +125,7 @@ impl CorrectionStudy {
     }
 
     pub fn tables(&self, harvest: &Harvest<SplitErrors>) -> Vec<StudyTable> {
-        let columns: Vec<String> = self.epsilons.iter().map(|e| format!("ε={e}")).collect();
+        let columns = epsilon_columns(&self.epsilons);
         let entries = ENTRIES.map(|(_, title)| title.to_owned());
         let cases = self.subjects.iter().map(|it| it.problem.case).enumerate();
         let cases: Vec<_> = cases.collect();
@@ -152,23 +147,19 @@ impl CorrectionStudy {
     }
 
     pub fn header(&self, missing: &[&str]) -> Vec<String> {
-        let mut header = vec![
+        let lines = [
             "Public shape, private correction: errors on target records that no method saw, \
              relative to the exact non-private linear model of the private records (mean squared \
-             error, or logarithmic loss of classes)."
-                .to_owned(),
+             error, or logarithmic loss of classes).",
             "Goals: at most 2 % more than the best of public linear, public trees and the noisy \
-             warm start, and the geometric means in the last table."
-                .to_owned(),
+             warm start, and the geometric means in the last table.",
             if self.chosen_on {
                 "The defaults of the method were chosen on these shifts."
             } else {
                 "These are other shifts of the datasets on which the defaults were chosen."
-            }
-            .to_owned(),
+            },
         ];
-        header.extend(super::not_found(missing));
-        header
+        super::header(lines, missing)
     }
 }
 

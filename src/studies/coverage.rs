@@ -184,11 +184,7 @@ impl Study {
 
     pub fn grid(&self) -> Grid {
         let columns = COLUMNS.iter().map(|(records, epsilon)| format!("n {records}, ε {epsilon}"));
-        Grid {
-            rows: self.subjects.iter().map(|it| it.problem.case.name.to_owned()).collect(),
-            columns: columns.collect(),
-            seeds: self.seeds.clone(),
-        }
+        Grid::new(self.subjects.iter().map(|it| it.problem.case.name), columns, &self.seeds)
     }
 
     pub fn measure(&self, place: GridTask<'_>) -> Result<Option<Measured>> {

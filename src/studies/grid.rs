@@ -59,6 +59,17 @@ pub struct Harvest<T> {
 }
 
 impl Grid {
+    /// A grid with these titles of rows and columns.
+    pub fn new(
+        rows: impl IntoIterator<Item: Into<String>>,
+        columns: impl IntoIterator<Item: Into<String>>,
+        seeds: &[u64],
+    ) -> Self {
+        let (rows, columns) =
+            (rows.into_iter().map(Into::into), columns.into_iter().map(Into::into));
+        Self { rows: rows.collect(), columns: columns.collect(), seeds: seeds.to_vec() }
+    }
+
     pub fn tasks(&self) -> usize {
         self.rows.len() * self.columns.len() * self.seeds.len()
     }
@@ -157,6 +168,16 @@ impl<T> Harvest<T> {
         let rows = self.grid.rows.iter().enumerate().filter_map(row);
         StudyTable::new(title, &self.grid.columns, rows)
     }
+}
+
+/// The words for an ε, as columns are called.
+pub fn epsilon_words(epsilon: f64) -> String {
+    if epsilon.is_finite() { format!("ε={epsilon}") } else { "ε=∞".to_owned() }
+}
+
+/// The titles of columns, one for each ε.
+pub fn epsilon_columns(epsilons: &[f64]) -> Vec<String> {
+    epsilons.iter().map(|epsilon| epsilon_words(*epsilon)).collect()
 }
 
 #[cfg(test)]

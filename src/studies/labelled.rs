@@ -13,7 +13,7 @@ use rand::rngs::ChaCha20Rng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 
-use super::grid::{Grid, GridTask, Harvest};
+use super::grid::{Grid, GridTask, Harvest, epsilon_columns, epsilon_words};
 use super::shown::ShownScore;
 use super::table::{ExpectedMean, StudyTable, TableRow};
 use super::tuned::{MATCHED_RECORDS, Minimiser, Strengths, Tuned};
@@ -509,11 +509,7 @@ type MinimumFacts = [f64; 7];
 impl LabelledProblem {
     /// One row per dataset, and one column: a task measures everything on one split.
     pub fn grid(problems: &[Self], seeds: &[u64]) -> Grid {
-        Grid {
-            rows: problems.iter().map(|problem| problem.case.name.to_owned()).collect(),
-            columns: vec!["split".to_owned()],
-            seeds: seeds.to_vec(),
-        }
+        Grid::new(problems.iter().map(|problem| problem.case.name), ["split"], seeds)
     }
 
     pub fn new(case: &'static Case, mut table: data::Table) -> Result<Self> {
@@ -967,7 +963,7 @@ impl LabelledStudy {
             shown.words(case.task),
             case.delta
         );
-        let mut table = StudyTable::new(title, self.epsilons.iter().map(|it| column(*it)), rows);
+        let mut table = StudyTable::new(title, epsilon_columns(&self.epsilons), rows);
         if shown == ShownScore::Main {
             self.want(case, &mut table);
         }
@@ -980,7 +976,7 @@ impl LabelledStudy {
         let mut wanted: BTreeMap<String, f64> = BTreeMap::new();
         if case.name == "wind" {
             for (epsilon, bound) in [(1.0, 1.05), (5.0, 1.01), (f64::INFINITY, 0.98)] {
-                wanted.insert(column(epsilon), bound);
+                wanted.insert(epsilon_words(epsilon), bound);
             }
         }
         // If the source is a bad guide, both kinds of data together beat either alone.
@@ -988,10 +984,10 @@ impl LabelledStudy {
             && let (Some(source), Some(target)) = (mean(SOURCE, five), mean(NOISY_TARGET, five))
             && source > 1.2
         {
-            let bound = wanted.entry(column(5.0)).or_insert(f64::INFINITY);
+            let bound = wanted.entry(epsilon_words(5.0)).or_insert(f64::INFINITY);
             *bound = bound.min(source).min(target);
         }
-        let bound = |at: usize| wanted.get(&column(self.epsilons[at])).copied();
+        let bound = |at: usize| wanted.get(&epsilon_words(self.epsilons[at])).copied();
         table.want(PROFILED, |at| bound(at).map(ExpectedMean::AtMost));
         if case.name == "wind" {
             let fails =
@@ -1044,10 +1040,6 @@ impl LabelledStudy {
         header.extend(super::not_found(missing));
         header
     }
-}
-
-pub(super) fn column(epsilon: f64) -> String {
-    if epsilon.is_finite() { format!("ε={epsilon}") } else { "ε=∞".to_owned() }
 }
 
 #[cfg(test)]

@@ -70,6 +70,11 @@ mod tuned;
 pub use grid::{Grid, GridTask, Harvest};
 pub use table::{ExpectedMean, SeedValues, StudyTable, TableContent, TableRow};
 
+/// The lines of a header, and one about missing datasets.
+fn header<const LINES: usize>(lines: [&str; LINES], missing: &[&str]) -> Vec<String> {
+    lines.map(str::to_owned).into_iter().chain(not_found(missing)).collect()
+}
+
 /// The line of a header about missing datasets.
 fn not_found(missing: &[&str]) -> Option<String> {
     (!missing.is_empty()).then(|| {

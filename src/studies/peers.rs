@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::correction::warm_start;
-use super::grid::{Grid, GridTask, Harvest};
+use super::grid::{Grid, GridTask, Harvest, epsilon_columns};
 use super::labelled::{LabelledProblem, SplitModels};
 use super::table::{StudyTable, TableRow};
 use crate::data::column::Cell;
@@ -157,8 +157,7 @@ impl PeerStudy {
                 };
                 TableRow::new(*peer, EPSILONS.map(cell))
             });
-            let columns = EPSILONS.map(|epsilon| format!("ε={epsilon}"));
-            StudyTable::new(title, columns, ours.chain(theirs))
+            StudyTable::new(title, epsilon_columns(&EPSILONS), ours.chain(theirs))
         };
         TITLES.into_iter().enumerate().map(table).collect()
     }

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::grid::{Grid, GridTask, Harvest};
+use super::grid::{Grid, GridTask, Harvest, epsilon_columns};
 use super::labelled::{LabelledProblem, SplitModels};
 use super::table::{ExpectedMean, SeedValues, StudyTable, TableRow};
 use crate::data::persons::{WithoutUnit, by_person};
@@ -119,11 +119,7 @@ impl PersonsStudy {
                 case.dataset, case.unit, case.most
             )
         };
-        Grid {
-            rows: self.cases().iter().map(|(case, _)| name(case)).collect(),
-            columns: METHODS.map(str::to_owned).to_vec(),
-            seeds: self.seeds.clone(),
-        }
+        Grid::new(self.cases().iter().map(|(case, _)| name(case)), METHODS, &self.seeds)
     }
 
     pub fn measure(&self, place: GridTask<'_>) -> Result<Option<PersonErrors>> {
@@ -177,7 +173,7 @@ impl PersonsStudy {
     }
 
     pub fn tables(&self, harvest: &Harvest<PersonErrors>) -> Vec<StudyTable> {
-        let columns: Vec<String> = self.epsilons.iter().map(|e| format!("ε={e}")).collect();
+        let columns = epsilon_columns(&self.epsilons);
         let grid = self.grid();
         let mut tables = Vec::new();
         for (row, name) in grid.rows.iter().enumerate() {

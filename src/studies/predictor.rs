@@ -6,7 +6,7 @@
 
 use std::sync::OnceLock;
 
-use super::grid::{Grid, GridTask, Harvest};
+use super::grid::{Grid, GridTask, Harvest, epsilon_columns};
 use super::labelled::{LabelledProblem, SplitModels};
 use super::shown::{SplitErrors, SplitScores, error_tables};
 use super::table::StudyTable;
@@ -72,12 +72,7 @@ impl PredictorStudy {
 
     /// One row per dataset: a task measures everything on one split.
     pub fn grid(&self) -> Grid {
-        let name = |subject: &ScoredProblem| subject.problem.case.name.to_owned();
-        Grid {
-            rows: self.subjects.iter().map(name).collect(),
-            columns: vec!["split".to_owned()],
-            seeds: self.seeds.clone(),
-        }
+        Grid::new(self.subjects.iter().map(|it| it.problem.case.name), ["split"], &self.seeds)
     }
 
     pub fn measure(&self, place: GridTask<'_>) -> Result<Option<SplitErrors>> {
@@ -116,7 +111,7 @@ impl PredictorStudy {
 
     /// One table for each dataset, and one of geometric means over all.
     pub fn tables(&self, harvest: &Harvest<SplitErrors>) -> Vec<StudyTable> {
-        let columns: Vec<String> = self.epsilons.iter().map(|e| format!("ε={e}")).collect();
+        let columns = epsilon_columns(&self.epsilons);
         let labels = METHODS.iter().flat_map(|(method, ..)| {
             PREDICTORS.iter().map(move |predictor| match predictor {
                 PublicPredictor::None => (*method).to_owned(),
@@ -130,15 +125,12 @@ impl PredictorStudy {
     }
 
     pub fn header(missing: &[&str]) -> Vec<String> {
-        let mut header = vec![
+        let lines = [
             "Public predictors: errors on target records that no method saw, relative to the exact \
              non-private linear model of the private records (mean squared error, or logarithmic \
-             loss of classes)."
-                .to_owned(),
-            "Each method with its defaults, without a public predictor and with two kinds of it."
-                .to_owned(),
+             loss of classes).",
+            "Each method with its defaults, without a public predictor and with two kinds of it.",
         ];
-        header.extend(super::not_found(missing));
-        header
+        super::header(lines, missing)
     }
 }

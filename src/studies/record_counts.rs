@@ -97,11 +97,11 @@ impl<'a> RecordCountStudy<'a> {
             Count::Times(factor) => format!("{} × {factor}", side.words()),
             Count::Exactly(count) => format!("{count} {}", side.words()),
         };
-        Grid {
-            rows: self.problems.iter().map(|problem| problem.case.name.to_owned()).collect(),
-            columns: self.counts.iter().map(title).collect(),
-            seeds: self.seeds.clone(),
-        }
+        Grid::new(
+            self.problems.iter().map(|it| it.case.name),
+            self.counts.iter().map(title),
+            &self.seeds,
+        )
     }
 
     /// Private and public records of a column.

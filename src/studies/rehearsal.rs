@@ -4,7 +4,7 @@
 //! target, too: one part is for training, the other evaluates, as in a real run. The regret is the
 //! amount by which the advised player's error exceeds that of the best one.
 
-use super::grid::{Grid, GridTask, Harvest};
+use super::grid::{Grid, GridTask, Harvest, epsilon_columns};
 use super::labelled::LabelledProblem;
 use super::table::{ExpectedMean, SeedValues, StudyTable, TableRow};
 use crate::data;
@@ -137,11 +137,7 @@ impl RehearsalStudy {
             let subject = &self.subjects[task.subject];
             format!("{at} {} {}", subject.name, subject.players[task.entry.player].id())
         };
-        Grid {
-            rows: self.tasks.iter().enumerate().map(title).collect(),
-            columns: vec!["loss".to_owned()],
-            seeds: self.seeds.clone(),
-        }
+        Grid::new(self.tasks.iter().enumerate().map(title), ["loss"], &self.seeds)
     }
 
     /// The loss of one trial; `None` if a player cannot work on the data.
@@ -229,7 +225,7 @@ impl RehearsalStudy {
 
     /// Regrets, errors relative to public data alone, and the advised player for each dataset.
     pub fn tables(&self, harvest: &Harvest<Played>) -> Vec<StudyTable> {
-        let columns: Vec<String> = self.epsilons.iter().map(|e| format!("ε={e}")).collect();
+        let columns = epsilon_columns(&self.epsilons);
         let (mut regrets, mut ratios, mut same) = (Vec::new(), Vec::new(), Vec::new());
         let (mut advised_within, mut all_within) = (Vec::new(), Vec::new());
         for (at, subject) in self.subjects.iter().enumerate() {
@@ -338,14 +334,11 @@ impl RehearsalStudy {
     }
 
     pub fn header(&self, missing: &[&str]) -> Vec<String> {
-        let mut header = vec![
-            "Rehearsals on the public records alone, and the target that they were to predict: \
+        let lines =
+            ["Rehearsals on the public records alone, and the target that they were to predict: \
              mean absolute error, or share of wrong answers, on target records that no \
-             player saw."
-                .to_owned(),
-        ];
-        header.extend(super::not_found(missing));
-        header
+             player saw."];
+        super::header(lines, missing)
     }
 }
 

@@ -8,10 +8,10 @@ use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 use rand::seq::SliceRandom;
 
-use super::grid::{Grid, GridTask, Harvest};
+use super::grid::{Grid, GridTask, Harvest, epsilon_words};
 use super::labelled::{
     CNVX_ADAP, CNVX_ADAP_PRINTED, LEAST_DISCREPANCY, LabelledProblem, LabelledRow, PROFILED,
-    REVIEW_SCORES, SplitModels, column, method,
+    REVIEW_SCORES, SplitModels, method,
 };
 use super::table::{SeedValues, StudyTable};
 use super::tuned::Tuned;
@@ -81,11 +81,7 @@ impl ReviewStudy {
     /// A row for each ordered pair of kinds.
     pub fn grid(&self) -> Grid {
         let title = |(from, to): (usize, usize)| format!("{} → {}", KINDS[from], KINDS[to]);
-        Grid {
-            rows: Self::pairs().into_iter().map(title).collect(),
-            columns: vec!["split".to_owned()],
-            seeds: self.seeds.clone(),
-        }
+        Grid::new(Self::pairs().into_iter().map(title), ["split"], &self.seeds)
     }
 
     /// A split, and its validation records.
@@ -144,7 +140,7 @@ impl ReviewStudy {
             .iter()
             .map(|(row, epsilon)| {
                 if row.depends_on_epsilon() {
-                    format!("{}, {}", row.title, column(*epsilon))
+                    format!("{}, {}", row.title, epsilon_words(*epsilon))
                 } else {
                     row.title.to_owned()
                 }

@@ -103,17 +103,14 @@ impl RidgeStudy {
     }
 
     pub fn header(missing: &[&str]) -> Vec<String> {
-        let mut header = vec![
+        let lines = [
             "Ridges: errors on target records that no method saw, relative to the exact non-private \
              linear model of the private records (mean squared error, or logarithmic loss of \
-             classes); lower is better."
-                .to_owned(),
+             classes); lower is better.",
             "The column 'public' is the linear model of the public records, from which the profiled \
-             methods start; the others are these methods with their other defaults."
-                .to_owned(),
+             methods start; the others are these methods with their other defaults.",
         ];
-        header.extend(super::not_found(missing));
-        header
+        super::header(lines, missing)
     }
 }
 

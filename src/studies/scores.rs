@@ -189,7 +189,7 @@ impl Study {
             let (records, rate) = self.column(column);
             format!("n {records}, {} %", 100.0 * rate)
         });
-        Grid { rows: rows.collect(), columns: columns.collect(), seeds: self.seeds.clone() }
+        Grid::new(rows, columns, &self.seeds)
     }
 
     pub fn measure(&self, place: GridTask<'_>) -> Result<Option<Measured>> {
@@ -282,7 +282,7 @@ pub(super) fn calibrated(tally: &Tally, epsilon: f64) -> Result<Calibrated> {
     } else {
         tally.gaussian().announced(what, 1, share, adjacency)
     };
-    Ok(calibrate(&[planned], Target { epsilon, delta: DELTA })?)
+    calibrate(&[planned], Target { epsilon, delta: DELTA })
 }
 
 pub(super) fn released(

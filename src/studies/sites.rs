@@ -6,7 +6,7 @@
 //! all sites, for the model of each site alone, for the joint one, and for one trained where all
 //! records are at one place.
 
-use super::grid::{Grid, GridTask, Harvest};
+use super::grid::{Grid, GridTask, Harvest, epsilon_columns};
 use super::labelled::{Case, LabelledProblem, SplitModels};
 use super::table::{StudyTable, TableRow};
 use crate::data::filter::Filter;
@@ -138,8 +138,7 @@ impl SitesStudy {
                 Task::Classification => "share of wrong answers",
             };
             let title = format!("{} · {measure} (less is better)", of_case(problem.case));
-            let columns = EPSILONS.map(|epsilon| format!("ε={epsilon}"));
-            StudyTable::new(title, columns, (0..ROWS.len()).map(cells))
+            StudyTable::new(title, epsilon_columns(&EPSILONS), (0..ROWS.len()).map(cells))
         };
         self.problems.iter().enumerate().map(table).collect()
     }
@@ -147,7 +146,7 @@ impl SitesStudy {
     pub fn header(&self, missing: &[&str]) -> Vec<String> {
         let said = "Three sites train one model with public_shape, each with its own noise at the ε of \
              the column.";
-        std::iter::once(said.to_owned()).chain(super::not_found(missing)).collect()
+        super::header([said], missing)
     }
 }
 

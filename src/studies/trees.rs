@@ -10,7 +10,7 @@ use super::labelled::LabelledProblem;
 use crate::data::selection::used_columns;
 use crate::data::write::{WriteFormat, bytes};
 use crate::data::{Column, Table};
-use crate::error::{Error, Result};
+use crate::error::{Doing as _, Error, Result};
 use crate::files;
 use crate::methods::labelled::public_shape;
 use crate::model::Model;
@@ -30,8 +30,7 @@ const OURS: [(Option<usize>, &str); 4] = [
 pub fn write(problem: &LabelledProblem, directory: &Path) -> Result<()> {
     let case = problem.case;
     let folder = directory.join(case.name);
-    files::create_folder(&folder)
-        .map_err(|error| Error::io("create the folder", &folder, &error))?;
+    files::create_folder(&folder).doing("create the folder", &folder)?;
     let (_, held_out) = problem.parts(0)?;
     let names = used_columns(&problem.definition, &problem.source)?;
     for (name, table) in [("public", &problem.source), ("held_out", &held_out)] {

@@ -1,7 +1,6 @@
 //! A ledger: the hashes of its lines, and the totals of its accounts.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::Path;
 
 use serde_json::Value;
@@ -9,6 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::claim::{ClaimVerdict, FileClaim, FileReport};
 use super::curve;
+use super::joint::hexadecimal;
 use super::json::{count, draws, field, list, number, target, text};
 use super::loss::{Draws, merged};
 use super::noise::NoiseCheck;
@@ -118,12 +118,7 @@ const REPAIR: &str = "restore the ledger from a copy, or run `halflight ledger r
 
 /// In hexadecimal digits.
 pub(super) fn sha256(bytes: &[u8]) -> String {
-    let mut hash = String::new();
-    for byte in Sha256::digest(bytes) {
-        // Writing into a String cannot fail.
-        let _ = write!(hash, "{byte:02x}");
-    }
-    hash
+    hexadecimal(&Sha256::digest(bytes))
 }
 
 /// Hash of a line, if it fits, and the line as JSON without it.

@@ -570,7 +570,7 @@ fn inspect_tells_what_declared_gaps_did_and_which_columns_are_mostly_missing() {
     let clinic = |chol: &str, thal: &str| {
         let row = |at: usize| {
             let [chol, thal] = [(chol, "180"), (thal, "3")]
-                .map(|(usual, rare)| if at % 10 == 0 { rare } else { usual });
+                .map(|(usual, rare)| if at.is_multiple_of(10) { rare } else { usual });
             format!("{},{chol},{thal},{}\n", 30 + at % 40, at % 2)
         };
         "age,chol,thal,ill\n".to_owned() + &(0..60).map(row).collect::<String>()

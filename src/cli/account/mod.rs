@@ -212,7 +212,7 @@ impl AccountCommand {
 }
 
 fn guarantee(events: &[Event], delta: f64) -> Result<Guarantee> {
-    Ok(Composition::of(events)?.guarantee(delta)?)
+    Composition::of(events)?.guarantee(delta)
 }
 
 /// The smallest factor on the plan's noise that keeps the plan within ε, to six digits.

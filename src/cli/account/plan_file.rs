@@ -18,7 +18,7 @@ use std::path::Path;
 use ron::extensions::Extensions;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::{Doing as _, Error, Result};
 use crate::privacy::accountant::{Adjacency, Event, Noise, QueryKind, Rule};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -68,8 +68,7 @@ fn once() -> u64 {
 
 impl PlanFile {
     pub fn open(path: &Path) -> Result<Self> {
-        let text =
-            std::fs::read_to_string(path).map_err(|error| Error::io("read", path, &error))?;
+        let text = std::fs::read_to_string(path).doing("read", path)?;
         let options = ron::Options::default().with_default_extension(Extensions::IMPLICIT_SOME);
         let plan: Self = options.from_str(&text).map_err(|error| {
             let at = error.span.start;

@@ -164,9 +164,7 @@ impl LedgerCommand {
         if self.json {
             return Ok(());
         }
-        for warning in &book.warnings {
-            messages::tell(format_args!("note: {warning}"));
-        }
+        book.warnings.iter().for_each(messages::note);
         print_line(&format!("{}: every line is in its chain", ledger.path().display()))
     }
 

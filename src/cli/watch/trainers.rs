@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::lines::{Form, Printed, finish, say, time};
-use crate::error::{Error, Result};
+use crate::error::{Doing as _, Result};
 use crate::plot::number::four_digits;
 use crate::privacy::accountant::round_up;
 use crate::session::follow::{unread_words, wrote_words};
@@ -24,9 +24,7 @@ fn print_all(paths: &[&Path], form: Form, once: bool) -> Printed {
     let mut trainers: Vec<Trainer> = paths.iter().map(|path| Trainer::new(path)).collect();
     loop {
         for trainer in &mut trainers {
-            let has_grown = trainer
-                .read()
-                .map_err(|error| Error::io("read the trainer's steps", trainer.path(), &error))?;
+            let has_grown = trainer.read().doing("read the trainer's steps", trainer.path())?;
             if let Some(trouble) = trainer.trouble() {
                 return Err(trouble.at(trainer.path().display().to_string()).into());
             }

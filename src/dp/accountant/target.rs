@@ -52,7 +52,7 @@ pub fn delta_words(delta: f64) -> String {
 fn number(text: &str, symbol: &str, check: fn(f64) -> Result<()>) -> Result<f64> {
     let number = text.trim().parse().unwrap_or(f64::NAN);
     check(number).map(|()| number).map_err(|error| {
-        let cure = error.cure.as_deref().unwrap_or_default();
+        let cure = error.cure_text().unwrap_or_default();
         Error::usage(format!("'{text}' is not a value of {symbol}")).cure(cure)
     })
 }

@@ -68,7 +68,7 @@ pub(super) fn arrange(
 impl AllTrained {
     /// Standard deviation of the noise in each sum.
     pub fn noise(&self, arrangement: &Arrangement) -> Result<f64> {
-        Ok(arrangement.all.scale(&self.sums)?)
+        arrangement.all.scale(&self.sums)
     }
 
     /// Trains all candidates and lets the held-out records decide; `None` if somebody stopped it.

@@ -96,10 +96,6 @@ impl Binned {
         let rows = (0..examples).flat_map(row).collect();
         Self { columns, examples, rows }
     }
-
-    pub fn examples(&self) -> usize {
-        self.examples
-    }
 }
 
 /// With more columns than this, each tree of a forest sees only a part of them.

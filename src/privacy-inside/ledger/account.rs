@@ -169,9 +169,9 @@ impl RunRecord {
         }
         if self.is_claimed() {
             // Its steps may have been planned or chosen by earlier outputs; this is unknown here.
-            return Ok(Composition::of(&charged)?.gate(delta).map(Some)?);
+            return Composition::of(&charged)?.gate(delta).map(Some);
         }
-        Ok(Composition::of_run(&charged, &self.grant.events, delta).map(Some)?)
+        Composition::of_run(&charged, &self.grant.events, delta).map(Some)
     }
 
     /// The guarantee of a claim alone until it was changed.
@@ -180,7 +180,7 @@ impl RunRecord {
         if before.is_empty() {
             return Ok(None);
         }
-        Ok(Composition::of(before)?.gate(delta).map(Some)?)
+        Composition::of(before)?.gate(delta).map(Some)
     }
 }
 
@@ -382,7 +382,7 @@ impl Account {
         let mut all = self.charged_events();
         let times = |event: Event| Event { count: event.count.saturating_mul(runs), ..event };
         all.extend(counted(events).into_iter().map(times));
-        Ok(Composition::of(&all)?)
+        Composition::of(&all)
     }
 
     /// A note beside every total: a sum of ε alone would look as if the rest had been free.

@@ -314,7 +314,7 @@ impl Claim {
             return odd("draws nothing");
         }
         check_delta(self.delta)?;
-        Ok(Composition::of(&self.events).map(|_| ())?)
+        Composition::of(&self.events).map(|_| ())
     }
 
     /// The claim of a training that drew nothing from these records after all.

@@ -57,7 +57,7 @@ impl Spender {
             if spender.is_noiseless(scale) {
                 return Ok(exact.to_vec());
             }
-            Ok(DiscreteLaplace::from_event(scale, grid)?.perturb(&mut spender.generator, exact)?)
+            DiscreteLaplace::from_event(scale, grid)?.perturb(&mut spender.generator, exact)
         })
     }
 
@@ -75,9 +75,9 @@ impl Spender {
             let side = query.size as usize;
             let matrix = Matrix::from_column_slice(side, side, exact);
             if spender.is_noiseless(scale) {
-                return Ok(leading_direction(&matrix)?);
+                return leading_direction(&matrix);
             }
-            Ok(DirectionMechanism::with_scale(scale)?.draw(&mut spender.generator, &matrix)?)
+            DirectionMechanism::with_scale(scale)?.draw(&mut spender.generator, &matrix)
         })
     }
 
@@ -106,7 +106,7 @@ impl Spender {
                 Rule::NoisyMaximum => NoisyMaximum::from_event(scale)?.select(generator, scores),
             };
             // A transcript holds numbers, and every index is exactly a number.
-            Ok(winner.map(|winner| vec![winner as f64])?)
+            winner.map(|winner| vec![winner as f64])
         })?;
         match winner.as_slice() {
             [winner] => Ok(*winner as usize),
@@ -121,16 +121,16 @@ impl Spender {
         let Noise { scale, grid } = noise;
         if planted(Fault::LaplaceForGaussian) {
             let noise = DiscreteLaplace::at_least(scale / 2.0_f64.sqrt())?;
-            return Ok(noise.perturb(&mut self.generator, exact)?);
+            return noise.perturb(&mut self.generator, exact);
         }
         if planted(Fault::HalfNoise) {
             let noise = DiscreteGaussian::at_least(0.5 * scale)?;
-            return Ok(noise.perturb(&mut self.generator, exact)?);
+            return noise.perturb(&mut self.generator, exact);
         }
         if self.is_noiseless(scale) {
             return Ok(exact.to_vec());
         }
-        Ok(DiscreteGaussian::from_event(scale, grid)?.perturb(&mut self.generator, exact)?)
+        DiscreteGaussian::from_event(scale, grid)?.perturb(&mut self.generator, exact)
     }
 
     /// Only rehearsals may have no noise; a granted run always has some.

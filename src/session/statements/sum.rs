@@ -39,5 +39,5 @@ pub fn of(runs: &[&ArchivedRun], person: Option<&str>) -> Option<Result<Guarante
     let budget = budget.filter(|_| runs.iter().all(|run| run.budget_delta == budget));
     let delta = budget.unwrap_or(guarantees?.into_iter().fold(0.0, f64::max));
     let sum = Composition::of(&events).and_then(|all| all.gate(delta));
-    Some(sum.map_err(Into::into))
+    Some(sum)
 }

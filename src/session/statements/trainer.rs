@@ -383,7 +383,7 @@ impl Trainer {
         }
         let sum = Composition::of(&events)?;
         let quick = events.len() > MOST_EXACT;
-        Ok((if quick { sum.running(head.delta) } else { sum.guarantee(head.delta) }).map(Some)?)
+        (if quick { sum.running(head.delta) } else { sum.guarantee(head.delta) }).map(Some)
     }
 
     /// The id of this training, if the first line has one.

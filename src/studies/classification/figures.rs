@@ -1,8 +1,8 @@
 //! The plots of the studies.
 
-use super::{ClassificationStudy, DELTA, RowGroup, WhichStudy, column};
+use super::{ClassificationStudy, DELTA, RowGroup, WhichStudy};
 use crate::evaluation::Measured;
-use crate::grid::Harvest;
+use crate::grid::{Harvest, epsilon_words};
 use crate::methods::Value;
 use crate::plot::{AxisSide, ChartSeries, Figure, Mark, Panel, Point};
 use crate::table::{SeedValues, StudyTable};
@@ -86,7 +86,7 @@ impl ClassificationStudy {
                     let cell = SeedValues::of(all.collect());
                     Some(Point { x: 100.0 * share, y: cell.mean()?, spread: cell.deviation() })
                 });
-                let name = format!("{kind}, {}", column(*epsilon));
+                let name = format!("{kind}, {}", epsilon_words(*epsilon));
                 series.push(ChartSeries { name, mark: Mark::Line, points: points.collect() });
             }
         }
@@ -110,7 +110,7 @@ impl ClassificationStudy {
         });
         let sweep: Vec<(usize, f64)> = sweep.collect();
         let series = |(at, epsilon): (usize, &f64)| ChartSeries {
-            name: column(*epsilon),
+            name: epsilon_words(*epsilon),
             mark: Mark::Line,
             points: sweep
                 .iter()

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 
 pub use material::Material;
 
-use super::grid::{Grid, GridTask, Harvest};
+use super::grid::{Grid, GridTask, Harvest, epsilon_columns};
 use super::table::{ExpectedMean, StudyTable, TableRow};
 use crate::data::Dataset;
 use crate::error::Result;
@@ -266,11 +266,8 @@ impl ClassificationStudy {
     }
 
     pub fn grid(&self) -> Grid {
-        Grid {
-            rows: self.entries.iter().map(|entry| entry.title.clone()).collect(),
-            columns: self.epsilons.iter().map(|epsilon| column(*epsilon)).collect(),
-            seeds: self.seeds.clone(),
-        }
+        let rows = self.entries.iter().map(|entry| &entry.title);
+        Grid::new(rows, epsilon_columns(&self.epsilons), &self.seeds)
     }
 
     /// Scores on the test records.
@@ -364,7 +361,7 @@ impl ClassificationStudy {
              · δ = {DELTA:e}",
             self.material.test.len()
         );
-        StudyTable::new(title, self.epsilons.iter().map(|epsilon| column(*epsilon)), rows)
+        StudyTable::new(title, epsilon_columns(&self.epsilons), rows)
     }
 
     /// Sets the goals of the table, for nine thousand private images.
@@ -491,10 +488,6 @@ pub fn header(subject: WhichStudy, missing: &[&str]) -> Vec<String> {
     );
     header.extend(super::not_found(missing));
     header
-}
-
-fn column(epsilon: f64) -> String {
-    if epsilon.is_finite() { format!("ε={epsilon}") } else { "ε=∞".to_owned() }
 }
 
 #[cfg(test)]

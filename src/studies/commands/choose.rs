@@ -29,6 +29,7 @@ use crate::engine::rehearse::{self, RehearsalJob};
 use crate::error::{Doing, Error, Result};
 use crate::evaluation::Evaluation;
 use crate::files;
+use crate::grid::epsilon_columns;
 use crate::labelled::{CASES, Case, FURTHER, HEART, LabelledProblem};
 use crate::model::{Model, Shape};
 use crate::numeric::parallel;
@@ -206,11 +207,8 @@ impl ChoiceStudy {
     }
 
     fn grid(&self) -> Grid {
-        Grid {
-            rows: self.problems.iter().map(|problem| problem.case.name.to_owned()).collect(),
-            columns: self.epsilons.iter().map(|epsilon| format!("ε={epsilon}")).collect(),
-            seeds: self.seeds.clone(),
-        }
+        let rows = self.problems.iter().map(|it| it.case.name);
+        Grid::new(rows, epsilon_columns(&self.epsilons), &self.seeds)
     }
 
     fn measure(&self, place: GridTask<'_>) -> Result<Option<ChoiceErrors>> {

@@ -128,11 +128,8 @@ fn smoothed(data: &RepetitionData) -> Result<Course> {
 
 impl Convergence {
     pub fn grid(&self) -> Grid {
-        Grid {
-            rows: SEARCHERS.iter().map(|searcher| searcher.entry.title.to_owned()).collect(),
-            columns: self.dimensions.iter().map(|d| format!("d={d}")).collect(),
-            seeds: self.seeds.clone(),
-        }
+        let columns = self.dimensions.iter().map(|d| format!("d={d}"));
+        Grid::new(SEARCHERS.iter().map(|it| it.entry.title), columns, &self.seeds)
     }
 
     /// The task of [`Convergence::grid`].

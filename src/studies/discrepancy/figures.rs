@@ -1,7 +1,7 @@
 //! The plots of the study.
 
 use super::{DELTA, DiscrepancyResult, DiscrepancyStudy, PUBLIC_RECORDS};
-use crate::grid::Harvest;
+use crate::grid::{Harvest, epsilon_words};
 use crate::plot::{AxisSide, ChartSeries, Figure, Mark, Panel, Point};
 use crate::table::{StudyTable, TableContent, TableRow};
 
@@ -44,7 +44,7 @@ impl DiscrepancyStudy {
             ChartSeries { name: row.label.clone(), mark, points }
         };
         let panel = |epsilon: &f64| Panel {
-            title: super::epsilon_words(*epsilon),
+            title: epsilon_words(*epsilon),
             horizontal: AxisSide::log("private records n").at(&sizes),
             series: table
                 .rows

@@ -18,7 +18,7 @@ mod figures;
 mod temperatures;
 
 use self::entries::{ENTRIES, EPSILONS, RowMeasure, SIZES};
-use super::grid::{Grid, GridTask, Harvest};
+use super::grid::{Grid, GridTask, Harvest, epsilon_words};
 use super::table::{StudyTable, TableContent};
 use crate::data::Dataset;
 use crate::data::synthetic::{self, DEFAULT_MIXTURE, SyntheticPart};
@@ -124,15 +124,9 @@ impl DiscrepancyStudy {
     }
 
     pub fn grid(&self) -> Grid {
-        let columns = self
-            .problems()
-            .into_iter()
-            .map(|(n, epsilon)| format!("n={n} {}", epsilon_words(epsilon)));
-        Grid {
-            rows: ENTRIES.iter().map(|entry| entry.title.to_owned()).collect(),
-            columns: columns.collect(),
-            seeds: self.seeds.clone(),
-        }
+        let column = |(n, epsilon)| format!("n={n} {}", epsilon_words(epsilon));
+        let columns = self.problems().into_iter().map(column);
+        Grid::new(ENTRIES.iter().map(|entry| entry.title), columns, &self.seeds)
     }
 
     /// The task of [`DiscrepancyStudy::grid`]. Rows share their data, so their differences are sharp;
@@ -234,10 +228,6 @@ fn noise_of(epsilon: f64) -> RehearsalNoise {
     } else {
         RehearsalNoise::None(Target { epsilon: PLENTY, delta: DELTA })
     }
-}
-
-fn epsilon_words(epsilon: f64) -> String {
-    if epsilon.is_finite() { format!("ε={epsilon}") } else { "ε=∞".to_owned() }
 }
 
 /// M₀ = (1/n)Σ xxᵀ

@@ -3,7 +3,7 @@
 use super::entries::{Arm, DiscrepancyRow, PRINTED, RowSetting, UNIT_BALL};
 use super::{DELTA, DiscrepancyResult, RepetitionData, noise_of};
 use crate::error::Result;
-use crate::grid::{Grid, GridTask, Harvest};
+use crate::grid::{Grid, GridTask, Harvest, epsilon_columns};
 use crate::table::StudyTable;
 
 /// n of these runs.
@@ -33,11 +33,11 @@ impl Temperatures {
 
     pub fn grid(&self) -> Grid {
         let row = |mu: &f64| STAGES.map(|(_, stage)| format!("{stage} as printed, μ={mu}"));
-        Grid {
-            rows: self.temperatures.iter().flat_map(row).collect(),
-            columns: self.epsilons.iter().map(|epsilon| super::epsilon_words(*epsilon)).collect(),
-            seeds: self.seeds.clone(),
-        }
+        Grid::new(
+            self.temperatures.iter().flat_map(row),
+            epsilon_columns(&self.epsilons),
+            &self.seeds,
+        )
     }
 
     /// The task of [`Temperatures::grid`].

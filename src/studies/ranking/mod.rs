@@ -141,11 +141,8 @@ impl RankingStudy {
 
     /// A row per k, a column for all candidates, a seed per repeat.
     pub fn grid(&self) -> Grid {
-        Grid {
-            rows: self.rows.iter().map(|(words, _)| words.clone()).collect(),
-            columns: vec!["scores".to_owned()],
-            seeds: (0..self.repeats as u64).collect(),
-        }
+        let seeds: Vec<u64> = (0..self.repeats as u64).collect();
+        Grid::new(self.rows.iter().map(|(words, _)| words), ["scores"], &seeds)
     }
 
     pub fn measure(&self, place: GridTask<'_>) -> Result<Option<CandidateScores>> {

@@ -50,11 +50,7 @@ impl<'a> TrainingStudy<'a> {
     }
 
     pub fn grid(&self) -> Grid {
-        Grid {
-            rows: vec!["training".to_owned()],
-            columns: vec![self.study.settings.model.words()],
-            seeds: self.seeds.clone(),
-        }
+        Grid::new(["training"], [self.study.settings.model.words()], &self.seeds)
     }
 
     pub fn measure(&self, place: GridTask<'_>) -> Result<Option<TrainingCourse>> {

@@ -66,11 +66,7 @@ impl<'a> UtilityTrials<'a> {
     /// A row per candidate and one without a candidate, a column per method.
     pub fn grid(&self) -> Grid {
         let names = self.study.names().into_iter().chain([WITHOUT]);
-        Grid {
-            rows: names.map(str::to_owned).collect(),
-            columns: self.methods.iter().map(|(name, _)| (*name).to_owned()).collect(),
-            seeds: self.seeds.clone(),
-        }
+        Grid::new(names, self.methods.iter().map(|(name, _)| *name), &self.seeds)
     }
 
     /// The score of two classes, of which one may be rare, is AUC.

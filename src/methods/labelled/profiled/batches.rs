@@ -83,8 +83,8 @@ pub enum Gradient {
 impl Gradient {
     pub fn scale(&self, noise: &Calibrated) -> Result<f64> {
         match self {
-            Self::All(release) => Ok(noise.scale(release)?),
-            Self::Sampled { release, .. } => Ok(noise.scale(release)?),
+            Self::All(release) => noise.scale(release),
+            Self::Sampled { release, .. } => noise.scale(release),
         }
     }
 }

@@ -52,5 +52,5 @@ pub struct Lineage {
 /// ones.
 pub fn together<'a>(lists: impl IntoIterator<Item = &'a [Event]>, delta: f64) -> Result<Guarantee> {
     let all: Vec<Event> = lists.into_iter().flat_map(counted).collect();
-    Ok(Composition::of(&all)?.gate(delta)?)
+    Composition::of(&all)?.gate(delta)
 }

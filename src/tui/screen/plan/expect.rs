@@ -123,7 +123,7 @@ fn findings(
     lines.extend(refusal.map(|words| Line::styled(words, theme.error)));
     match own.map(compact) {
         Some(own) if !is_near => {
-            lines.push(warning(format!("not rehearsed at the plan's ε {own}: r")))
+            lines.push(warning(format!("not rehearsed at the plan's ε {own}: r")));
         }
         Some(own) if own != compact(epsilon) => {
             let words = format!("the nearest that was rehearsed to the plan's ε {own}");
