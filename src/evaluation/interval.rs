@@ -21,6 +21,11 @@ pub fn outside(models: usize) -> f64 {
     0.025 / models.max(1) as f64
 }
 
+/// How much wider than a range for one model are ranges that all hold 95 times out of 100 for this many.
+pub fn widening(models: usize) -> f64 {
+    normal(outside(models)) / normal(outside(1))
+}
+
 /// Φ⁻¹(1 − tail).
 fn normal(tail: f64) -> f64 {
     least(0.0, 40.0, |z| normal_tails(z).1 <= tail).unwrap_or(40.0)

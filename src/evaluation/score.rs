@@ -217,6 +217,21 @@ impl Scored {
         }
     }
 
+    /// With ranges that hold together with those of this many models, about as much wider as they are
+    /// for numbers with normal noise.
+    pub fn among(&self, models: usize) -> Self {
+        let wider = interval::widening(models);
+        let widened = |Score { value, low, high }: Score| Score {
+            value,
+            low: value - wider * (value - low),
+            high: value + wider * (high - value),
+        };
+        let error = widened(self.error);
+        let [public_alone, difference] =
+            [self.public_alone, self.difference].map(|it| it.map(widened));
+        Self { error, public_alone, difference, ..self.clone() }
+    }
+
     /// Without a comparison, if there was nothing to compare with.
     pub fn alone(self) -> Self {
         Self { public_alone: None, public_above: None, difference: None, foretold: None, ..self }
@@ -313,6 +328,11 @@ impl Scored {
             public_alone = Some(interval::mean(alone, records, joined, &both, tail));
             difference = Some(told);
         }
+        // The mean of the errors is at least their cap times the share that reaches it.
+        let at_cap = |share: Score, error: Score| {
+            let most = error.value.max(share.low);
+            Score { value: share.value.min(most), ..share }
+        };
         let size = match loss {
             Loss::Absolute => largest,
             Loss::Squared => largest * largest,
@@ -322,8 +342,8 @@ impl Scored {
             usable,
             loss: Some(loss),
             largest_error,
-            above: Some(above(0)),
-            public_above: tally.compared.then(|| above(1)),
+            above: Some(at_cap(above(0), error)),
+            public_above: public_alone.map(|error| at_cap(above(1), error)),
             public_alone: public_alone.map(units),
             difference: difference.map(|it: Score| it.map(|it| size * it)),
             ..Self::of_error(tally, units(error))

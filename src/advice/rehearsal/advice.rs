@@ -1002,7 +1002,7 @@ impl Advice {
         let gain = 1.0 - standing.ratio;
         (half_width >= gain && self.measure().is_of_scores()).then(|| {
             format!(
-                "The released score, ± {:.0} % with {records} records, cannot confirm {:.0} %.",
+                "The score tells the gain to ± {:.0} % ({records} records): it cannot confirm {:.0} %.",
                 100.0 * half_width,
                 100.0 * gain
             )

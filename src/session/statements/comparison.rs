@@ -226,8 +226,11 @@ fn scored(
     let mut private: Vec<Entry> = all().filter(|(run, _)| !is_public(run)).collect();
     private.retain(|(_, score)| !score.says_nothing());
     private.sort_by(|(_, one), (_, other)| one.error.value.total_cmp(&other.error.value));
+    // Among many scores chance makes one look better: their ranges have to hold together.
+    let among = |score: &Scored| score.among(private.len());
     let publics: Vec<(&ArchivedRun, Scored)> =
         all().filter_map(of_public_alone).filter(|(_, score)| !score.says_nothing()).collect();
+    let is_useful = |score: &Scored| is_useful(&among(score), &publics);
     let alone = |why: &str| {
         // The most precise release says how good they are, and is about one set of public data.
         let width = |(_, score): &&(&ArchivedRun, Scored)| score.error.high - score.error.low;
@@ -255,7 +258,17 @@ fn scored(
             format!("; the scores for {sum}")
         };
         let telling = format!("that model with anybody, for no ε{with_scores}.{}", ranked(runs));
-        let of = Answer::of(&format!("public data alone{named}"), format!("{why}."), telling);
+        // Without a score that says so, this is no praise.
+        let doubt =
+            best.filter(|(_, score)| score.constant.is_some() && !score.is_below_constant());
+        let doubt = doubt.map_or_else(String::new, |(_, score)| {
+            let records = score.records;
+            format!(
+                "; with {records} held-out records no model is shown to beat one answer for all"
+            )
+        });
+        let of =
+            Answer::of(&format!("public data alone{named}"), format!("{why}{doubt}."), telling);
         let error = best.map(|(_, score)| {
             let beside = beside_constant(score);
             format!(
@@ -276,22 +289,28 @@ fn scored(
             "no other run has a score"
         });
     };
-    let useful: Vec<Entry> =
-        private.iter().copied().filter(|it| is_useful(it.1, &publics)).collect();
+    let useful: Vec<Entry> = private.iter().copied().filter(|it| is_useful(it.1)).collect();
     let Some(&best) = useful.first() else {
-        return none_is_useful((runs, total), &private, &name, alone);
+        let mut answer = none_is_useful((runs, total), &private, &name, alone);
+        if private.iter().any(|it| self::is_useful(it.1, &publics)) {
+            answer.reasons.push(format!(
+                "By its own range one run is better; among {} scores that may be chance.",
+                private.len()
+            ));
+        }
+        return answer;
     };
     // Another method may have a better public model than the one with which this run is compared.
-    if publics.iter().any(|(_, it)| it.is_clearly_less(best.1) == Some(true)) {
+    if publics.iter().any(|(_, it)| among(it).is_clearly_less(&among(best.1)) == Some(true)) {
         return alone("that of another plan is clearly better than every run");
     }
     // Of those that cannot be told apart, the one with the least error: all of their ε is spent, and
     // counts for the choice. One that is not clearly better than its own public data alone counts, too,
     // if its error is no higher.
-    let is_worse = |other: &Entry| best.1.is_clearly_less(other.1);
+    let is_worse = |other: &Entry| among(best.1).is_clearly_less(&among(other.1));
     let counts = |it: &&Entry| {
         let is_low = it.1.error.value <= best.1.error.value && it.1.beyond_constant().is_none();
-        is_useful(it.1, &publics) || is_low
+        is_useful(it.1) || is_low
     };
     let near = || {
         let near = private.iter().filter(counts);
@@ -305,7 +324,7 @@ fn scored(
     let is_named = name(run).contains('ε');
     let epsilon = epsilon(run).filter(|_| !is_named);
     let epsilon = epsilon.map_or_else(String::new, |it| format!(" at ε {}", compact_up(it)));
-    let good = if is_useful(score, &publics) {
+    let good = if is_useful(score) {
         score.gain_words()
     } else {
         let clear = name(best.0);
@@ -391,7 +410,8 @@ fn none_is_useful(
     if let Some(why) = score.beyond_constant() {
         return other("no model", format!("{} is {why}.", name(run)));
     }
-    let is_worse = |(_, it): &Entry| it.difference.is_some_and(|gap| gap.low > 0.0);
+    let among = |score: &Scored| score.among(private.len());
+    let is_worse = |(_, it): &Entry| among(it).difference.is_some_and(|gap| gap.low > 0.0);
     let why = match (private, private.iter().all(is_worse)) {
         ([_], true) => format!("{} is {}", name(run), score.verdict().unwrap_or_default()),
         ([_], false) => format!("{} is not clearly better", name(run)),
@@ -772,6 +792,31 @@ mod tests {
         let text = only(&[one, other, alone]);
         let begin = "Take public data alone (spring + summer), 'p': every run is clearly worse";
         assert!(text.starts_with(begin) && !text.contains("A plan with that"), "{text}");
+    }
+
+    #[test]
+    fn a_run_is_not_taken_because_chance_favours_one_of_many_scores() {
+        let near = |error| Some(score(error, 40.0));
+        let alone = only(&[run("a", 1.0, near(34.5))]);
+        assert!(alone.starts_with("Take 'a' at ε 1"), "{alone}");
+        // The range of the difference, ± 5, holds for one score, and ± 7 together for eight.
+        let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+        let of = |name: &str| run(name, 1.0, near(if name == "a" { 34.5 } else { 40.0 }));
+        let many = only(&names.map(of));
+        assert!(many.starts_with("Take public data alone: no run is clearly better"), "{many}");
+        assert!(many.contains("one run is better; among 8 scores that may be chance"), "{many}");
+        let sure = names.map(|name| run(name, 1.0, near(if name == "a" { 30.0 } else { 40.0 })));
+        assert!(only(&sure).starts_with("Take 'a' at ε 1"), "{}", only(&sure));
+    }
+
+    #[test]
+    fn without_a_model_that_is_shown_to_be_useful_the_answer_says_so() {
+        let bare = Scored { constant: Some(41.0), ..score(39.0, 40.0) };
+        let text = only(&[run("a", 1.0, Some(bare))]);
+        let doubt = "with 400 held-out records no model is shown to beat one answer for all";
+        assert!(text.starts_with("Take public data alone:") && text.contains(doubt), "{text}");
+        let shown = Scored { constant: Some(60.0), ..score(39.0, 40.0) };
+        assert!(!only(&[run("a", 1.0, Some(shown))]).contains(doubt));
     }
 
     #[test]

@@ -73,11 +73,24 @@ impl Context {
         of: &[ColumnKind],
         is_new: bool,
     ) {
+        let files = |of: &DatasetDefinition| {
+            let files = of.source.files();
+            files.into_iter().map(|it| it.trim_start_matches("./").to_owned()).collect::<Vec<_>>()
+        };
+        let own = files(&definition);
+        let is_same = |it: &&DatasetDefinition| {
+            !own.is_empty() && files(it) == own && it.filter == definition.filter
+        };
+        let same = self.session.datasets.iter().find(is_same);
+        let same = same.filter(|_| is_new && definition.filter.is_none()).map(|it| {
+            format!("this file is in the session already, as '{}': Esc leaves it at that", it.name)
+        });
         while is_new && self.session.dataset(&definition.name).is_ok() {
             definition.name.push('\'');
         }
         let known = of.iter().map(|column| column.name.clone()).collect();
-        let form = DatasetForm::new(definition, known, is_new);
+        let mut form = DatasetForm::new(definition, known, is_new);
+        form.problem = same;
         self.popup = Some(OpenPopup::Dataset(Box::new(form)));
     }
 

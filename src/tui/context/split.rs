@@ -49,6 +49,9 @@ impl Context {
         });
         let title = format!("{sign}Divide '{dataset}' by");
         self.pick(&title, items.collect());
+        if !sign.is_empty() {
+            self.inform("the values are exact (◆): the ledger notes that they were looked at");
+        }
     }
 
     fn ask_where_to_cut(&mut self, dataset: String, column: String) {

@@ -101,6 +101,11 @@ pub trait Screen {
         false
     }
 
+    /// Whether a field is being typed, which takes letters that are keys elsewhere.
+    fn is_typing(&self) -> bool {
+        false
+    }
+
     /// Leaves the field that is being typed unchanged.
     fn stop_typing(&mut self) {}
 

@@ -194,9 +194,9 @@ fn next_step(app: &App) -> Line<'static> {
     step.map_or_else(Line::default, |step| Line::styled(format!(" Next: {step}."), app.theme.muted))
 }
 
-/// The keys of the screen. A window above it has its own.
+/// The keys of the screen. A window above it, or a field that is being typed, has its own.
 fn hint_bar(app: &App, canvas: &mut Canvas, area: Rect) {
-    if app.context.popup.is_some() {
+    if app.context.popup.is_some() || app.screen().is_typing() {
         return;
     }
     let mut spans = vec![Span::raw(" ")];

@@ -379,7 +379,8 @@ fn chart(Shown { screen, context, runs, order, .. }: Shown, canvas: &mut Canvas,
                 curator: *curator,
                 points: point.as_slice().into(),
                 range: *range,
-                slot: slot.unwrap_or(4),
+                // The mark of public data alone beside scores is for them alone.
+                slot: slot.unwrap_or(if quantity == Quantity::Score { 0 } else { 4 }),
             });
         }
         return canvas.pointed_chart(area, CHARTS, chart, viewport);

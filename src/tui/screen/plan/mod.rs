@@ -283,6 +283,10 @@ impl Screen for PlanScreen {
         true
     }
 
+    fn is_typing(&self) -> bool {
+        self.editing.is_some()
+    }
+
     fn stop_typing(&mut self) {
         self.editing = None;
     }
