@@ -132,7 +132,7 @@ fn a_saved_demo_keeps_its_runs_and_an_unsaved_one_leaves_nothing_behind() {
         assert_eq!(left_behind(), 1);
         screen.press("\x13");
         screen.wait_for("save when nothing is under way");
-        screen.press("sy");
+        screen.press("cy");
         screen.wait_for("stopped");
         if save {
             screen.press("\x13");
@@ -726,7 +726,7 @@ fn a_run_that_died_is_told_from_others_and_goes_on_and_a_report_is_written() {
     other.press("i");
     other.wait_for("What does this mean?");
     other.press("zero-shot");
-    other.wait_for("How wrong a model of this public dataset alone");
+    other.wait_for("How wrong a quick model of this public dataset");
     other.press(ESC);
     other.wait_until("the window to close", |text| !text.contains("What does this mean?"));
     other.press("q");
@@ -920,7 +920,7 @@ fn looks_at_private_rows_are_in_the_ledger_and_in_the_certificates_of_later_runs
 
     screen.press("1");
     screen.wait_for("Datasets");
-    screen.press("b");
+    screen.press("D");
     screen.wait_for("Divide 'ours' by");
     assert_eq!(looks(), 2);
     screen.press(ESC);
@@ -1092,7 +1092,7 @@ fn a_private_file_that_was_cut_off_is_told_to_the_curator_alone() {
     assert!(!screen.text().contains("cut off"), "{}", screen.text());
     for cut in [4, 30] {
         std::fs::write(here.join("private.csv"), &whole[..whole.len() - cut]).unwrap();
-        screen.press("r");
+        screen.press("U");
         screen.wait_for("cut off");
         screen.press("v");
         screen.wait_until("the sign to be sealed", |text| !text.contains("cut off"));
@@ -1101,7 +1101,7 @@ fn a_private_file_that_was_cut_off_is_told_to_the_curator_alone() {
     }
     // A line in the middle that is no record is told in the same way.
     std::fs::write(here.join("private.csv"), whole.replacen('\n', "\n9\n", 1)).unwrap();
-    screen.press("r");
+    screen.press("U");
     screen.wait_for("check ◆");
     screen.wait_for("1 row has no usable cell, the first in line 2");
     screen.press("v");
@@ -1109,7 +1109,7 @@ fn a_private_file_that_was_cut_off_is_told_to_the_curator_alone() {
     assert_eq!(screen.text().matches(" ready").count(), 2, "{}", screen.text());
     screen.press("v");
     std::fs::write(here.join("private.csv"), &whole).unwrap();
-    screen.press("r");
+    screen.press("U");
     screen.wait_until("a whole file", |text| !text.contains("check ◆"));
     screen.press("q");
     assert_eq!(screen.wait_for_end(), 0);

@@ -77,7 +77,7 @@ fn the_whole_tutorial_in_a_small_and_a_large_terminal() {
 
     wait_in_both_sizes(&mut screen, "Tutorial 6 of 7: verdict");
     screen.press("5");
-    wait_in_both_sizes(&mut screen, "Under 'Selected run' you see the");
+    wait_in_both_sizes(&mut screen, "'Take' says which model to take");
     screen.press("6");
 
     wait_in_both_sizes(&mut screen, "Tutorial 7 of 7: report");
