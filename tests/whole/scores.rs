@@ -277,7 +277,10 @@ fn a_run_that_was_killed_tells_its_score_when_it_goes_on() {
 fn an_archived_model_is_scored_at_a_price_and_never_on_its_own_records() {
     let directory = tempfile::tempdir().unwrap();
     let at = directory.path();
-    bikes(at, &[("p", "target_only", "", "")]);
+    let path = bikes(at, &[("p", "target_only", "", "")]);
+    // Summer is scored below, and public data may not hold what the ledger knows as private then.
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replacen("season != 1", "season == 2", 1)).unwrap();
     let told = json(&halflight(at, &["run", "s.ron", "--json"]));
     let run = told["runs"][0]["directory"].as_str().unwrap();
     let own = json(&halflight(at, &["score", run, "--epsilon", "0.5", "--json", "-o", "own.json"]));
@@ -309,9 +312,7 @@ fn an_archived_model_is_scored_at_a_price_and_never_on_its_own_records() {
     // All records of the dataset, or of others of the same file.
     let text = std::fs::read_to_string(at.join("s.ron")).unwrap();
     let other = |filter: &str| {
-        // Public data that hold the scored records are refused.
-        let session = text.replacen("season != 1", "season == 2", 1);
-        let session = session.replacen("season == 1", filter, 1);
+        let session = text.replacen("season == 1", filter, 1);
         std::fs::write(at.join("o.ron"), session.split("plans:").next().unwrap().to_owned() + ")")
             .unwrap();
         let arguments = ["score", run, "o.ron", "--dataset", "winter", "--epsilon", "0.5"];
