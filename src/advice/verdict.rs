@@ -49,15 +49,6 @@ pub struct FurtherErrors {
     pub no_privacy: Option<FurtherScores>,
 }
 
-/// Who may see it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
-    /// Exact: only for the curator.
-    Exact,
-    /// Released with noise: everybody may see it.
-    Released,
-}
-
 /// How good the model is, for readers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
@@ -102,9 +93,8 @@ impl Errors {
 
     /// The further scores of the model, each compared with those of the others: `Mean absolute
     /// error 31 ◆ (public data alone 52, no privacy 28).`
-    pub fn further_sentences(&self, standing: Standing) -> Vec<String> {
+    pub fn further_sentences(&self) -> Vec<String> {
         let Some(further) = &self.further else { return Vec::new() };
-        let mark = if standing == Standing::Exact { " ◆" } else { "" };
         let others = [
             ("public data alone", further.public_alone),
             ("private data without privacy", further.no_privacy),
@@ -117,7 +107,7 @@ impl Errors {
             });
             let beside = beside.collect::<Vec<_>>().join(", ");
             let beside = if beside.is_empty() { beside } else { format!(" ({beside})") };
-            let mut sentence = format!("{name} {value}{beside}{mark}.");
+            let mut sentence = format!("{name} {value}{beside} ◆.");
             sentence[..1].make_ascii_uppercase();
             sentence
         };
@@ -160,30 +150,25 @@ impl Errors {
         }
     }
 
-    pub fn verdict(&self, standing: Standing) -> Verdict {
-        let mark = if standing == Standing::Exact { " ◆" } else { "" };
+    /// Judges the model in sentences, without advice, because exact numbers are not for choosing.
+    pub fn verdict(&self) -> Verdict {
         let (mut tone, mut sentences) = (Tone::Unsure, Vec::new());
         if self.model <= 0.0 || self.public_alone.is_some_and(|public| public <= 0.0) {
-            sentences.push(format!(
-                "No error at all{mark}: look for a column that is the answer under another name."
-            ));
+            sentences.push(
+                "No error at all ◆: look for a column that is the answer under another name."
+                    .to_owned(),
+            );
         }
         let kind = match (self.task, self.loss) {
             (Task::Classification, _) => "",
             (Task::Regression, Loss::Absolute) => "mean absolute error ",
             (Task::Regression, Loss::Squared) => "RMSE ",
         };
-        // Exact numbers are not for choosing, so they come without advice.
-        let advice = |text: &str| match standing {
-            Standing::Exact => String::new(),
-            Standing::Released => format!(": {text}"),
-        };
         let against = |other: f64| {
-            format!("({kind}{} against {}{mark})", self.short(self.model), self.short(other))
+            format!("({kind}{} against {} ◆)", self.short(self.model), self.short(other))
         };
         if let Some(public) = self.public_alone {
-            let (gained, sentence) =
-                self.against_public(public, &against(public), &advice("use public data alone"));
+            let (gained, sentence) = self.against_public(public, &against(public));
             tone = gained;
             sentences.push(sentence);
         }
@@ -194,8 +179,7 @@ impl Errors {
             };
             if self.model >= (1.0 - SAME) * trivial {
                 tone = Tone::Bad;
-                let advice = advice("do not use it");
-                let sentence = format!("No better than {what} {}{advice}.", against(trivial));
+                let sentence = format!("No better than {what} {}.", against(trivial));
                 sentences.insert(0, sentence);
             } else if !self.differ(self.model, trivial) {
                 if tone == Tone::Good {
@@ -213,7 +197,7 @@ impl Errors {
         if let Some(best) = self.no_privacy.filter(|best| *best > 0.0) {
             let above = self.model / best - 1.0;
             let chance = if self.differ(self.model, best) { "" } else { ", which may be chance" };
-            let told = format!("({}{mark})", self.short(best));
+            let told = format!("({} ◆)", self.short(best));
             sentences.push(if above > SAME {
                 format!(
                     "{:.0} % above what private data without privacy would give {told}{chance}.",
@@ -237,13 +221,13 @@ impl Errors {
             };
             let of = self.persons.map_or_else(String::new, |count| format!(" of {count} persons"));
             sentences.push(format!(
-                "{records} records{of} were held out: the error is known to ± {about}{mark}."
+                "{records} records{of} were held out: the error is known to ± {about} ◆."
             ));
         }
         Verdict { tone, sentences }
     }
 
-    fn against_public(&self, public: f64, numbers: &str, advice: &str) -> (Tone, String) {
+    fn against_public(&self, public: f64, numbers: &str) -> (Tone, String) {
         let change = if public > 0.0 { self.model / public - 1.0 } else { 0.0 };
         if change.abs() <= SAME || public <= 0.0 {
             return (Tone::Unsure, format!("No better than public data alone {numbers}."));
@@ -255,10 +239,8 @@ impl Errors {
             return (Tone::Unsure, sentence);
         }
         if change > 0.0 {
-            let sentence = format!(
-                "{:.0} % MORE error than public data alone {numbers}{advice}.",
-                100.0 * change
-            );
+            let sentence =
+                format!("{:.0} % MORE error than public data alone {numbers}.", 100.0 * change);
             return (Tone::Bad, sentence);
         }
         (Tone::Good, format!("{} {numbers}.", self.below(public, "public data alone")))
@@ -293,7 +275,7 @@ mod tests {
 
     #[test]
     fn a_good_model_is_told_against_all_three_with_its_mark() {
-        let verdict = WINTER.verdict(Standing::Exact);
+        let verdict = WINTER.verdict();
         assert_eq!(verdict.tone, Tone::Good);
         assert_eq!(
             verdict.sentences,
@@ -304,8 +286,7 @@ mod tests {
                 "400 records were held out: the error is known to ± 3.4 ◆.",
             ]
         );
-        assert!(!WINTER.verdict(Standing::Released).text().contains('◆'));
-        let of_persons = Errors { persons: Some(100), ..WINTER }.verdict(Standing::Exact).text();
+        let of_persons = Errors { persons: Some(100), ..WINTER }.verdict().text();
         let told = "400 records of 100 persons were held out: the error is known to ± 6.79 ◆.";
         assert!(of_persons.contains(told), "{of_persons}");
     }
@@ -325,7 +306,7 @@ mod tests {
         };
         let errors = Errors { further: Some(further), ..WINTER };
         assert_eq!(
-            errors.further_sentences(Standing::Exact),
+            errors.further_sentences(),
             [
                 "Balanced accuracy 77.5 % (public data alone 70.0 %) ◆.",
                 "AUC 0.812 (public data alone 0.750) ◆.",
@@ -333,12 +314,12 @@ mod tests {
         );
         let alone = FurtherErrors { model: one_class, public_alone: None, no_privacy: None };
         let errors = Errors { further: Some(alone), ..WINTER };
-        let told = errors.further_sentences(Standing::Released).join(" ");
+        let told = errors.further_sentences().join(" ");
         assert!(told.ends_with("AUC none, as all records are of one class."), "{told}");
         // A file of an earlier version.
         let old = r#"{"task":"regression","model":49.0}"#;
         let old: Errors = serde_json::from_str(old).unwrap();
-        assert!(old.further.is_none() && old.further_sentences(Standing::Exact).is_empty());
+        assert!(old.further.is_none() && old.further_sentences().is_empty());
     }
 
     #[test]
@@ -358,40 +339,38 @@ mod tests {
         // A table shows a rate in the same way as the verdict.
         assert_eq!(error_cell(Some(few.task), few.model), "22.5 %");
         assert_eq!(error_cell(Some(Task::Regression), 17_391_870.9), "17.39M");
-        let verdict = few.verdict(Standing::Exact);
+        let verdict = few.verdict();
         assert_eq!(verdict.tone, Tone::Unsure);
         assert!(verdict.sentences[0].contains("which may be chance"), "{verdict:?}");
         let many = Errors { records: Some(4000), ..few };
-        assert_eq!(many.verdict(Standing::Exact).tone, Tone::Good);
-        assert!(many.verdict(Standing::Exact).sentences[0].starts_with("25 % less error"));
+        assert_eq!(many.verdict().tone, Tone::Good);
+        assert!(many.verdict().sentences[0].starts_with("25 % less error"));
     }
 
     #[test]
     fn a_bad_model_is_called_bad_first() {
-        let worse = Errors { model: 150.0, trivial: None, ..WINTER }.verdict(Standing::Exact);
+        let worse = Errors { model: 150.0, trivial: None, ..WINTER }.verdict();
         assert_eq!(worse.tone, Tone::Bad);
         assert!(worse.sentences[0].contains("50 % MORE error"), "{worse:?}");
         let useless = Errors { model: 159.0, public_alone: Some(300.0), ..WINTER };
-        let useless = useless.verdict(Standing::Exact);
+        let useless = useless.verdict();
         assert_eq!(useless.tone, Tone::Bad);
         assert!(useless.sentences[0].starts_with("No better than always answering with the mean"));
         for told in [&worse, &useless] {
             // Exact numbers are not for choosing.
             assert!(!told.sentences[0].contains("use "), "{told:?}");
         }
-        let released = Errors { model: 150.0, trivial: None, ..WINTER }.verdict(Standing::Released);
-        assert!(released.sentences[0].ends_with(": use public data alone."), "{released:?}");
-        let same = Errors { model: 101.0, trivial: None, ..WINTER }.verdict(Standing::Released);
+        let same = Errors { model: 101.0, trivial: None, ..WINTER }.verdict();
         assert_eq!(
             (same.tone, same.sentences[0].as_str()),
-            (Tone::Unsure, "No better than public data alone (RMSE 101 against 100).")
+            (Tone::Unsure, "No better than public data alone (RMSE 101 against 100 ◆).")
         );
     }
 
     #[test]
     fn a_smaller_error_within_chance_is_not_called_no_better() {
         let near = Errors { model: 150.0, trivial: Some(160.0), records: Some(30), ..WINTER };
-        let verdict = near.verdict(Standing::Exact);
+        let verdict = near.verdict();
         assert_ne!(verdict.tone, Tone::Good);
         assert!(verdict.sentences[0].starts_with("Not clearly better than always"), "{verdict:?}");
     }
@@ -409,7 +388,7 @@ mod tests {
             persons: None,
             further: None,
         };
-        let verdict = perfect.verdict(Standing::Exact);
+        let verdict = perfect.verdict();
         assert_eq!(verdict.tone, Tone::Unsure);
         assert!(verdict.sentences[0].contains("the answer under another name"), "{verdict:?}");
         let last = verdict.sentences.last().unwrap();
@@ -420,8 +399,8 @@ mod tests {
     fn numbers_that_are_not_there_are_not_spoken_of() {
         let alone =
             Errors { public_alone: None, no_privacy: None, trivial: None, records: None, ..WINTER };
-        assert!(alone.verdict(Standing::Exact).sentences.is_empty());
+        assert!(alone.verdict().sentences.is_empty());
         let odd = Errors { public_alone: Some(0.0), no_privacy: Some(0.0), ..alone };
-        assert_eq!(odd.verdict(Standing::Exact).sentences.len(), 2);
+        assert_eq!(odd.verdict().sentences.len(), 2);
     }
 }

@@ -27,7 +27,7 @@ use crate::privacy::ledger::{RunId, RunOutcome, TotalStanding};
 use crate::privacy::{CuratorOnly, Target, Watch};
 use crate::session::comparison::{self, NOT_FOR_CHOICE, usual_name};
 use crate::session::{ArchivedRun, PlanDefinition, Session, Workspace, archive, dataset, sum};
-use crate::verdict::{Standing, error_cell};
+use crate::verdict::error_cell;
 
 /// Run the plans of a session without the interface.
 ///
@@ -432,7 +432,7 @@ fn as_text(summary: &Summary, watch: &Watch) -> String {
         epsilon => format!("this model (ε {})", round_up(epsilon, 3)),
     };
     if let Some(errors) = scores.exact(watch) {
-        let sentences = errors.verdict(Standing::Exact).sentences;
+        let sentences = errors.verdict().sentences;
         lines.splice(1..1, sentences.into_iter().map(|sentence| format!("  {sentence}")));
         let further = errors.further;
         let own = further.map(|it| it.model).unwrap_or_default();

@@ -552,7 +552,7 @@ fn nothing_that_was_read_from_rows_of_an_account_is_shown_or_saved() {
         assert!(hidden.contains("acc-1") && hidden.contains("declare it private"), "{hidden}");
         assert_eq!(app.context.for_disk().datasets[1].fingerprint, None);
         let next = app.screens.data.next_step(&app.context).unwrap();
-        assert!(next.contains("'spring' holds private rows"), "{next}");
+        assert!(next.contains("select 'spring': it says why its rows are hidden"), "{next}");
     }
 }
 

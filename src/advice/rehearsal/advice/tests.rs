@@ -191,7 +191,7 @@ fn the_range_of_a_run_grows_with_what_rehearsals_and_repetitions_leave_open() {
 #[test]
 fn the_promise_the_score_and_the_verdict_of_a_plan_are_in_one_measure() {
     use crate::evaluation::{Loss, Scored};
-    use crate::verdict::{Errors, Standing};
+    use crate::verdict::Errors;
     for task in [Task::Classification, Task::Regression] {
         for loss in [Loss::Absolute, Loss::Squared] {
             let loss_of_score = (task == Task::Regression).then_some(loss);
@@ -231,7 +231,7 @@ fn the_promise_the_score_and_the_verdict_of_a_plan_are_in_one_measure() {
                 persons: None,
                 further: None,
             };
-            let exact = exact.verdict(Standing::Exact).sentences.concat();
+            let exact = exact.verdict().sentences.concat();
             assert!(exact.starts_with("Half the error of public data alone"), "{exact}");
         }
     }

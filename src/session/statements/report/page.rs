@@ -21,7 +21,6 @@ use crate::store::ArchivedRun;
 use crate::store::archive::{cell, epsilon, last, last_further, state_words};
 use crate::store::file::plan_field::{common, differences};
 use crate::store::ranking_record::ArchivedRanking;
-use crate::verdict::Standing;
 
 const STYLE: &str = include_str!("style.css");
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -268,8 +267,8 @@ fn tiles(report: &Report, only: &Reported) -> Markup {
 fn exact(report: &Report, only: &Reported) -> Markup {
     html! {
         @if let Some(errors) = only.run.errors.as_ref().and_then(|it| it.reveal(&report.watch)) {
-            p.exact { (errors.verdict(Standing::Exact).text()) }
-            @let further = errors.further_sentences(Standing::Exact).join(" ");
+            p.exact { (errors.verdict().text()) }
+            @let further = errors.further_sentences().join(" ");
             @if !further.is_empty() { p.exact { (further) } }
         }
         // The curator's remark on the run, and why it failed.
@@ -330,7 +329,7 @@ fn verdicts(report: &Report) -> Markup {
                 p { (who) ": " (verdict) "." }
             }
             @if let Some(errors) = reported.run.errors.as_ref().and_then(|it| it.reveal(&report.watch)) {
-                p.exact { (who) ": " (errors.verdict(Standing::Exact).text()) }
+                p.exact { (who) ": " (errors.verdict().text()) }
             }
         }
     }

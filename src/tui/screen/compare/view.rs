@@ -21,7 +21,7 @@ use crate::session::comparison::{
 use crate::session::follow::{unread_words, wrote_words};
 use crate::tab::CHARTS;
 use crate::theme::Theme;
-use crate::verdict::{Standing, Verdict, error_cell};
+use crate::verdict::{Verdict, error_cell};
 use crate::widgets;
 use crate::widgets::chart::{Chart, SeriesView};
 use crate::widgets::ranges::{self, Ranged};
@@ -608,7 +608,7 @@ fn selected<'a>(shown: Shown, canvas: &Canvas, room: u16) -> Vec<Line<'a>> {
     // Exact numbers give a second answer to a question that the score answers.
     let exact = run.errors.as_ref().filter(|_| run.score.is_none());
     if let Some(errors) = exact.and_then(|errors| errors.reveal(watch)) {
-        let Verdict { tone, sentences } = errors.verdict(Standing::Exact);
+        let Verdict { tone, sentences } = errors.verdict();
         let first = sentences.into_iter().next().unwrap_or_default();
         let first = first.replace('◆', canvas.glyphs.curator);
         lines.push(Line::styled(first, toned(theme, tone)));
@@ -621,8 +621,8 @@ pub fn in_full(run: &ArchivedRun, watch: &Watch) -> String {
     let score = run.score.as_ref().map(|told| format!("Released score: {}.", told.sentence()));
     let mut sentences: Vec<String> = score.into_iter().collect();
     if let Some(errors) = run.errors.as_ref().and_then(|errors| errors.reveal(watch)) {
-        sentences.push(errors.verdict(Standing::Exact).text());
-        sentences.extend(errors.further_sentences(Standing::Exact));
+        sentences.push(errors.verdict().text());
+        sentences.extend(errors.further_sentences());
     }
     if let Some(plan) = &run.plan {
         sentences.push(format!("Seed: {}.", plan.seed));

@@ -201,7 +201,9 @@ impl Screen for DataScreen {
         }
         if let Some(dataset) = datasets.iter().find(|it| context.withheld(&it.name).is_some()) {
             let name = &dataset.name;
-            return Some(format!("'{name}' holds private rows: select it, Enter changes its role"));
+            return Some(format!(
+                "select '{name}': it says why its rows are hidden, and what to do"
+            ));
         }
         let guessed = datasets.iter().find(|it| !it.guessed.is_empty());
         if let Some(dataset) = guessed {

@@ -25,7 +25,7 @@ use crate::privacy::accountant::{delta_words, round_up};
 use crate::privacy::{Target, Watch};
 use crate::screen::{SPENDS_NOTHING, toned};
 use crate::tab::CHARTS;
-use crate::verdict::{Standing, Tone};
+use crate::verdict::Tone;
 use crate::widgets::bars::bars;
 use crate::widgets::chart::Chart;
 use crate::widgets::gauge::{BudgetGauge, GaugeOf};
@@ -189,7 +189,7 @@ fn result_of(run: &LiveRun, watch: &Watch, detail: Detail) -> Vec<(Option<Tone>,
     parts.extend(weights.map(|words| (None, format!("Released, may be shared: {words}."))));
     let exact = summary.scores.exact(watch);
     let exact = exact.filter(|_| detail != Detail::Table || summary.score.is_none());
-    let verdict = exact.map(|errors| errors.verdict(Standing::Exact));
+    let verdict = exact.map(|errors| errors.verdict());
     parts.extend(verdict.map(|verdict| {
         let first = verdict.sentences.first().filter(|_| detail != Detail::All).cloned();
         (Some(verdict.tone), first.unwrap_or_else(|| verdict.text()))
