@@ -315,7 +315,7 @@ mod tests {
         let alone = FurtherErrors { model: one_class, public_alone: None, no_privacy: None };
         let errors = Errors { further: Some(alone), ..WINTER };
         let told = errors.further_sentences().join(" ");
-        assert!(told.ends_with("AUC none, as all records are of one class."), "{told}");
+        assert!(told.ends_with("AUC none, as all records are of one class ◆."), "{told}");
         // A file of an earlier version.
         let old = r#"{"task":"regression","model":49.0}"#;
         let old: Errors = serde_json::from_str(old).unwrap();
