@@ -5,13 +5,17 @@
 //!
 //! Each column by itself predicts the label of every record from the other records: from those with
 //! the same value, or, where a number occurs once, from its two nearest values. The remaining share
-//! of the best constant's error shows how much the column gives away.
+//! of the best constant's error shows how much the column gives away. Numeric columns that tell nothing
+//! alone may still add up to the label, as two kinds of customers do to all of them: least squares
+//! finds those.
 
 use super::column::{Cell, Column, lacks_value};
 use super::selection::used_columns;
 use super::table::Table;
 use super::{DatasetDefinition, Task};
 use crate::error::Result;
+use crate::numeric::Matrix;
+use crate::numeric::least_squares::NormalEquations;
 
 /// An honest measurement never leaves so little of the error.
 const SUSPICIOUS: f64 = 0.02;
@@ -20,6 +24,10 @@ const FEWEST: usize = 30;
 /// This many records are enough; with many columns, fewer are used.
 const MOST: usize = 4_000;
 const MOST_CELLS: usize = 2_000_000;
+/// Columns add up to the label if no more than this share of its variance is left: rounding.
+const ROUNDING: f64 = 1e-5;
+/// With more numeric columns the sum is not looked for: it would take seconds.
+const MOST_SUMMANDS: usize = 100;
 
 /// A warning for each column of the public records that nearly determines their label.
 pub fn of_label(
@@ -31,19 +39,103 @@ pub fn of_label(
     let used = used_columns(definition, public)?;
     let most = (MOST_CELLS / used.len().max(1)).clamp(FEWEST, MOST);
     let step = public.rows().div_ceil(most).max(1);
-    let mut warnings = Vec::new();
+    let (mut warnings, mut others) = (Vec::new(), Vec::new());
     for name in used.iter().filter(|name| *name != label) {
         let column = public.column(name)?;
-        if let Some(left) = left_of_the_error(column, labels, definition.task, step)
-            && left < SUSPICIOUS
+        if left_of_the_error(column, labels, definition.task, step)
+            .is_some_and(|left| left < SUSPICIOUS)
         {
             warnings.push(format!(
                 "in the public data the column '{name}' alone tells the label '{label}' almost \
                  exactly. Is it the answer under another name? Then leave it out of the columns"
             ));
+        } else {
+            others.push((name.as_str(), column));
         }
     }
+    if definition.task == Task::Regression
+        && let Some(summands) = summands(&others, labels, step)
+    {
+        let summands: Vec<String> = summands.iter().map(|name| format!("'{name}'")).collect();
+        warnings.push(format!(
+            "in the public data the columns {} together give the label '{label}' exactly, as the \
+             parts of a sum do. Are they known before the label? If not, leave them out of the \
+             columns",
+            summands.join(", ")
+        ));
+    }
     Ok(warnings)
+}
+
+/// The fewest numeric columns, two or more, whose weighted sum is the label.
+fn summands<'a>(
+    columns: &[(&'a str, &Column)],
+    labels: &Column,
+    step: usize,
+) -> Option<Vec<&'a str>> {
+    let numeric = columns.iter().filter(|(_, column)| column.is_mostly_numbers());
+    let numeric: Vec<_> = numeric.take(MOST_SUMMANDS + 1).collect();
+    if numeric.len() < 2 || numeric.len() > MOST_SUMMANDS {
+        return None;
+    }
+    let number = |column: &Column, row: usize| match column.cell(row) {
+        Cell::Number(number) => Some(number),
+        _ => None,
+    };
+    let complete = (0..labels.len()).step_by(step).filter_map(|row| {
+        let label = number(labels, row)?;
+        let values = numeric.iter().map(|(_, column)| number(column, row));
+        Some((values.collect::<Option<Vec<f64>>>()?, label))
+    });
+    let (rows, labels): (Vec<Vec<f64>>, Vec<f64>) = complete.unzip();
+    if rows.len() < FEWEST.max(3 * numeric.len()) {
+        return None;
+    }
+    let labels = standardized(labels.into_iter())?;
+    // A column that never changes adds nothing.
+    let (names, values): (Vec<&str>, Vec<Vec<f64>>) = (0..numeric.len())
+        .filter_map(|at| Some((numeric[at].0, standardized(rows.iter().map(|row| row[at]))?)))
+        .unzip();
+    let left = |kept: &[usize]| {
+        let kept = kept.iter().map(|at| &values[*at]);
+        left_of_the_variance(&kept.collect::<Vec<_>>(), &labels)
+    };
+    let mut kept: Vec<usize> = (0..names.len()).collect();
+    if left(&kept) > ROUNDING {
+        return None;
+    }
+    for at in 0..names.len() {
+        let fewer: Vec<usize> = kept.iter().copied().filter(|other| *other != at).collect();
+        if left(&fewer) <= ROUNDING {
+            kept = fewer;
+        }
+    }
+    (kept.len() > 1).then(|| kept.into_iter().map(|at| names[at]).collect())
+}
+
+/// Numbers with mean 0 and variance 1; `None` if they are all the same.
+fn standardized(numbers: impl ExactSizeIterator<Item = f64> + Clone) -> Option<Vec<f64>> {
+    let count = numbers.len() as f64;
+    let mean = numbers.clone().sum::<f64>() / count;
+    let variance = numbers.clone().map(|number| (number - mean).powi(2)).sum::<f64>() / count;
+    let is_spread = variance.is_finite() && variance.sqrt() > 1e-9 * mean.abs();
+    is_spread.then(|| numbers.map(|number| (number - mean) / variance.sqrt()).collect())
+}
+
+/// The share of the label's variance that least squares leaves; everything is standardized.
+fn left_of_the_variance(features: &[&Vec<f64>], labels: &[f64]) -> f64 {
+    let values = Matrix::from_fn(features.len(), labels.len(), |at, row| features[at][row]);
+    let fitted = NormalEquations::mean(&values, labels).ridge(1e-10);
+    let left = fitted.map(|weights| {
+        let misses = values
+            .tr_mul(&weights)
+            .iter()
+            .zip(labels)
+            .map(|(fit, y)| (fit - y).powi(2))
+            .sum::<f64>();
+        misses / labels.len() as f64
+    });
+    left.unwrap_or(1.0)
 }
 
 /// The remaining share of the best constant's error when the column predicts the label.
@@ -172,6 +264,39 @@ mod tests {
         assert!(found.contains("column 'twin' alone tells the label 'cost'"), "{found}");
         assert_eq!(found.matches("alone tells").count(), 1, "{found}");
         assert_eq!(warnings("ill", Task::Classification, &["cost", "twin", "noisy", "grade"]), "");
+    }
+
+    #[test]
+    fn columns_that_add_up_to_the_label_are_named_and_no_others() {
+        let mut text = "hour,casual,registered,temperature,weight,all\n".to_owned();
+        for row in 0..200_u32 {
+            let chance = |by: u32| row.wrapping_mul(by) >> 7 & 255;
+            let (casual, registered) = (chance(2_654_435_761), chance(40_503_001));
+            let (hour, weight) = (row % 24, 2 * casual + 3);
+            let temperature = chance(12_345_671);
+            let all = casual + 2 * registered + 5;
+            let gap = if row == 7 { String::new() } else { hour.to_string() };
+            writeln!(text, "{gap},{casual},{registered},{temperature},{weight},{all}").unwrap();
+        }
+        let table = csv::read_bytes("trips.csv", text.as_bytes()).unwrap();
+        let source = Source::File("trips.csv".into());
+        let mut definition = DatasetDefinition::new("trips", Role::Public, source);
+        definition.label = Some("all".into());
+        let mut found = |left_out: &[&str]| {
+            let left_out = left_out.iter().map(|name| (*name).to_owned()).collect();
+            definition.columns = crate::Columns::Except(left_out);
+            of_label(&table, &definition, "all").unwrap().join("; ")
+        };
+        let exactly = "the columns 'casual', 'registered' together give the label 'all' exactly";
+        assert!(found(&["weight"]).contains(exactly), "{}", found(&["weight"]));
+        // Either of two columns that say the same is enough, and the last one is kept.
+        assert!(
+            found(&[]).contains("the columns 'registered', 'weight' together"),
+            "{}",
+            found(&[])
+        );
+        assert_eq!(found(&["registered"]), "");
+        assert_eq!(found(&["casual", "weight"]), "");
     }
 
     #[test]
