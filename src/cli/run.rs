@@ -427,10 +427,7 @@ fn as_text(summary: &Summary, watch: &Watch) -> String {
     lines.extend(weights.map(|words| format!("  released, may be shared: {words}")));
     let scores = &summary.scores;
     let cell = |error: f64| error_cell(scores.task, error);
-    let model = match summary.guarantee.epsilon {
-        0.0 => "this model (ε 0)".to_owned(),
-        epsilon => format!("this model (ε {})", round_up(epsilon, 3)),
-    };
+    let model = summary.model_name(3);
     if let Some(errors) = scores.exact(watch) {
         let sentences = errors.verdict().sentences;
         lines.splice(1..1, sentences.into_iter().map(|sentence| format!("  {sentence}")));
@@ -445,6 +442,10 @@ fn as_text(summary: &Summary, watch: &Watch) -> String {
             ("linear, no privacy", errors.no_privacy, further.and_then(|it| it.no_privacy)),
             (model.as_str(), Some(errors.model), Some(own)),
         ] {
+            // A run of public data alone is compared with nothing.
+            if summary.public_only && score.is_none() {
+                continue;
+            }
             lines.push(match score {
                 Some(score) => {
                     measured_line(name, &cell(score), &further.unwrap_or_default(), " ◆")
@@ -473,7 +474,8 @@ fn as_text(summary: &Summary, watch: &Watch) -> String {
     let spent = match guarantee.epsilon {
         0.0 => "nothing was spent, and any number of such runs spends nothing".to_owned(),
         epsilon => format!(
-            "ε = {}, δ = {} ({}, {})",
+            "{}ε = {}, δ = {} ({}, {})",
+            if summary.public_only { "for its score, " } else { "" },
             round_up(epsilon, 4),
             delta_words(guarantee.delta),
             guarantee.adjacency.words(),

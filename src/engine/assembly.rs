@@ -4,7 +4,7 @@
 use super::job::named;
 use super::overlap;
 use super::prepared::{PlanSource, PreparedRecords, PreparedStore, PrivateRecords, PrivateRows};
-use super::public_alone::{Learned, PublicAlone, TrainingRecords};
+use super::public_alone::{Learned, PublicAlone, ShownRows, TrainingRecords};
 use super::score::Test;
 use crate::data::declared::declared_classes;
 use crate::data::leaking;
@@ -23,6 +23,7 @@ use crate::error::{Error, Result};
 use crate::evaluation::Evaluation;
 use crate::evaluation::scoring::Scoring;
 use crate::faults::{Fault, planted};
+use crate::methods::baselines::elsewhere;
 use crate::methods::baselines::reference::is_quick;
 use crate::methods::public_predictor::{self, EarlierModel, PublicRows};
 use crate::methods::{
@@ -36,7 +37,7 @@ use crate::session::certificate::TakenAsPublic;
 use crate::session::{Lineage, Loaded, PlanDefinition, SavedModel, Session};
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 
 /// The other ε of [`Proposal::noise_by_epsilon`], as multiples of the plan's.
 const MULTIPLES: [f64; 9] = [0.125, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0];
@@ -140,6 +141,8 @@ pub(super) struct ScoredByPublic<'a> {
     /// The declared range of the label.
     labels: LabelRange,
     builds_on_a_model: bool,
+    /// Whether the plan's model is public data alone, which is compared with nothing.
+    public_only: bool,
     records: &'a PreparedRecords,
 }
 
@@ -149,7 +152,9 @@ impl<'a> ScoredByPublic<'a> {
         let comparable = records.alone.is_some();
         let builds_on_a_model = plan.public_predictor.model().is_some();
         let labels = plan.preparation.labels;
-        Self { classes, comparable, labels, builds_on_a_model, records }
+        let public_only =
+            methods::method(&plan.method).is_ok_and(|method| method.spec().public_only);
+        Self { classes, comparable, labels, builds_on_a_model, public_only, records }
     }
 
     /// A score of `rows` private records.
@@ -160,7 +165,9 @@ impl<'a> ScoredByPublic<'a> {
         rows: usize,
     ) -> Result<Scoring> {
         let scoring = Scoring::of(asked, private, rows, self.classes, self.comparable)?;
-        let scoring = Scoring { builds_on_a_model: self.builds_on_a_model, ..scoring };
+        let mut scoring = Scoring { builds_on_a_model: self.builds_on_a_model, ..scoring };
+        // A second error would only take precision from the first.
+        scoring.tally.compared &= !self.public_only;
         let beside = |scoring: Scoring| {
             let label = |raw| self.records.preparation.label_from_prediction(raw);
             if self.comparable {
@@ -176,7 +183,7 @@ impl<'a> ScoredByPublic<'a> {
             LabelRange::Declared(low, high) => Some(high - low),
             LabelRange::Public => None,
         };
-        let usual = self.comparable.then(|| self.records.usual()).flatten();
+        let usual = self.records.usual();
         scoring.knowing(usual, bound).map(beside)
     }
 }
@@ -599,15 +606,20 @@ impl<'a> Parts<'a> {
             public = public.of_datasets(owners, tables.len());
         }
         public = public.by_person(train.persons.clone());
-        let alone = alone.map(|alone| {
-            let records = if is_wide {
+        let alone = alone.map(|alone| -> Result<_> {
+            let (records, shown) = if is_wide {
                 public = public.clone().noted(&learned.notes);
-                TrainingRecords::OfPlan(public.clone())
+                (TrainingRecords::OfPlan(public.clone()), None)
             } else {
-                TrainingRecords::Rows(Box::new((alone, train)))
+                let shown = elsewhere::shown(public.by_dataset(), alone.dimension());
+                let sizes = shown.iter().map(Vec::len).collect();
+                let table = train.excerpt(&shown.concat())?;
+                let shown = ShownRows { preparation: alone.clone(), table, sizes };
+                (TrainingRecords::Rows(Box::new((alone, train))), Some(shown))
             };
-            Arc::new(PublicAlone::new(records, plan.seed, learned))
+            Ok(Arc::new(PublicAlone::new(records, shown, plan.seed, learned)))
         });
+        let alone = alone.transpose()?;
         Ok(PreparedRecords {
             preparation,
             judging,
@@ -615,7 +627,6 @@ impl<'a> Parts<'a> {
             used,
             public,
             public_holdout: Arc::new(holdout),
-            usual: OnceLock::new(),
             leaking,
             clipping,
             rare_values,

@@ -197,6 +197,7 @@ impl<'a> Drawn<'a> {
             directory: context.directory.path().to_path_buf(),
             plan: job.plan.name.clone(),
             method: proposal.method.spec().name,
+            public_only: proposal.method.spec().public_only,
             sites: facts.sites.clone(),
             unit: facts.unit.clone(),
             private_records: facts.records,

@@ -15,6 +15,7 @@ use super::{rehearse, resemblance};
 use crate::error::{Error, Result};
 use crate::evaluation::{Score, Scored};
 use crate::methods::{ColumnCorrection, JointShape, SourceWeight, Step};
+use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::{RunId, RunOutcome};
 use crate::privacy::{CuratorOnly, Guarantee, NoiseSource, Target, Transcript, Watch};
 use crate::rehearsal::advice::Advice;
@@ -73,6 +74,8 @@ pub struct Summary {
     pub directory: PathBuf,
     pub plan: String,
     pub method: &'static str,
+    /// Whether its model is that of public data alone.
+    pub public_only: bool,
     /// The other sites of a joint run.
     pub sites: Vec<String>,
     /// The columns that identify the person of a row, where persons are protected.
@@ -96,6 +99,17 @@ pub struct Summary {
     pub peeked: bool,
     /// Why it failed.
     pub trouble: Option<Error>,
+}
+
+impl Summary {
+    /// The name of its model in a table of errors, with the ε that it cost.
+    pub fn model_name(&self, digits: usize) -> String {
+        match self.guarantee.epsilon {
+            _ if self.public_only => "public data alone".to_owned(),
+            0.0 => "this model (ε 0)".to_owned(),
+            epsilon => format!("this model (ε {})", round_up(epsilon, digits)),
+        }
+    }
 }
 
 impl Job {

@@ -14,9 +14,9 @@
 //! ([`PreparedStore::clear`]); work that still uses them keeps them until it ends. Private records
 //! of a plan are prepared when the first run asks for them. All private records stay [`Private`].
 
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::public_alone::{Learned, PublicAlone};
+use super::public_alone::{Learned, PublicAlone, in_label_units};
 use crate::data::preparation::Judging;
 use crate::data::{
     Bounded, Bounds, HeldOut, Persons, Preparation, PreparationSettings, PublicData, PublicRecords,
@@ -77,8 +77,6 @@ pub(super) struct PreparedRecords {
     pub used: Vec<String>,
     pub public: PublicRecords,
     pub public_holdout: Arc<PublicData>,
-    /// Worked out when the first score asks for them.
-    pub usual: OnceLock<Option<UsualErrors>>,
     /// Warnings about columns that almost give the label away.
     pub leaking: Vec<String>,
     /// By what public records exceed the bounds, in words.
@@ -122,12 +120,8 @@ pub(super) struct PrivateRows {
 impl PreparedRecords {
     /// Errors on public records of another domain, in units of the label.
     pub fn usual(&self) -> Option<UsualErrors> {
-        let label = |raw| self.preparation.label_from_prediction(raw);
-        let errors = || {
-            let errors = errors_elsewhere(&self.public).into_iter();
-            UsualErrors::of(errors.map(|error| label(error) - label(0.0)))
-        };
-        self.usual.get_or_init(errors).clone()
+        let of_plan = || in_label_units(&self.preparation, errors_elsewhere(&self.public));
+        self.alone.as_ref()?.usual(of_plan)
     }
 
     /// Whether the private records are prepared.

@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::data::{Notes, Preparation, PublicRecords, Table};
 use crate::error::Result;
+use crate::evaluation::UsualErrors;
+use crate::methods::baselines::elsewhere::errors_among;
 use crate::methods::baselines::public_only;
 use crate::methods::labelled::public_shape;
 use crate::model::Model;
@@ -20,8 +22,31 @@ const MOST_NUMBERS: usize = 5_000_000;
 /// Public data alone, compared with the models of a plan.
 pub(super) struct PublicAlone {
     records: Mutex<TrainingRecords>,
+    /// Those by which its errors elsewhere are told, if they are not the plan's.
+    shown: Option<ShownRows>,
     seed: u64,
     learned: Arc<Learned>,
+}
+
+/// Public rows of several datasets, one dataset after the other.
+pub(super) struct ShownRows {
+    pub preparation: Preparation,
+    pub table: Table,
+    /// The number of rows of each dataset.
+    pub sizes: Vec<usize>,
+}
+
+impl ShownRows {
+    fn usual(&self) -> Option<UsualErrors> {
+        let public = self.preparation.apply_public(&self.table, ("public", true), None).ok()?;
+        in_label_units(&self.preparation, errors_among(public, &self.sizes))
+    }
+}
+
+/// Sizes of errors in units of the label, of such in units of prepared labels.
+pub(super) fn in_label_units(preparation: &Preparation, errors: Vec<f64>) -> Option<UsualErrors> {
+    let label = |raw| preparation.label_from_prediction(raw);
+    UsualErrors::of(errors.into_iter().map(|error| label(error) - label(0.0)))
 }
 
 /// The public records that train it.
@@ -40,11 +65,25 @@ pub(super) struct Learned {
     pub notes: Notes,
     /// Without a model, once its training has failed.
     model: OnceLock<Option<Model>>,
+    /// Errors on public records of another domain, worked out when the first score asks for them.
+    usual: OnceLock<Option<UsualErrors>>,
 }
 
 impl PublicAlone {
-    pub fn new(records: TrainingRecords, seed: u64, learned: Arc<Learned>) -> Self {
-        Self { records: Mutex::new(records), seed, learned }
+    pub fn new(
+        records: TrainingRecords,
+        shown: Option<ShownRows>,
+        seed: u64,
+        learned: Arc<Learned>,
+    ) -> Self {
+        Self { records: Mutex::new(records), shown, seed, learned }
+    }
+
+    /// Errors on public records of another domain, for all plans that compare with it: their scores
+    /// have one cap, and can be compared. `of_plan` tells those of records that are the plan's.
+    pub fn usual(&self, of_plan: impl FnOnce() -> Option<UsualErrors>) -> Option<UsualErrors> {
+        let usual = || self.shown.as_ref().map_or_else(of_plan, ShownRows::usual);
+        self.learned.usual.get_or_init(usual).clone()
     }
 
     /// The model, trained once.
@@ -94,7 +133,7 @@ mod tests {
     use super::*;
     use crate::assembly::{Assembly, Proposal, assemble};
     use crate::data::Task;
-    use crate::evaluation::Loss;
+    use crate::evaluation::{Evaluation, Loss, Pay};
     use crate::evaluator::{Baselines, Evaluator};
     use crate::methods::{self, PublicPredictor};
     use crate::null_records::{PRIVATE, csv, load, plan, session};
@@ -176,9 +215,13 @@ mod tests {
             let made = |plan: &PlanDefinition| assembled(&data, plan, &PreparedStore::default());
             let (model, errors) = run(made(&plan(public_only::id_for(task))));
             assert!(errors.iter().all(Option::is_some));
+            let mut caps = Vec::new();
             let all = methods::methods().iter().map(|it| it.spec());
             for spec in all.filter(|spec| spec.task == task && !spec.public_only) {
                 let plain = plan(spec.id);
+                let evaluation = Some(Evaluation { pay: Pay::Share(0.1), ..Evaluation::default() });
+                let scored = made(&PlanDefinition { evaluation, ..plain.clone() }).proposal;
+                caps.extend(scored.scoring.unwrap().largest_error());
                 let mut plans = vec![plain.clone()];
                 plans.push(PlanDefinition { private_records: Some(50), ..plain.clone() });
                 if !spec.has_own_predictor {
@@ -194,6 +237,9 @@ mod tests {
                     assert_eq!(found, errors, "{told:?}");
                 }
             }
+            // Scores of plans with the same public data can be compared: they have one cap.
+            assert!(caps.iter().all(|cap| *cap == caps[0]), "{caps:?}");
+            assert_eq!(caps.is_empty(), task == Task::Classification);
         }
     }
 

@@ -1,5 +1,7 @@
 //! The score that a run releases when its model is done, from plan to words.
 
+use std::fmt::Write;
+
 use serde::{Deserialize, Serialize};
 
 use super::definition::FEWEST;
@@ -22,6 +24,9 @@ const USUAL_SHARE: f64 = 0.2;
 /// The expected mean and standard deviation of a loss, in units of the largest that counts, if no
 /// public record shows them.
 const USUAL_LOSS: (f64, f64) = (0.25, 0.25);
+
+/// A score that is less accurate than this share of the error of one answer for all tells little.
+const IMPRECISE: f64 = 0.25;
 
 /// The least records of a class for which anything is reported, for any noise.
 const FEW_OF_A_CLASS: f64 = 5.0;
@@ -421,16 +426,25 @@ impl Scoring {
                 Some(_) => "errors vary as on public records of another domain".to_owned(),
                 None => format!("errors are a quarter of {cap} on average"),
             };
+            let mut brief = format!(
+                "the released {} on {rows} held-out records, capped at {cap}, will be accurate to \
+                 about ± {}",
+                loss.words(),
+                words::two_digits(half)
+            );
+            if let Some(constant) = self.constant {
+                let error = words::three_digits(constant);
+                let _ = write!(brief, "; one answer for all has {error} on public records");
+                if half > IMPRECISE * constant {
+                    brief +=
+                        ". So it tells little; more held-out records (`holdout`) make it better";
+                }
+            }
             return Expected {
                 says_nothing,
-                brief: format!(
-                    "the released {} on {rows} held-out records will be accurate to about ± {}",
-                    loss.words(),
-                    words::two_digits(half)
-                ),
+                brief,
                 details: format!(
-                    " (± {} by noise alone; the rest by which records are held out, if {source}); \
-                     errors above {cap} count as {cap}",
+                    " (± {} by noise alone; the rest by which records are held out, if {source})",
                     words::two_digits(self.in_label_units(alone).unwrap_or_default())
                 ),
             };

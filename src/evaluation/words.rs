@@ -274,19 +274,26 @@ impl Scored {
     /// What rehearsals promised, if the score says that it did not come.
     pub fn contradiction(&self) -> Option<String> {
         let (promised, found) = (self.foretold?, self.gain()?);
-        let what = if self.loss.is_some() { "less error" } else { "fewer wrong answers" };
-        let words = |it: Score| {
-            let [value, low, high] = [it.value, it.low, it.high.min(1.0)].map(|it| 100.0 * it);
-            format!("{value:.0} % ({low:.0} to {high:.0}) {what}").replace('-', "−")
-        };
         let apart = found.high < promised.low || found.low > promised.high;
         apart.then(|| {
             format!(
                 "the rehearsal of this plan promised {}; the score says {}",
-                words(promised),
-                words(found)
+                self.share_words(promised),
+                self.share_words(found)
             )
         })
+    }
+
+    /// What rehearsals promised, beside public data alone.
+    pub fn foretold_words(&self) -> Option<String> {
+        self.foretold.map(|promised| self.share_words(promised))
+    }
+
+    /// `41 % (12 to 59) less error`.
+    fn share_words(&self, it: Score) -> String {
+        let what = if self.loss.is_some() { "less error" } else { "fewer wrong answers" };
+        let [value, low, high] = [it.value, it.low, it.high.min(1.0)].map(|it| 100.0 * it);
+        format!("{value:.0} % ({low:.0} to {high:.0}) {what}").replace('-', "−")
     }
 
     /// How much less error than public data alone, as a share of theirs; negative for more. `None` if

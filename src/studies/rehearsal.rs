@@ -14,7 +14,9 @@ use crate::error::Result;
 use crate::evaluation::Loss;
 use crate::methods::PublicPredictor;
 use crate::numeric::parallel;
-use halflight_advice::rehearsal::advice::{Advice, PlayerStanding, Results, TrialResult};
+use halflight_advice::rehearsal::advice::{
+    Advice, NOTICEABLE, PlayerStanding, Results, TrialResult,
+};
 use halflight_advice::rehearsal::case::{Case, CaseKind};
 use halflight_advice::rehearsal::{
     Declared, Played, Player, RehearsalData, RunTerms, Thinning, player,
@@ -228,26 +230,36 @@ impl RehearsalStudy {
         let columns = epsilon_columns(&self.epsilons);
         let (mut regrets, mut ratios, mut same) = (Vec::new(), Vec::new(), Vec::new());
         let (mut advised_within, mut all_within) = (Vec::new(), Vec::new());
+        let (mut advised_better, mut all_better) = (Vec::new(), Vec::new());
         for (at, subject) in self.subjects.iter().enumerate() {
             let rehearsed = self.results(harvest, at, false);
             let real = self.results(harvest, at, true);
             let (mut regret, mut ratio, mut agrees) = (Vec::new(), Vec::new(), Vec::new());
             let (mut advised_cells, mut all_cells) = (Vec::new(), Vec::new());
+            let (mut advised_gains, mut all_gains) = (Vec::new(), Vec::new());
             for k in 0..self.epsilons.len() {
                 let truth = subject.advice(&real, k);
                 let advice = self.quick_advice(harvest, at, k);
                 let advised = advice.choice[k];
-                // A run of a player, and whether it is within the range that was told.
-                let within = |player: usize| -> Vec<f64> {
+                // For each run of a player, 1 if what was told of it holds and 0 if not.
+                let held = |player: usize, holds: &dyn Fn((f64, f64), f64) -> Option<bool>| {
                     let line = &advice.lines[player];
                     let told = line.standings[k].filter(|_| line.player.spends());
-                    let Some((least, most)) = told.map(PlayerStanding::range) else {
-                        return Vec::new();
-                    };
+                    let Some(told) = told.map(PlayerStanding::range) else { return Vec::new() };
                     let runs = real.repeated(0, player, k).into_iter();
-                    runs.map(|log| f64::from(u8::from((least..=most).contains(&log.exp()))))
-                        .collect()
+                    let held = runs.filter_map(|log| holds(told, log.exp()));
+                    held.map(|held| f64::from(u8::from(held))).collect::<Vec<f64>>()
                 };
+                let within = |player| {
+                    held(player, &|(least, most), error| Some((least..=most).contains(&error)))
+                };
+                let better = |player: usize| {
+                    let told = advice.lines[player].standings[k].map_or(1.0, |it| it.ratio);
+                    held(player, &|_, error| (told < 1.0 - NOTICEABLE).then_some(error < 1.0))
+                };
+                advised_gains.push(SeedValues::of(advised.map_or(Vec::new(), better)));
+                let all = (0..advice.lines.len()).flat_map(better).collect();
+                all_gains.push(SeedValues::of(all));
                 advised_cells.push(SeedValues::of(advised.map_or(Vec::new(), within)));
                 let all = (0..advice.lines.len()).flat_map(within).collect();
                 all_cells.push(SeedValues::of(all));
@@ -265,6 +277,8 @@ impl RehearsalStudy {
             let label = subject.name.to_owned();
             advised_within.push(TableRow { label: label.clone(), cells: advised_cells });
             all_within.push(TableRow { label: label.clone(), cells: all_cells });
+            advised_better.push(TableRow { label: label.clone(), cells: advised_gains });
+            all_better.push(TableRow { label: label.clone(), cells: all_gains });
             regrets.push(TableRow { label: label.clone(), cells: regret });
             ratios.push(TableRow { label: label.clone(), cells: ratio });
             same.push(TableRow { label, cells: agrees });
@@ -278,7 +292,9 @@ impl RehearsalStudy {
         let all: Vec<f64> =
             regrets.iter().flat_map(|row| &row.cells).filter_map(SeedValues::mean).collect();
         let summary = summary(all);
-        let ranges = ranges_told([&advised_within, &all_within]);
+        let ranges =
+            ranges_told([&advised_within, &all_within], "runs within the range that was told");
+        let gains = ranges_told([&advised_better, &all_better], SURE_GAINS);
         let agreeing: Vec<f64> =
             same.iter().flat_map(|row| &row.cells).filter_map(SeedValues::mean).collect();
         vec![
@@ -306,6 +322,8 @@ impl RehearsalStudy {
             ),
             table("runs of every player within the range that was told", all_within, None),
             ranges,
+            table(&format!("{SURE_GAINS} (the advised player)"), advised_better, None),
+            gains,
         ]
     }
 
@@ -342,9 +360,13 @@ impl RehearsalStudy {
     }
 }
 
-/// How often a run is within the range that was told of it: of the advised players, and of all. Every
+/// Promises by which the answer of Compare takes a run whose score agrees and is too imprecise.
+const SURE_GAINS: &str =
+    "runs better than public data alone, of those that were promised to be at least 2 % better";
+
+/// How often what was told of a run holds: of the advised players, and of all. Every
 /// cell counts the same, whatever its number of runs.
-fn ranges_told(rows: [&[TableRow]; 2]) -> StudyTable {
+fn ranges_told(rows: [&[TableRow]; 2], what: &str) -> StudyTable {
     let share = |rows: &[TableRow]| {
         let cells = rows.iter().flat_map(|row| &row.cells).filter_map(SeedValues::mean);
         SeedValues {
@@ -353,8 +375,11 @@ fn ranges_told(rows: [&[TableRow]; 2]) -> StudyTable {
         }
     };
     let row = TableRow { label: "share of runs".to_owned(), cells: rows.map(share).to_vec() };
-    let title = "runs within the range that was told, over all cells";
-    StudyTable::new(title, ["of the advised player", "of every player"], [row])
+    StudyTable::new(
+        format!("{what}, over all cells"),
+        ["of the advised player", "of every player"],
+        [row],
+    )
 }
 
 /// The median, the share of small ones and the largest.

@@ -323,6 +323,7 @@ pub fn summary() -> Summary {
         directory: "/work/.halflight/runs/20260101-000001-x".into(),
         plan: "winter from the other seasons".to_owned(),
         method: "linear, weighted by fit",
+        public_only: false,
         sites: Vec::new(),
         unit: None,
         private_records: 1654,

@@ -305,7 +305,7 @@ fn an_archived_model_is_scored_at_a_price_and_never_on_its_own_records() {
         (said.status.success(), String::from_utf8_lossy(&said.stderr).into_owned())
     };
     let (went, told) = said(&["0.3", "--dry-run"]);
-    assert!(went && told.contains("held-out records will be accurate to about ±"), "{told}");
+    assert!(went && told.contains("will be accurate to about ±"), "{told}");
     let (went, told) = said(&["0.001"]);
     assert!(!went && told.contains("next to nothing, so nothing was spent"), "{told}");
     assert_eq!(lines(), before);

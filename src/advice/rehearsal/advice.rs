@@ -41,7 +41,7 @@ const WORST: f64 = 100.0;
 const NEAR: f64 = 1.5;
 
 /// A smaller improvement counts as equal.
-pub(super) const NOTICEABLE: f64 = 0.02;
+pub const NOTICEABLE: f64 = 0.02;
 
 /// The largest error of a curve, over that of public data alone.
 const HIGHEST: f64 = 2.0;

@@ -22,22 +22,31 @@ const THIRDS: usize = 3;
 /// The sizes of errors, in units of prepared labels, of a linear predictor or of trees, whichever
 /// errs less. Empty if the labels are no numbers, or there are too few records.
 pub fn errors_elsewhere(public: &PublicRecords) -> Vec<f64> {
-    if public.len() < FEWEST {
-        return Vec::new();
+    let shown = shown(public.by_dataset(), public.dimension());
+    errors_among(public.select(&shown.concat()), &shown.iter().map(Vec::len).collect::<Vec<_>>())
+}
+
+/// The records of each dataset by which [`errors_among`] tells errors, for so many features.
+pub fn shown(by_dataset: Vec<Vec<usize>>, dimension: usize) -> Vec<Vec<usize>> {
+    let all: usize = by_dataset.iter().map(Vec::len).sum();
+    let most = MOST_RECORDS.min(MOST_NUMBERS / dimension.max(1)).max(FEWEST);
+    let stride = all.div_ceil(most).max(1);
+    let thinned = by_dataset.into_iter().map(|own| own.into_iter().step_by(stride).collect());
+    thinned.filter(|own: &Vec<usize>| own.len() >= FEWEST).collect()
+}
+
+/// The errors of [`errors_elsewhere`] for records that were [`shown`], dataset by dataset.
+pub fn errors_among(mut chosen: PublicData, sizes: &[usize]) -> Vec<f64> {
+    let mut sizes = sizes.to_vec();
+    if sizes.len() < 2 {
+        let thirds = thirds(&chosen);
+        chosen = chosen.select(&thirds.concat());
+        sizes = thirds.iter().map(Vec::len).collect();
     }
-    let most = MOST_RECORDS.min(MOST_NUMBERS / public.dimension().max(1)).max(FEWEST);
-    let stride = public.len().div_ceil(most).max(1);
-    let datasets = public.by_dataset().into_iter();
-    let thinned = datasets.map(|own| own.into_iter().step_by(stride).collect::<Vec<_>>());
-    let mut domains: Vec<Vec<usize>> = thinned.filter(|own| own.len() >= FEWEST).collect();
-    if domains.len() < 2 {
-        domains = thirds(public, &domains.concat());
-    }
-    let chosen = public.select(&domains.concat());
     let (Some(truth), Ok(labels)) = (&chosen.target, Labels::of(&chosen)) else {
         return Vec::new();
     };
-    let domain = (0..).zip(&domains).flat_map(|(at, own)| vec![at; own.len()]);
+    let domain = (0..).zip(&sizes).flat_map(|(at, size)| vec![at; *size]);
     let domain: Vec<u32> = domain.collect();
     let features = chosen.features.doubles(0..chosen.len());
     let errors = |trees: bool| -> Vec<f64> {
@@ -53,10 +62,10 @@ pub fn errors_elsewhere(public: &PublicRecords) -> Vec<f64> {
     if sum(&trees) < sum(&linear) { trees } else { linear }
 }
 
-/// The thirds of these records along their first principal direction.
-fn thirds(public: &PublicRecords, records: &[usize]) -> Vec<Vec<usize>> {
-    let features = public.select(records).features.doubles(0..records.len());
-    let mut order: Vec<usize> = (0..records.len()).collect();
+/// The thirds of records along their first principal direction.
+fn thirds(public: &PublicData) -> Vec<Vec<usize>> {
+    let features = public.features.doubles(0..public.len());
+    let mut order: Vec<usize> = (0..public.len()).collect();
     if let Some((_, principal)) = Principal::centred(&features, 1)
         && principal.directions.ncols() > 0
     {
@@ -64,7 +73,7 @@ fn thirds(public: &PublicRecords, records: &[usize]) -> Vec<Vec<usize>> {
         order.sort_by(|a, b| places[*a].total_cmp(&places[*b]));
     }
     let size = order.len().div_ceil(THIRDS).max(1);
-    order.chunks(size).map(|part| part.iter().map(|at| records[*at]).collect()).collect()
+    order.chunks(size).map(<[usize]>::to_vec).collect()
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use crate::plot::number::compact_up;
 use crate::privacy::Watch;
 use crate::privacy::accountant::{Guarantee, delta_words, round_up};
 use crate::privacy::ledger::{RunId, Total, TotalStanding};
-use crate::rehearsal::advice::capital;
+use crate::rehearsal::advice::{NOTICEABLE, capital};
 use crate::store::ArchivedRun;
 use crate::store::archive::{epsilon, last};
 use crate::verdict::error_cell;
@@ -282,7 +282,14 @@ fn scored(
         let taken = of_public_data.map(|run| run.id.clone());
         Answer { reasons: error.into_iter().chain(how).collect(), taken, ..of }
     };
+    let promised = || {
+        let (run, score) = promised(all().filter(|(run, _)| !is_public(run)))?;
+        Some(on_promise((runs, total(&run.id)), (run, score), name(run)))
+    };
     let Some(&least) = private.first() else {
+        if let Some(answer) = promised() {
+            return answer;
+        }
         return alone(if all().any(|(run, _)| !is_public(run)) {
             "the scores are too imprecise to show that a run is better"
         } else {
@@ -291,6 +298,9 @@ fn scored(
     };
     let useful: Vec<Entry> = private.iter().copied().filter(|it| is_useful(it.1)).collect();
     let Some(&best) = useful.first() else {
+        if let Some(answer) = promised() {
+            return answer;
+        }
         let mut answer = none_is_useful((runs, total), &private, &name, alone);
         if private.iter().any(|it| self::is_useful(it.1, &publics)) {
             answer.reasons.push(format!(
@@ -393,6 +403,54 @@ fn is_useful(score: &Scored, publics: &[(&ArchivedRun, Scored)]) -> bool {
         None => publics.iter().all(|(_, public)| score.is_clearly_less(public) == Some(true)),
     };
     helps && score.beyond_constant().is_none()
+}
+
+/// The run that its rehearsal promised to be better than public data alone, where scores are too
+/// imprecise to say so. Its ε is spent, and both estimates are on its side, so it is expected to have the
+/// least error. Nothing speaks against it: no score is clearly worse, and together those of all such
+/// runs say the same. The promise chooses among them, so that chance favours none.
+fn promised<'a>(private: impl Iterator<Item = Entry<'a>>) -> Option<Entry<'a>> {
+    let has_promise =
+        |(_, score): &Entry| score.foretold.is_some_and(|gain| gain.value > NOTICEABLE);
+    let of: Vec<Entry> = private.filter(has_promise).filter(|it| !it.1.builds_on_a_model).collect();
+    let gains = of.iter().filter_map(|(_, score)| Some((score.difference?, score.public_alone?)));
+    let together: f64 = gains.map(|(gap, public)| gap.value / public.value).sum();
+    let is_denied = |score: &Scored| {
+        let is_worse = score.difference.is_none_or(|gap| gap.low > 0.0);
+        is_worse || score.contradiction().is_some() || score.beyond_constant().is_some()
+    };
+    if !(together < 0.0) || of.iter().any(|(_, score)| is_denied(score)) {
+        return None;
+    }
+    let gain = |(_, score): &Entry| score.foretold.map_or(0.0, |gain| gain.value);
+    let spent = |(run, _): &Entry| run.guarantee.map_or(f64::INFINITY, |it| it.epsilon);
+    of.into_iter().max_by(|one, other| {
+        gain(one).total_cmp(&gain(other)).then(spent(other).total_cmp(&spent(one)))
+    })
+}
+
+/// The answer that takes a run because of its rehearsal.
+fn on_promise(
+    of: (&[&ArchivedRun], Option<Total>),
+    (run, score): Entry<'_>,
+    name: String,
+) -> Answer {
+    let promise = score.foretold_words().unwrap_or_default();
+    let verdict = format!(
+        "its rehearsal promises {promise} than public data alone; its score agrees, but is too \
+         imprecise to confirm it."
+    );
+    let public = score.public_alone.as_ref().map(|public| score.error_text(public));
+    let public = public.map_or_else(String::new, |it| format!(", that of public data alone {it}"));
+    let error = format!(
+        "Its error is {}{public}{}{}.",
+        score.short(),
+        on_records(score),
+        beside_constant(score)
+    );
+    let told = telling("its model and score", run, of);
+    let answer = Answer::of(&name, verdict, told);
+    Answer { reasons: vec![error], taken: Some(run.id.clone()), ..answer }
 }
 
 /// The answer where no run, the one with the least error first, is clearly better than public data
@@ -657,6 +715,45 @@ mod tests {
         let foretold = Scored { foretold: Some(around(0.1, 0.05)), ..score(20.0, 40.0) };
         let broken = only(&[run("a", 1.0, Some(foretold))]);
         assert!(broken.contains(". The rehearsal of this plan promised 10 %"), "{broken}");
+    }
+
+    #[test]
+    fn where_scores_are_too_imprecise_the_promise_of_a_rehearsal_decides() {
+        let promised = |gain: f64, half: f64, error: f64| Scored {
+            foretold: Some(around(gain, half)),
+            error: around(error, 25.0),
+            difference: Some(around(error - 40.0, 30.0)),
+            ..score(error, 40.0)
+        };
+        let of = |score: Scored| run("a", 1.0, Some(score));
+        let taken = only(&[of(promised(0.4, 0.2, 30.0))]);
+        assert!(
+            taken.starts_with(
+                "Take 'a': its rehearsal promises 40 % (20 to 60) less error than public data alone; its \
+                 score agrees, but is too imprecise to confirm it. | Why Its error is 30 (5 to 55), that of \
+                 public data alone 40.0 (38.0 to 42.0), on 400 held-out records. | Share its model and \
+                 score with anybody: ε 1"
+            ),
+            "{taken}"
+        );
+        let alone = "Take public data alone";
+        // Next to nothing is promised, or the score is on the other side.
+        assert!(only(&[of(promised(0.01, 0.5, 30.0))]).starts_with(alone));
+        assert!(only(&[of(promised(0.4, 0.2, 44.0))]).starts_with(alone));
+        // Repeating a plan until one of its scores is on the right side does not help.
+        let repeated = [44.0, 36.0, 47.0].map(|error| of(promised(0.4, 0.2, error)));
+        assert!(only(&repeated).starts_with(alone), "{}", only(&repeated));
+        // Of several promises the largest counts, and not the least score.
+        let several = [of(promised(0.4, 0.2, 20.0)), run("b", 1.0, Some(promised(0.5, 0.2, 30.0)))];
+        assert!(only(&several).starts_with("Take 'b':"), "{}", only(&several));
+        // What a score shows clearly needs no promise.
+        let clear = run("c", 1.0, Some(score(20.0, 40.0)));
+        let both = [of(promised(0.6, 0.2, 30.0)), clear];
+        assert!(
+            only(&both).starts_with("Take 'c' at ε 1: 50 % (38 to 62) less"),
+            "{}",
+            only(&both)
+        );
     }
 
     #[test]

@@ -26,6 +26,7 @@ use super::sum;
 use crate::error::{Error, Result};
 use crate::evaluation::Scored;
 use crate::files;
+use crate::methods;
 use crate::privacy::Watch;
 use crate::privacy::accountant::Guarantee;
 use crate::privacy::ledger::{Book, RunId, Total};
@@ -96,6 +97,12 @@ impl Reported {
     /// The released score of its model.
     fn score(&self) -> Option<&Scored> {
         self.run.score.as_ref()
+    }
+
+    /// Whether its model is that of public data alone.
+    fn public_only(&self) -> bool {
+        let method = self.plan().and_then(|plan| methods::method(&plan.method).ok());
+        method.is_some_and(|method| method.spec().public_only)
     }
 
     /// Whether its certificate says that nothing is guaranteed.

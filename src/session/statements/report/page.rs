@@ -232,7 +232,12 @@ fn tiles(report: &Report, only: &Reported) -> Markup {
     ];
     html! {
         section.tiles {
-            (tile(html! { i { "ε" } " " (shown_epsilon(only)) }, "privacy loss, rounded up", "main"))
+            @let loss = if only.public_only() {
+                "privacy loss of the score, rounded up; the model itself has none"
+            } else {
+                "privacy loss, rounded up"
+            };
+            (tile(html! { i { "ε" } " " (shown_epsilon(only)) }, loss, "main"))
             @if let Some(certificate) = &only.certificate {
                 @if let Some(guarantee) = &certificate.guarantee {
                     @let delta = html! { i { "δ" } (format!(" {}", delta_words(guarantee.delta))) };
@@ -243,7 +248,9 @@ fn tiles(report: &Report, only: &Reported) -> Markup {
                     None => "private training records",
                     Some(_) => "private persons in training",
                 };
-                (tile(word(&grouped(certificate.records as u64)), records, ""))
+                @if !only.public_only() {
+                    (tile(word(&grouped(certificate.records as u64)), records, ""))
+                }
             }
             @for ([error, other], beside, kind, mark, class) in measures {
                 @let other = Some(other).filter(|other| *other != error);
