@@ -284,7 +284,7 @@ fn scored(
     };
     let promised = || {
         let (run, score) = promised(all().filter(|(run, _)| !is_public(run)))?;
-        Some(on_promise((runs, total(&run.id)), (run, score), name(run)))
+        Some(on_promise((runs, total(&run.id)), (run, score), with_epsilon(name(run), run)))
     };
     let Some(&least) = private.first() else {
         if let Some(answer) = promised() {
@@ -330,10 +330,6 @@ fn scored(
     let is_shown = near().any(|(_, score)| score.is_below_constant());
     let alike = || near().filter(|(_, score)| !is_shown || score.is_below_constant());
     let (run, score) = *alike().next().unwrap_or(&best);
-    // The name of a plan may say its ε.
-    let is_named = name(run).contains('ε');
-    let epsilon = epsilon(run).filter(|_| !is_named);
-    let epsilon = epsilon.map_or_else(String::new, |it| format!(" at ε {}", compact_up(it)));
     let good = if is_useful(score) {
         score.gain_words()
     } else {
@@ -389,7 +385,7 @@ fn scored(
     if least.0.id == run.id && private.len() >= MANY {
         said.push(format!("The least of {} scores is likely to be too low.", private.len()));
     }
-    let model = format!("{}{epsilon}", name(run));
+    let model = with_epsilon(name(run), run);
     let shared = telling("its model and score", run, (runs, total(&run.id)));
     let of = Answer::of(&model, format!("{good}."), shared);
     Answer { reasons: said, taken: Some(run.id.clone()), ..of }
@@ -507,6 +503,14 @@ fn beside_constant(score: &Scored) -> String {
             )
         }
     })
+}
+
+/// The name of a run with its ε, unless the plan's name says it.
+fn with_epsilon(name: String, run: &ArchivedRun) -> String {
+    match epsilon(run) {
+        Some(epsilon) if !name.contains('ε') => format!("{name} at ε {}", compact_up(epsilon)),
+        _ => name,
+    }
 }
 
 fn on_records(score: &Scored) -> String {
@@ -729,7 +733,7 @@ mod tests {
         let taken = only(&[of(promised(0.4, 0.2, 30.0))]);
         assert!(
             taken.starts_with(
-                "Take 'a': its rehearsal promises 40 % (20 to 60) less error than public data alone; its \
+                "Take 'a' at ε 1: its rehearsal promises 40 % (20 to 60) less error than public data alone; its \
                  score agrees, but is too imprecise to confirm it. | Why Its error is 30 (5 to 55), that of \
                  public data alone 40.0 (38.0 to 42.0), on 400 held-out records. | Share its model and \
                  score with anybody: ε 1"
@@ -745,7 +749,7 @@ mod tests {
         assert!(only(&repeated).starts_with(alone), "{}", only(&repeated));
         // Of several promises the largest counts, and not the least score.
         let several = [of(promised(0.4, 0.2, 20.0)), run("b", 1.0, Some(promised(0.5, 0.2, 30.0)))];
-        assert!(only(&several).starts_with("Take 'b':"), "{}", only(&several));
+        assert!(only(&several).starts_with("Take 'b' at ε 1:"), "{}", only(&several));
         // What a score shows clearly needs no promise.
         let clear = run("c", 1.0, Some(score(20.0, 40.0)));
         let both = [of(promised(0.6, 0.2, 30.0)), clear];
