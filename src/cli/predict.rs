@@ -223,7 +223,7 @@ impl Predict {
     fn with_progress<T>(predict: impl FnOnce(&mut dyn FnMut(usize, usize)) -> T) -> T {
         let mut progress = ProgressLine::new("rows", 0);
         let predictions = predict(&mut |done, all| {
-            progress.expect(all, None);
+            progress.expect(all);
             progress.tell(done);
         });
         drop(progress);

@@ -17,12 +17,22 @@ pub struct ProgressLine {
     what: String,
     total: usize,
     begun: Instant,
-    /// The time until the end, if it is not to follow from the time so far.
-    left: Option<Duration>,
+    left: TimeLeft,
     manner: ProgressStyle,
     /// The tenths already printed.
     told: usize,
     drawn: bool,
+}
+
+/// The time until the end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum TimeLeft {
+    /// It follows from the time so far.
+    BySpeed,
+    /// The work knows it.
+    Told(Duration),
+    /// The work will know it later.
+    Measuring,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -40,13 +50,19 @@ impl ProgressLine {
             (false, false) => ProgressStyle::Lines,
         };
         let begun = Instant::now();
-        Self { what: what.to_owned(), total, begun, left: None, manner, told: 0, drawn: false }
+        let (what, left) = (what.to_owned(), TimeLeft::BySpeed);
+        Self { what, total, begun, left, manner, told: 0, drawn: false }
     }
 
-    /// Changes the total, and says how long the work will take, when more is known of it.
-    pub fn expect(&mut self, total: usize, left: Option<Duration>) {
+    /// Changes the total when more is known of it.
+    pub fn expect(&mut self, total: usize) {
         self.told = (self.told * self.total).checked_div(total).unwrap_or(self.told);
-        (self.total, self.left) = (total, left);
+        self.total = total;
+    }
+
+    /// Says how long the work will take, or that nobody knows yet.
+    pub fn expect_time(&mut self, left: Option<Duration>) {
+        self.left = left.map_or(TimeLeft::Measuring, TimeLeft::Told);
     }
 
     pub fn tell(&mut self, done: usize) {
@@ -83,8 +99,11 @@ impl ProgressLine {
             0 => text,
             done if done >= self.total => format!("{text} in {}", duration(worked)),
             done => {
-                let left = || worked / done as f64 * (self.total - done) as f64;
-                let left = self.left.map_or_else(left, |left| left.as_secs_f64());
+                let left = match self.left {
+                    TimeLeft::BySpeed => worked / done as f64 * (self.total - done) as f64,
+                    TimeLeft::Told(left) => left.as_secs_f64(),
+                    TimeLeft::Measuring => return format!("{text}, measuring the time left"),
+                };
                 format!("{text}, about {} left", duration(left))
             }
         }
@@ -110,6 +129,12 @@ mod tests {
         assert_eq!(progress.words(0), "runs: 0 of 4");
         assert!(progress.words(1).starts_with("runs: 1 of 4, about "));
         assert!(progress.words(4).starts_with("runs: 4 of 4 in "));
+        let mut progress = ProgressLine::new("trials", 4);
+        progress.expect(9);
+        progress.expect_time(None);
+        assert_eq!(progress.words(1), "trials: 1 of 9, measuring the time left");
+        progress.expect_time(Some(Duration::from_secs(70)));
+        assert_eq!(progress.words(2), "trials: 2 of 9, about 1 min 10 s left");
     }
 
     #[test]

@@ -189,7 +189,8 @@ impl Rehearse {
         let mut progress = None;
         let found = rehearse::rehearse(&job, &mut |state| {
             let bar = progress.get_or_insert_with(|| ProgressLine::new("trials", state.total));
-            bar.expect(state.total, state.left);
+            bar.expect(state.total);
+            bar.expect_time(state.left);
             bar.tell(state.done);
         });
         drop(progress);

@@ -113,9 +113,9 @@ impl RehearsalJob {
 #[derive(Debug, Clone, PartialEq)]
 pub struct RehearsalProgress {
     pub done: usize,
-    /// What is known so far of the number of trials: methods that fall behind have fewer.
+    /// The number of trials if no further method falls behind, and none comes near.
     pub total: usize,
-    /// The time until the end, as soon as a trial has shown how long one takes.
+    /// The time until the end, as soon as each method has shown how long its trials take.
     pub left: Option<Duration>,
     pub advice: Advice,
 }
@@ -125,12 +125,14 @@ impl RehearsalProgress {
         self.done == self.total
     }
 
-    /// `80 of 126, 12 s left`.
+    /// `about 12 s left, 80 of 126`.
     pub fn words(&self) -> String {
-        let left = self.left.filter(|_| !self.is_whole()).map(|left| left.as_secs_f64().ceil());
-        // Methods that fall behind take no further part, so it is mostly less.
-        let left = left.map(|left| format!(", up to {} left", duration(left))).unwrap_or_default();
-        format!("{} of {}{left}", self.done, self.total)
+        let left = match self.left {
+            _ if self.is_whole() => String::new(),
+            Some(left) => format!("about {} left, ", duration(left.as_secs_f64().ceil())),
+            None => "measuring the time left, ".to_owned(),
+        };
+        format!("{left}{} of {}", self.done, self.total)
     }
 }
 
@@ -203,38 +205,33 @@ fn rehearse_plan(
     let epsilon = job.run.plan.target.epsilon;
     let rounds = thinning.rounds(TrialResult::all(&data, &players, repetitions), epsilon);
     let repetitions = thinning.repetitions_of_settings(repetitions);
-    let cases = data.cases.len();
     let mut work = Work {
         job,
         data,
         notebook,
         results,
         plan,
+        thinning,
         played: 0,
-        later: 0,
+        later: rounds,
+        variants: if job.part == ALL_TRIALS { repetitions } else { 0 },
         costs: TrialCosts::default(),
     };
-    let variants = work.plan.map_or(0, |plan| players[plan].variants().len());
-    let variants = variants * cases * repetitions as usize;
-    let spending = players.iter().filter(|player| player.spends()).count().max(1);
-    let variants = if job.part == ALL_TRIALS { variants } else { 0 };
-    let mut after: usize = rounds[..ROUNDS].iter().map(Vec::len).sum();
     let mut progress = work.progress(&[]);
-    for (round, entries) in rounds.into_iter().enumerate() {
+    for round in 0..=ROUNDS {
         if job.run.control.is_stopped() {
             break;
         }
+        let entries = std::mem::take(&mut work.later[round]);
         if entries.is_empty() {
             continue;
         }
-        after = after.saturating_sub(entries.len());
-        work.later = variants + after * EXPECTED_NEAR.min(spending) / spending;
-        progress = work.play(work.still_promising(round, entries, thinning), tell)?;
+        progress = work.play(work.still_promising(round, entries), tell)?;
     }
     // The advised method may do better with other settings; only a complete rehearsal tries them.
     if job.part == ALL_TRIALS && !job.run.control.is_stopped() {
         let more = work.results.vary(epsilon, repetitions);
-        work.later = 0;
+        work.variants = 0;
         progress = work.play(more, tell)?;
     }
     // A rehearsal with only some methods or trials has no advice for others, and neither has one
@@ -292,9 +289,6 @@ pub(super) fn trust(
     })
 }
 
-/// The number of methods that are expected to be so near.
-const EXPECTED_NEAR: usize = 3;
-
 /// A rehearsal under way.
 struct Work<'a> {
     job: &'a RehearsalJob,
@@ -303,28 +297,69 @@ struct Work<'a> {
     results: Results,
     /// The plan among the players.
     plan: Option<usize>,
+    thinning: Thinning,
     /// Trials that were completed, now or in an earlier session.
     played: usize,
-    /// The expected number of trials after this round.
-    later: usize,
+    /// The trials of each round that has not begun.
+    later: Vec<Vec<TrialResult>>,
+    /// How often other settings of the advised method will be tried.
+    variants: u64,
     costs: TrialCosts,
 }
 
 impl Work<'_> {
-    /// The trials of a round that are known, or whose players are near enough to the best one.
-    fn still_promising(
+    /// Which trials of a round play, by what is known so far: those of players near enough to the best one,
+    /// and those of the plan as it is, at its own ε.
+    fn promising(
         &self,
         round: usize,
-        mut entries: Vec<TrialResult>,
-        thinning: Thinning,
-    ) -> Vec<TrialResult> {
-        let mut near = self.results.near(round, self.job.run.plan.target.epsilon, thinning);
-        near.extend(self.plan.filter(|_| round < ROUNDS));
+        playing: &BTreeSet<usize>,
+    ) -> impl Fn(&TrialResult) -> bool + use<> {
+        let epsilon = self.job.run.plan.target.epsilon;
+        let near = self.results.near(round, epsilon, self.thinning, playing);
+        let plan = self.plan.filter(|_| round < ROUNDS);
+        move |entry| {
+            let is_plan = Some(entry.player) == plan && entry.epsilon == Some(epsilon);
+            is_plan || near.contains(&entry.player)
+        }
+    }
+
+    /// The trials of a round that are promising, or known.
+    fn still_promising(&self, round: usize, mut entries: Vec<TrialResult>) -> Vec<TrialResult> {
+        let plays = self.promising(round, &BTreeSet::new());
         let players = &self.results.players;
         let is_known =
             |entry: &TrialResult| self.notebook.find(&key_of(entry, &self.data, players)).is_some();
-        entries.retain(|entry| near.contains(&entry.player) || is_known(entry));
+        entries.retain(|entry| plays(entry) || is_known(entry));
         entries
+    }
+
+    /// The trials that will follow this round if nothing changes: those of the players that are near
+    /// enough now, and other settings of the method that is advised now, each of which counts as a trial of
+    /// it.
+    fn expected(&self, left: &[TrialResult], advice: &Advice) -> Vec<TrialResult> {
+        let playing: BTreeSet<usize> = left.iter().map(|entry| entry.player).collect();
+        let rounds = self.later.iter().enumerate().filter(|(_, entries)| !entries.is_empty());
+        let mut expected: Vec<TrialResult> = rounds
+            .flat_map(|(round, entries)| {
+                let plays = self.promising(round, &playing);
+                entries.iter().copied().filter(move |entry| plays(entry))
+            })
+            .collect();
+        if let Some((line, (player, _))) = advice.choice[advice.at].zip(advice.chosen(advice.at)) {
+            let epsilon = Some(advice.epsilons[advice.at]);
+            let variants = player.variants().len() as u64 * self.variants;
+            let cases = 0..self.data.cases.len();
+            expected.extend(cases.flat_map(|case| {
+                (0..variants).map(move |_| TrialResult {
+                    case,
+                    player: line,
+                    repetition: u64::MAX,
+                    epsilon,
+                })
+            }));
+        }
+        expected
     }
 
     /// Plays the trials of this process's share that are not known yet.
@@ -377,13 +412,24 @@ impl Work<'_> {
 
     /// The state, with these trials still to come in this round.
     fn progress(&self, left: &[TrialResult]) -> RehearsalProgress {
-        let seconds = self.costs.of(left.iter(), self.later);
-        let all = seconds.map(|seconds| seconds / parallel::threads() as f64);
+        let advice = self.results.advice(self.job.run.plan.target.epsilon);
+        let expected = self.expected(left, &advice);
+        // Other settings of the advised method count as trials of it.
+        let counted = |entry: &TrialResult| match entry.player < advice.lines.len() {
+            true => *entry,
+            false => TrialResult { player: advice.choice[advice.at].unwrap_or(0), ..*entry },
+        };
+        let all: Vec<TrialResult> = left.iter().map(counted).chain(expected).collect();
+        let whole = self.costs.of(all.iter());
+        // One trial is on one thread.
+        let longest = left.iter().map(counted).filter_map(|entry| self.costs.of([entry].iter()));
+        let longest = longest.fold(0.0, f64::max);
+        let seconds = whole.map(|whole| longest.max(whole / parallel::threads() as f64));
         RehearsalProgress {
             done: self.played,
-            total: self.played + left.len() + self.later,
-            left: all.and_then(|all| Duration::try_from_secs_f64(all).ok()),
-            advice: self.results.advice(self.job.run.plan.target.epsilon),
+            total: self.played + all.len(),
+            left: seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
+            advice,
         }
     }
 
@@ -1072,9 +1118,13 @@ mod tests {
         };
         let mut lefts = Vec::new();
         let quick = rehearse(&of(one.path(), false), &mut |state| lefts.push(state.left)).unwrap();
-        // The first trials of a case, which learn for all others, say nothing of the time left.
-        let later = &lefts[lefts.len() / 5..];
-        assert!(quick.is_whole() && later.iter().all(Option::is_some), "{lefts:?}");
+        // Until every method has played once, nobody knows how long the others take; then it stays known.
+        let first = lefts.iter().position(Option::is_some).unwrap();
+        assert!((5..lefts.len() / 2).contains(&first), "{lefts:?}");
+        assert!(quick.is_whole() && lefts[first..].iter().all(Option::is_some), "{lefts:?}");
+        // What is told of the plan as it is has every repetition, however far behind it is.
+        let (own, _) = quick.advice.of_plan(&Player::method("target_only"), 1.0).unwrap();
+        assert!(own.cases == quick.advice.cases.len() && own.spread.is_some(), "{own:?}");
         let deep = run(&of(other.path(), true));
         assert!(quick.advice.behind > 0 && deep.advice.behind == 0);
         assert!(quick.done < deep.done, "{} {}", quick.done, deep.done);

@@ -61,28 +61,34 @@ pub fn sums<T: Send + Default>(
 pub fn curvatures(features: &impl ExampleColumns, classes: usize, w: &Vector) -> Vec<Matrix> {
     let share = 1.0 / features.count() as f64;
     let mut weights = vec![vec![0.0; features.count()]; classes];
-    let mut slopes = vec![0.0; classes];
-    features.each(|at, x| {
-        // Of no class: the slopes are the probabilities.
-        loss_and_slopes(x, usize::MAX, w.as_slice(), &mut slopes);
-        for (weights, p) in weights.iter_mut().zip(&slopes) {
+    for (at, p) in probabilities(features, classes, w).chunks_exact(classes).enumerate() {
+        for (weights, p) in weights.iter_mut().zip(p) {
             weights[at] = share * p * (1.0 - p);
         }
-    });
+    }
     weights.iter().map(|weights| weighted_outer_sum(features, weights)).collect()
 }
 
-/// The Hessian of the mean loss, times a direction.
+/// The probabilities of all classes for each record, record by record.
+fn probabilities(features: &impl ExampleColumns, classes: usize, w: &Vector) -> Vec<f64> {
+    let mut all = vec![0.0; features.count() * classes];
+    features.each(|at, x| {
+        // Of no class: the slopes are the probabilities.
+        loss_and_slopes(x, usize::MAX, w.as_slice(), &mut all[at * classes..][..classes]);
+    });
+    all
+}
+
+/// The Hessian of the mean loss, times a direction, from the probabilities of each record.
 fn curved(
     features: &impl ExampleColumns,
     classes: usize,
-    w: &Vector,
+    probabilities: &[f64],
     direction: &Vector,
 ) -> Vector {
     let share = 1.0 / features.count() as f64;
-    let product = |_, x: &[f64], slopes: &mut [f64], p: &mut Vec<f64>| {
-        p.resize(classes, 0.0);
-        loss_and_slopes(x, usize::MAX, w.as_slice(), p);
+    let product = |at: usize, x: &[f64], slopes: &mut [f64], (): &mut ()| {
+        let p = &probabilities[at * classes..][..classes];
         scores(x, direction.as_slice(), slopes);
         let mean: f64 = p.iter().zip(&*slopes).map(|(p, score)| p * score).sum();
         for (slope, p) in slopes.iter_mut().zip(p) {
@@ -94,18 +100,17 @@ fn curved(
 }
 
 /// For each weight, the mean of p(1 − p)·x²: the diagonal of the Hessian.
-fn diagonal(features: &impl ExampleColumns, classes: usize, w: &Vector) -> Vector {
+fn diagonal(features: &impl ExampleColumns, classes: usize, probabilities: &[f64]) -> Vector {
     let share = 1.0 / features.count() as f64;
     let dimension = features.dimension();
-    let start = || vec![0.0; classes];
-    let add = |_, x: &[f64], sum: &mut [f64], p: &mut Vec<f64>| {
-        loss_and_slopes(x, usize::MAX, w.as_slice(), p);
-        for (part, p) in sum.chunks_exact_mut(dimension).zip(&*p) {
+    let add = |at: usize, x: &[f64], sum: &mut [f64], (): &mut ()| {
+        let p = &probabilities[at * classes..][..classes];
+        for (part, p) in sum.chunks_exact_mut(dimension).zip(p) {
             let weight = share * p * (1.0 - p);
             part.iter_mut().zip(x).for_each(|(part, x)| *part += weight * x * x);
         }
     };
-    columns::sums(features, classes * dimension, start, add).0
+    columns::sums(features, classes * dimension, || (), add).0
 }
 
 /// argmin (1/n)Σ loss + (ridge/2)·‖W‖². `None` if there is no finite one.
@@ -144,8 +149,9 @@ pub fn solution(
     let (mut current, mut gradient) = descend(&w);
     let first = gradient.norm();
     for _ in 0..NEWTON_STEPS {
-        let scales = diagonal(features, classes, &w) + &ridges;
-        let times = |v: &Vector| curved(features, classes, &w, v) + shrinkage.gradient(v);
+        let p = probabilities(features, classes, &w);
+        let scales = diagonal(features, classes, &p) + &ridges;
+        let times = |v: &Vector| curved(features, classes, &p, v) + shrinkage.gradient(v);
         // The nearer the end, the more exact: so the last steps double the digits.
         let exact = 0.1_f64.min((gradient.norm() / first).sqrt());
         let direction = conjugate_gradients(&gradient, &scales, exact, times);
@@ -257,13 +263,14 @@ mod tests {
             };
             sums(&features, 3, slopes).0 / 6.0
         };
+        let p = probabilities(&features, 3, &w);
         for k in 0..6 {
             let mut unit = Vector::zeros(6);
             unit[k] = 1.0;
-            let product = curved(&features, 3, &w, &unit);
+            let product = curved(&features, 3, &p, &unit);
             let rise = (gradient(&(&w + 1e-6 * &unit)) - gradient(&w)) / 1e-6;
             assert!((&product - rise).norm() < 1e-6);
-            assert!((diagonal(&features, 3, &w)[k] - product[k]).abs() < 1e-12);
+            assert!((diagonal(&features, 3, &p)[k] - product[k]).abs() < 1e-12);
         }
     }
 

@@ -4,6 +4,8 @@
 //! target, too: one part is for training, the other evaluates, as in a real run. The regret is the
 //! amount by which the advised player's error exceeds that of the best one.
 
+use std::collections::BTreeSet;
+
 use super::grid::{Grid, GridTask, Harvest, epsilon_columns};
 use super::labelled::LabelledProblem;
 use super::table::{ExpectedMean, SeedValues, StudyTable, TableRow};
@@ -214,7 +216,7 @@ impl RehearsalStudy {
         let mut quick = self.none(subject, false);
         let entries = losses.iter().map(|(entry, _)| *entry).collect();
         for (round, entries) in thinning.rounds(entries, self.epsilons[k]).into_iter().enumerate() {
-            let near = quick.near(round, self.epsilons[k], thinning);
+            let near = quick.near(round, self.epsilons[k], thinning, &BTreeSet::new());
             for entry in entries.into_iter().filter(|it| near.contains(&it.player)) {
                 let loss = losses.iter().find(|(known, _)| *known == entry);
                 if let Some((_, loss)) = loss {

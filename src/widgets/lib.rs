@@ -114,9 +114,30 @@ pub fn shortened(text: &str, room: u16, mark: &str) -> String {
     kept
 }
 
+/// At most `room` cells of a text, of which whole words are kept; a cut is shown by `mark`. Only a
+/// first word that does not fit is cut itself.
+pub fn shortened_by_words(text: &str, room: u16, mark: &str) -> String {
+    if width(text) <= room {
+        return text.to_owned();
+    }
+    let ends = text.match_indices(' ').map(|(at, _)| text[..at].trim_end_matches(','));
+    let kept = ends.filter(|kept| width(kept) + width(mark) <= room).last();
+    kept.map_or_else(|| shortened(text, room, mark), |kept| format!("{kept}{mark}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_is_shortened_between_its_words() {
+        let short = |room| shortened_by_words("public model, corrected", room, "…");
+        assert_eq!(short(23), "public model, corrected");
+        assert_eq!(short(22), "public model…");
+        assert_eq!(short(13), "public model…");
+        assert_eq!(short(12), "public…");
+        assert_eq!(short(5), "publ…");
+    }
 
     #[test]
     fn names_that_would_look_the_same_are_cut_in_their_middle() {

@@ -352,8 +352,12 @@ impl Results {
 
     /// The score by which players are chosen; lower is better.
     fn score(&self, player: usize, k: usize) -> f64 {
+        self.score_in(self.cases(), player, k)
+    }
+
+    fn score_in(&self, cases: impl Iterator<Item = usize>, player: usize, k: usize) -> f64 {
         let of = |case| Some((self.smoothed(case, player, k)?, self.weight(case)));
-        let found: Vec<Weighted> = self.cases().filter_map(of).collect();
+        let found: Vec<Weighted> = cases.filter_map(of).collect();
         let heard = found.iter().filter(|(_, weight)| *weight >= HEARD);
         let worst = heard.map(|(one, _)| *one).reduce(f64::max);
         let mean = mean(&found);
@@ -363,24 +367,39 @@ impl Results {
     /// The players for a round: those whose error in the rounds before is at most a factor above the
     /// best one's. In the first round, that is everyone; after the last, nobody. Public data alone and no
     /// privacy are always among them.
-    pub fn near(&self, round: usize, epsilon: f64, thinning: Thinning) -> BTreeSet<usize> {
+    /// They are compared in the cases that they all have played; `playing` are those whose trials of the
+    /// round before are not all done.
+    pub fn near(
+        &self,
+        round: usize,
+        epsilon: f64,
+        thinning: Thinning,
+        playing: &BTreeSet<usize>,
+    ) -> BTreeSet<usize> {
         if round >= ROUNDS {
             return BTreeSet::new();
         }
         let Some(behind) = thinning.behind(round) else { return (0..self.variants).collect() };
         let k = nearest(&self.known.epsilons, epsilon);
-        let known = |player| self.cases().any(|case| self.logarithm(case, player, k).is_some());
-        let of = |player| known(player).then(|| self.score(player, k));
-        let scores: Vec<Option<f64>> = (0..self.variants).map(of).collect();
-        let able = scores.iter().zip(&self.players);
-        let able = able.filter(|(_, player)| **player != Player::NoPrivacy);
-        let best = able.filter_map(|(score, _)| *score).fold(f64::INFINITY, f64::min);
-        let is_near = |player: &usize| {
-            let near =
-                scores[*player].is_some_and(|score| score <= best + (1.0 + CAUTION) * behind.ln());
-            near || !self.players[*player].spends()
-        };
-        (0..self.variants).filter(is_near).collect()
+        let played = |player: usize, case: &usize| self.logarithm(*case, player, k).is_some();
+        let count = |player| self.cases().filter(|case| played(player, case)).count();
+        let spending = (0..self.variants).filter(|player| self.players[*player].spends());
+        let spending: Vec<usize> = spending.filter(|player| count(*player) > 0).collect();
+        // Who has played in fewer cases fell behind before.
+        let most = spending.iter().map(|player| count(*player)).max().unwrap_or(0);
+        let able = |player: &usize| playing.contains(player) || count(*player) == most;
+        let able: Vec<usize> = spending.into_iter().filter(able).collect();
+        let shared = |case: &usize| able.iter().all(|player| played(*player, case));
+        let shared: Vec<usize> = self.cases().filter(shared).collect();
+        let score = |player: usize| self.score_in(shared.iter().copied(), player, k);
+        let mut scores: Vec<f64> = able.iter().map(|player| score(*player)).collect();
+        scores.sort_by(f64::total_cmp);
+        let last = thinning.fewest(round).min(scores.len()).checked_sub(1);
+        // Public data alone have the score 0.
+        let best = scores.first().map_or(0.0, |best| best.min(0.0));
+        let most = last.map_or(best, |last| scores[last]).max(best + (1.0 + CAUTION) * behind.ln());
+        let near = able.into_iter().filter(|player| score(*player) <= most);
+        near.chain((0..self.variants).filter(|player| !self.players[*player].spends())).collect()
     }
 
     /// The advice so far.
@@ -399,9 +418,15 @@ impl Results {
         for k in 0..self.known.epsilons.len() {
             let logs = |player| self.cases().map(|case| self.logarithm(case, player, k)).collect();
             let found: Vec<Vec<Option<f64>>> = (0..count).map(logs).collect();
-            // Players are compared in the cases that all of them have played.
-            let played = found.iter().map(|cases| cases.iter().flatten().count());
-            let most = played.max().unwrap_or(0);
+            // Methods are compared in the cases that the foremost of them have played. Public data alone and
+            // no privacy may be ahead of them: that says nothing of any method.
+            let able_to_spend = |player: &usize| {
+                self.players[*player].spends() && !self.failed.contains_key(player)
+            };
+            let played = (0..count).filter(able_to_spend);
+            let played = played.map(|player| found[player].iter().flatten().count()).max();
+            let most = played.unwrap_or(0);
+            let is_early = played == Some(0);
             let judged = |player, case| Some((player, self.finer(case, player, k)?));
             let best = |case| least(able().filter_map(|player| judged(player, case)));
             let winners: Vec<Option<usize>> = self.cases().map(best).collect();
@@ -429,7 +454,7 @@ impl Results {
                 let worse = finer[player]?.max(standing.ratio);
                 let loses = spends && worse > 1.0 + NOTICEABLE;
                 let insurance = if spends { 0.0 } else { INSURANCE };
-                (standing.cases == most && !loses)
+                (standing.cases >= most && !loses && !is_early)
                     .then(|| (player, self.score(player, k) + insurance))
             })));
         }
@@ -597,10 +622,12 @@ impl Advice {
     }
 
     /// The lines from the least error at the plan's ε to the largest. Means over different cases are
-    /// not compared: who has played in fewer cases than others comes after them.
+    /// not compared: a method that has played in fewer cases than others comes after them. Public data
+    /// alone are the unit, so they can be compared with every method.
     pub fn sorted(&self) -> impl Iterator<Item = &PlayerLine> {
+        let most = self.cases_of_methods();
         let key = |line: &PlayerLine| {
-            line.standings[self.at].map_or((0, f64::INFINITY), |it| (it.cases, it.ratio))
+            line.standings[self.at].map_or((0, f64::INFINITY), |it| (it.cases.min(most), it.ratio))
         };
         let mut lines: Vec<(&PlayerLine, (usize, f64))> =
             self.lines.iter().map(|line| (line, key(line))).collect();
@@ -893,7 +920,7 @@ impl Advice {
     }
 
     /// Why a method is advised although another one has a lower mean in the table.
-    fn beside_least(&self, advised: &Player) -> Option<String> {
+    pub fn beside_least(&self, advised: &Player) -> Option<String> {
         let other = self.sorted().find(|line| line.player != Player::NoPrivacy)?;
         let found = other.standings[self.at].filter(|_| other.player != *advised)?;
         let own = self.lines.iter().find(|line| line.player == *advised)?.standings[self.at]?;
@@ -924,21 +951,42 @@ impl Advice {
         let Some((player, standing)) = self.advised() else { return self.sentences() };
         let all = self.cases.len();
         let (epsilon, s) = (compact(self.epsilons[self.at]), if all == 1 { "" } else { "s" });
+        let ahead = self.beside_least(player);
         let why = if !player.spends() {
-            "no method has clearly less error".to_owned()
+            match ahead {
+                Some(_) => "no method is clearly better in all respects".to_owned(),
+                None => self.lost(self.at),
+            }
         } else if is_too_early(standing, all) {
             "too few to promise anything".to_owned()
         } else {
             format!("a run should have {} {}", self.range_words(standing), self.measure().words())
         };
         let mut said = vec![format!(
-            "So far the advice at ε {epsilon} is {}, from {} of {all} rehearsal{s}: {why}.",
+            "So far ({} tried) the advice at ε {epsilon} is {}, from {} of {all} rehearsal{s}: {why}.",
+            self.methods_tried(),
             player.in_a_sentence(),
-            standing.cases
+            self.cases_of_methods()
         )];
-        said.extend(self.beside_least(player).filter(|_| player.spends()));
+        said.extend(ahead);
         said.push("Further trials may change this.".to_owned());
         said
+    }
+
+    /// How many methods have a result or do not fit, such as `5 of 11 methods`.
+    pub fn methods_tried(&self) -> String {
+        let spending = || self.lines.iter().filter(|line| line.player.spends());
+        let is_tried =
+            |line: &&PlayerLine| line.failed.is_some() || line.standings[self.at].is_some();
+        let (tried, all) = (spending().filter(is_tried).count(), spending().count());
+        format!("{tried} of {all} method{}", if all == 1 { "" } else { "s" })
+    }
+
+    /// The number of cases that the foremost method has played at the plan's ε.
+    pub fn cases_of_methods(&self) -> usize {
+        let spending = self.lines.iter().filter(|line| line.player.spends());
+        let cases = spending.filter_map(|line| Some(line.standings[self.at]?.cases));
+        cases.max().unwrap_or(0)
     }
 
     /// `31 % less mean absolute error`, or `31 % fewer wrong answers`.
@@ -1022,21 +1070,22 @@ impl Advice {
         }
     }
 
-    /// The ε from which on anything is gained, and the ε from which on nothing more is.
+    /// The ε from which on anything is gained, and the ε from which on nothing more is. Both count as a
+    /// reader of the table does: by its error, and for no method another ε has less of it.
     pub fn ends(&self) -> Option<String> {
+        let chosen = (0..self.epsilons.len()).map(|k| Some(self.chosen(k)?.1.ratio));
+        let chosen: Vec<f64> = chosen.collect::<Option<_>>()?;
+        let least: Vec<f64> = (0..chosen.len()).map(|k| self.least_spending(k)).collect();
+        let last = chosen.len().checked_sub(1)?;
         // A rehearsal that was stopped may have tried no method at other ε.
-        let tried = |k: usize| {
-            self.lines.iter().any(|line| line.player.spends() && line.standings[k].is_some())
-        };
-        if !(0..self.epsilons.len()).all(tried) {
+        if least.iter().any(|ratio| ratio.is_infinite()) {
             return None;
         }
-        let ratios: Vec<f64> = (0..self.epsilons.len())
-            .map(|k| Some(self.chosen(k)?.1.ratio))
-            .collect::<Option<_>>()?;
-        let last = *ratios.last()?;
-        let gains = ratios.iter().position(|ratio| *ratio < 1.0 - NOTICEABLE)?;
-        let enough = ratios.iter().position(|ratio| *ratio < last + NOTICEABLE)?;
+        let best_after = |k: usize| least[k..].iter().copied().fold(f64::INFINITY, f64::min);
+        let gains = (0..=last).find(|k| chosen[*k].min(least[*k]) < 1.0 - NOTICEABLE)?;
+        let is_enough = |k: &usize| best_after(k + 1) > (1.0 - NOTICEABLE) * chosen[*k];
+        let helps = |k: &usize| chosen[*k] < 1.0 - NOTICEABLE;
+        let enough = (gains..last).find(|k| helps(k) && is_enough(k));
         let mut said = Vec::new();
         if gains > 0 {
             said.push(format!(
@@ -1044,13 +1093,22 @@ impl Advice {
                 compact(self.epsilons[gains - 1])
             ));
         }
-        if enough + 1 < ratios.len() {
-            said.push(format!(
-                "beyond ε {} nothing more is gained",
-                compact(self.epsilons[enough])
-            ));
-        }
+        said.extend(enough.map(|k| {
+            format!(
+                "beyond ε {} nothing more is gained ({:.3} × public data alone there, {:.3} at best beyond)",
+                compact(self.epsilons[k]),
+                chosen[k],
+                best_after(k + 1)
+            )
+        }));
         (!said.is_empty()).then(|| capital(&said.join("; ")) + ".")
+    }
+
+    /// The least error of a method at an ε of the list, over that of public data alone.
+    fn least_spending(&self, k: usize) -> f64 {
+        let spending = self.lines.iter().filter(|line| line.player.spends());
+        let ratios = spending.filter_map(|line| Some(line.standings[k]?.ratio));
+        ratios.fold(f64::INFINITY, f64::min)
     }
 
     /// The cost of privacy: how close the choice is to private data without privacy.
@@ -1071,7 +1129,10 @@ impl Advice {
             };
             return Some(format!("For comparison: {other}, had {had}."));
         }
-        Some(match excess.iter().position(|excess| *excess <= CLOSE) {
+        // It stays so close at every larger ε.
+        let far = excess.iter().rposition(|excess| *excess > CLOSE);
+        let close = far.map_or(0, |last| last + 1);
+        Some(match (close < excess.len()).then_some(close) {
             Some(0) => {
                 let least = compact(self.epsilons[0]);
                 format!("From ε {least} on it is within 5 % of {other}.")

@@ -5,8 +5,9 @@
 
 use super::advice::TrialResult;
 
-/// Rounds of trials. After them come those that only a deep rehearsal plays.
-pub const ROUNDS: usize = 3;
+/// Rounds of trials, of which not all are needed everywhere. After them come those that only a deep
+/// rehearsal plays.
+pub const ROUNDS: usize = 4;
 
 /// Of few records, every method is tried so often at the plan's ε before some of them fall behind.
 const FIRST: u64 = 2;
@@ -27,7 +28,9 @@ pub enum Thinning {
     /// Chance decides much where few records play, so trials at the plan's ε are repeated before those at
     /// other ε.
     Few,
-    /// With wide records every trial takes long, so fewer methods play on.
+    /// With wide records every trial takes long, and most of all a method's first one in each case. So each
+    /// method plays in one case at the plan's ε, and those near the best one there in the other cases.
+    /// Then come the other ε, and other records and other noise.
     Wide,
 }
 
@@ -45,10 +48,14 @@ impl Thinning {
         let is_elsewhere = trial.epsilon.is_some_and(|other| other != epsilon);
         match (self, is_elsewhere, trial.repetition) {
             (Self::Deep, ..) => 0,
-            (Self::Usual | Self::Wide, is_elsewhere, 0) => usize::from(is_elsewhere),
-            (Self::Usual | Self::Wide, ..) => 2,
+            (Self::Usual, is_elsewhere, 0) => usize::from(is_elsewhere),
+            (Self::Usual, ..) => 2,
+            (Self::Wide, false, 0) => usize::from(trial.case > 0),
+            (Self::Wide, true, 0) => 2,
+            (Self::Wide, ..) => 3,
             (Self::Few, false, repetition) => usize::from(repetition >= FIRST),
-            (Self::Few, true, repetition) => 2 + usize::from(repetition >= ELSEWHERE),
+            (Self::Few, true, repetition) if repetition < ELSEWHERE => 2,
+            (Self::Few, true, _) => ROUNDS,
         }
     }
 
@@ -58,10 +65,16 @@ impl Thinning {
     pub(super) fn behind(self, round: usize) -> Option<f64> {
         match (self, round) {
             (Self::Deep, _) | (_, 0) => None,
-            (Self::Usual | Self::Few, 1) => Some(1.2),
-            (Self::Usual | Self::Few, _) | (Self::Wide, 1) => Some(1.08),
+            (Self::Usual | Self::Few | Self::Wide, 1) => Some(1.2),
+            (Self::Usual | Self::Few, _) | (Self::Wide, 2) => Some(1.08),
             (Self::Wide, _) => Some(1.03),
         }
+    }
+
+    /// So many methods play in this round, however far they are behind: the best one shows where it begins
+    /// to help, and a single case says too little of which of the first three is the best.
+    pub(super) fn fewest(self, round: usize) -> usize {
+        if (self, round) == (Self::Wide, 1) { 3 } else { 1 }
     }
 
     /// How often other settings of the advised method are tried.

@@ -15,7 +15,7 @@ use super::profiled::batches::{BATCH, Batches};
 use super::profiled::descent::{Motion, ProfiledDescent, ProfiledRun};
 use super::profiled::public_side::PublicSide;
 use super::profiled_cnvx_adap::{DAMPING_FIELD, STEP_SIZE_FIELD, WEIGHTING_FIELD, Weighting};
-use super::public_scores::public_solution;
+use super::public_scores::{kept_ridge, public_solution};
 use super::records::{LabelledRecords, RecordLoss, ScoreLoss, several_classes};
 use crate::classes::sampled::fields::{StepSettings, steps};
 use crate::model::{logistic, softmax};
@@ -94,7 +94,7 @@ fn plan(settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start
         let public = problem.public.shared();
         let public = LabelledRecords::of(loss, public)?;
         // Taught once for all runs from these records: it takes most of the time of many columns.
-        let ridge = settings.ridge.unwrap_or(0.0);
+        let ridge = kept_ridge(&problem.public, settings.ridge.unwrap_or(0.0))?;
         let centre = problem.public.once("linear scores", ridge, public_solution)?;
         let curvature = curvature(&public, loss, &centre);
         let persons = problem.public.persons();

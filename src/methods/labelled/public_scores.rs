@@ -94,14 +94,28 @@ pub fn public_solution(public: &PublicData, ridge: f64) -> Result<Vector> {
     })
 }
 
-/// The ridge, and the sizes of weights, that predict best what they have not seen.
-fn chosen(public: &PublicData) -> Result<Shrinkage> {
+/// The ridge by which [`public_solution`] is kept: one that would be chosen is [`USUAL_RIDGE`] where nothing
+/// is compared, as with pictures. Then a method that names this ridge shares what was learned.
+pub fn kept_ridge(public: &PublicData, ridge: f64) -> Result<f64> {
+    let is_usual = ridge == 0.0 && compared(public)?.is_none();
+    Ok(if is_usual { USUAL_RIDGE } else { ridge })
+}
+
+/// The most records on which ridges are compared; `None` if they are too few.
+fn compared(public: &PublicData) -> Result<Option<usize>> {
     let (classes, dimension) = (ScoredClasses::of(public)?.scores(), public.dimension());
     let most = (WORK / (classes * dimension * dimension) as f64) as usize;
-    let some = public.thinned(0, most.min(MOST_COMPARED));
-    let (Some(regions), true) = (regions(&some), some.len() > 4 * classes * dimension) else {
-        return Ok(USUAL_RIDGE.into());
-    };
+    let most = most.min(MOST_COMPARED);
+    // As many as thinning leaves.
+    let step = public.len().div_ceil(most.max(1)).max(1);
+    Ok((public.len().div_ceil(step) > 4 * classes * dimension).then_some(most))
+}
+
+/// The ridge, and the sizes of weights, that predict best what they have not seen.
+fn chosen(public: &PublicData) -> Result<Shrinkage> {
+    let Some(count) = compared(public)? else { return Ok(USUAL_RIDGE.into()) };
+    let some = public.thinned(0, count);
+    let Some(regions) = regions(&some) else { return Ok(USUAL_RIDGE.into()) };
     let folds: Vec<usize> = (0..some.len()).map(|i| i % PARTS).collect();
     let sizes = [None, Some(rarities(&some.features))];
     // Each part without which all is learned, with each kind of size.
@@ -240,9 +254,14 @@ mod tests {
     #[test]
     fn few_records_for_their_features_leave_the_usual_ridge() {
         let (_, public, _) = example::two_classes(6, 24, 20, 1);
-        assert_eq!(chosen(&public.into()).unwrap(), USUAL_RIDGE.into());
+        let public: PublicData = public.into();
+        assert_eq!(chosen(&public).unwrap(), USUAL_RIDGE.into());
+        assert_eq!(kept_ridge(&public, 0.0).unwrap(), USUAL_RIDGE);
+        assert_eq!(kept_ridge(&public, 0.5).unwrap(), 0.5);
         let (_, public, _) = example::two_classes(6, 300, 20, 1);
-        assert_ne!(chosen(&public.into()).unwrap(), USUAL_RIDGE.into());
+        let public: PublicData = public.into();
+        assert_ne!(chosen(&public).unwrap(), USUAL_RIDGE.into());
+        assert_eq!(kept_ridge(&public, 0.0).unwrap(), 0.0);
     }
 
     #[test]

@@ -12,14 +12,17 @@ use ratatui::style::{Color, Modifier};
 use super::*;
 use crate::canvas::wrapped_lines;
 use crate::context::{OpenPopup, Tutorial};
-use crate::data::Role;
+use crate::data::{Role, Task};
 use crate::engine::worker::JobEvent;
 use crate::engine::{RunProgress, overlap};
 use crate::fixtures::{self, scenes};
 use crate::glossary;
 use crate::live_run::Ended;
+use crate::methods;
 use crate::popup::words::Words;
 use crate::privacy::ledger::RunId;
+use crate::rehearsal::Player;
+use crate::rehearsal::advice::PlayerLine;
 use crate::screen::data::COLUMNS;
 use crate::screen::ledger::{ACCOUNTS, ENTRIES};
 use crate::session::site_board::{SiteLine, SiteState};
@@ -49,6 +52,49 @@ fn every_scene_at_every_size() {
         for (columns, rows) in SIZES {
             let terminal = drawn(&app, columns, rows);
             insta::assert_snapshot!(format!("{name}_{columns}x{rows}"), terminal.backend());
+        }
+    }
+}
+
+#[test]
+fn methods_in_a_rehearsal_keep_a_name_of_whole_words_where_there_is_little_room() {
+    let scene = |name| scenes().into_iter().find(|(own, _)| *own == name).unwrap().1;
+    for task in [Task::Regression, Task::Classification] {
+        let mut app = scene("plan_rehearsed");
+        let advice = &mut app.context.rehearsal.progress.as_mut().unwrap().advice;
+        let known = advice.lines.clone();
+        advice.lines.truncate(2);
+        let methods = methods::methods().iter().map(|method| method.spec());
+        advice.lines.extend(
+            methods
+                .filter(|spec| spec.task == task && !spec.public_only)
+                .map(|spec| PlayerLine { player: Player::method(spec.id), ..known[2].clone() }),
+        );
+        if task == Task::Classification {
+            let found = advice.lines.iter_mut().flat_map(|line| &mut line.standings);
+            found.flatten().for_each(|standing| standing.log_loss = Some(0.481));
+        }
+        let titles: Vec<String> = advice.lines.iter().map(|line| line.player.title()).collect();
+        let text = text_of(&buffer(&app, 80, 70));
+        let rows = text.lines().map(|row| row.chars().skip(43).take(36).collect::<String>());
+        let rows = rows.skip_while(|row| !row.contains("× public alone")).skip(1);
+        // Without the marker of a curve.
+        let rows =
+            rows.map(|row| row.trim_start_matches(|it: char| !it.is_alphabetic()).to_owned());
+        let rows: Vec<String> = rows.collect();
+        let mut places = BTreeSet::new();
+        for title in titles {
+            let is_its = |row: &String| {
+                let ends = ["  ", " 0.", " 1."].into_iter().filter_map(|end| row.find(end));
+                let name = &row[..ends.min().unwrap_or(row.len())];
+                let words = name.strip_suffix('…').unwrap_or(name);
+                let rest = title.strip_prefix(words).filter(|_| !words.is_empty());
+                rest.is_some_and(|rest| {
+                    rest.is_empty() || name != words && rest.starts_with([' ', ','])
+                })
+            };
+            let place = rows.iter().position(is_its);
+            assert!(place.is_some_and(|place| places.insert(place)), "{title}: {rows:#?}");
         }
     }
 }
@@ -691,7 +737,7 @@ fn the_verdict_of_a_run_is_whole_in_a_small_terminal() {
 fn a_text_is_as_many_lines_as_a_paragraph_makes_of_it() {
     use ratatui::widgets::{Paragraph, Widget, Wrap};
     let path = format!("error: /home/me/{}: it is under way", "a-long-name/".repeat(12));
-    let helps = crate::methods::methods().iter().flat_map(|method| method.spec().fields);
+    let helps = methods::methods().iter().flat_map(|method| method.spec().fields);
     for text in helps.map(|field| field.help).chain([path.as_str()]) {
         for width in [24, 40, 60] {
             let area = Rect { x: 0, y: 0, width, height: 40 };

@@ -15,6 +15,7 @@ use crate::screen::plan::COST;
 use crate::widgets::chart::Chart;
 use crate::widgets::number::compact;
 use crate::widgets::ranges::{self, Ranged};
+use crate::widgets::shortened_by_words;
 
 /// Rows of the chart, if there is room.
 const CHART_ROWS: u16 = 14;
@@ -103,7 +104,14 @@ fn findings(
         return advice.sentences().into_iter().map(Line::raw).collect();
     };
     let epsilon = advice.epsilons[advice.at];
-    let use_it = if so_far { "So far: use" } else { "Use" };
+    let all = advice.cases.len();
+    let use_it = match (so_far, advice.cases_of_methods()) {
+        (false, _) => "Use".to_owned(),
+        (true, cases) if cases == all => format!("So far ({}): use", advice.methods_tried()),
+        (true, cases) => {
+            format!("So far ({}, {cases} of {all} rehearsals): use", advice.methods_tried())
+        }
+    };
     let head = if player.spends() {
         let by = match advice.sorted().next() {
             // The table is sorted by wrong answers.
@@ -141,6 +149,7 @@ fn findings(
     } else {
         let own = own.and_then(|(own, epsilon)| advice.of_another(&own, epsilon));
         lines.extend(own.map(Line::raw));
+        lines.extend(advice.beside_least(player).map(Line::raw));
     }
     lines.extend(advice.ends().filter(|_| !so_far).map(Line::raw));
     let limits = advice.limits(standing).into_iter().filter(|_| player.spends());
@@ -252,24 +261,50 @@ fn standings(advice: &Advice, (canvas, drawn): (&Canvas, bool), width: u16) -> V
     let width = usize::from(width);
     // Methods for classes are chosen by it.
     let has_log_loss = advice.sorted().any(|line| log_loss(advice, line).is_some());
-    let room = width.saturating_sub(if has_log_loss { 29 } else { 19 });
-    // A name that is too long has a line of its own.
-    let row = |name: &str, [ratio, log_loss, best]: [&str; 3], style: Style| {
-        let slot = curves.iter().position(|(curve, _)| curve == name);
-        let blank = if drawn { "  " } else { "" };
-        let mark = slot.map_or(blank.to_owned(), |slot| format!("{} ", glyphs.series(slot)));
-        let marked = Span::styled(mark.clone(), slot.map_or(style, |slot| theme.series(slot)));
-        let long = name.chars().count() + mark.chars().count();
-        let cells = if long > room { room } else { room - mark.chars().count() };
-        let log_loss = if has_log_loss { format!("{log_loss:>10}") } else { String::new() };
-        let numbers = |name: &str| format!("{name:<cells$} {ratio:>8}{log_loss} {best:>9}");
-        if long > room {
-            let above = Line::from(vec![marked, Span::styled(name.to_owned(), style)]);
-            return vec![above, Line::styled(numbers(""), style)];
-        }
-        vec![Line::from(vec![marked, Span::styled(numbers(name), style)])]
+    let blank = if drawn { "  " } else { "" };
+    let columns = |[ratio, log_loss, best]: [usize; 3]| match has_log_loss {
+        true => [ratio, log_loss, best],
+        false => [ratio, 0, best],
     };
-    let mut lines = row(&head, ["× public", "log. loss", "best in"], theme.muted);
+    let room_of =
+        |columns: [usize; 3]| width.saturating_sub(columns.iter().sum()).max(blank.len() + 1);
+    let longest = longest(advice.sorted().map(|line| line.player.title()));
+    let (wide, narrow) = (columns([9, 10, 10]), columns([6, 6, 6]));
+    // Columns become narrower before names are shortened.
+    let is_narrow = usize::from(longest) + blank.len() > room_of(wide);
+    let columns = if is_narrow { narrow } else { wide };
+    let room = room_of(columns);
+    let short = |name: &str| shortened_by_words(name, (room - blank.len()) as u16, "…");
+    let row = |name: &str, texts: [&str; 3], style: Style| {
+        let slot = curves.iter().position(|(curve, _)| curve == name);
+        let mark = slot.map_or(blank.to_owned(), |slot| format!("{} ", glyphs.series(slot)));
+        let marked = Span::styled(mark, slot.map_or(style, |slot| theme.series(slot)));
+        let cell = |(text, columns): (&str, usize)| match columns {
+            0 => String::new(),
+            columns => format!("{text:>columns$}"),
+        };
+        let numbers: String = texts.into_iter().zip(columns).map(cell).collect();
+        let cells = room - blank.len();
+        let line = |name: &str| Span::styled(format!("{name:<cells$}{numbers}"), style);
+        // Where two names would look the same, each has a line of its own.
+        let name_here = short(name);
+        let alike = advice.lines.iter().filter(|line| short(&line.player.title()) == name_here);
+        if name_here != name && alike.count() > 1 {
+            let above = Line::from(vec![marked, Span::styled(name.to_owned(), style)]);
+            return vec![above, Line::from(vec![Span::raw(blank), line("")])];
+        }
+        vec![Line::from(vec![marked, line(&name_here)])]
+    };
+    let heads =
+        if is_narrow { ["×", "log.", "best"] } else { ["× public", "log. loss", "best in"] };
+    let mut lines = Vec::new();
+    // What the numbers are has a line of its own where it does not fit beside their names.
+    if head.chars().count() + blank.len() > room {
+        lines.push(Line::styled(format!("{blank}{head}"), theme.muted));
+        lines.extend(row("× public alone", heads, theme.muted));
+    } else {
+        lines.extend(row(&head, heads, theme.muted));
+    }
     for line in advice.for_table() {
         let style = match (&line.player, advice.is_choice(line, advice.at)) {
             (_, true) => bold(theme.good),
@@ -278,6 +313,7 @@ fn standings(advice: &Advice, (canvas, drawn): (&Canvas, bool), width: u16) -> V
         };
         let (ratio, best) = words(advice, line);
         let log_loss = log_loss(advice, line).map(|it| format!("{it:.3}")).unwrap_or_default();
+        let best = if is_narrow { best.replace(" of ", "/") } else { best };
         lines.extend(row(&line.player.title(), [&ratio, &log_loss, &best], style));
     }
     lines
