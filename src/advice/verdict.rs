@@ -287,7 +287,8 @@ mod tests {
             ]
         );
         let of_persons = Errors { persons: Some(100), ..WINTER }.verdict().text();
-        let told = "400 records of 100 persons were held out: the error is known to ± 6.79 (95 %) ◆.";
+        let told =
+            "400 records of 100 persons were held out: the error is known to ± 6.79 (95 %) ◆.";
         assert!(of_persons.contains(told), "{of_persons}");
     }
 

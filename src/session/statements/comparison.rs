@@ -337,8 +337,7 @@ fn scored(
         format!("{}, and {clear} is clearly better than public data alone", score.named_error())
     };
     let beside = beside_constant(score);
-    let mut said =
-        vec![format!("Error {}{}{beside}; {RANGES}.", score.short(), on_records(score))];
+    let mut said = vec![format!("Error {}{}{beside}; {RANGES}.", score.short(), on_records(score))];
     let others: Vec<&Entry> = near().filter(|(other, _)| other.id != run.id).collect();
     let competes = |other: &&&Entry| !is_shown || other.1.is_below_constant();
     let competing = others.iter().filter(competes).count();
@@ -724,8 +723,9 @@ mod tests {
             "{equal}"
         );
         let near = |names: &[&str]| {
-            let runs: Vec<ArchivedRun> =
-                std::iter::once(a.clone()).chain(names.iter().map(|it| of(it, 1.0, 21.0))).collect();
+            let runs: Vec<ArchivedRun> = std::iter::once(a.clone())
+                .chain(names.iter().map(|it| of(it, 1.0, 21.0)))
+                .collect();
             only(&runs)
         };
         assert!(near(&["b", "c", "d"]).contains(". 'b', 'c' and 'd' cannot be told apart; "));

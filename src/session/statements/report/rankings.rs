@@ -131,11 +131,7 @@ fn shown(found: &RecordedTable, standing: &str) -> Markup {
 }
 
 /// The score of this order with its 95 % range; without one for repeats of an unknown number.
-fn score_of(
-    found: &RecordedTable,
-    order: CandidateOrder,
-    line: &RecordedLine,
-) -> Option<Estimate> {
+fn score_of(found: &RecordedTable, order: CandidateOrder, line: &RecordedLine) -> Option<Estimate> {
     let score = match order {
         CandidateOrder::Energy => line.energy,
         CandidateOrder::Distance => line.distance,

@@ -434,7 +434,12 @@ fn rankings_beside_the_runs_are_told_of_and_exact_ones_shown_to_the_curator_alon
         assert!(!page.contains(unwanted), "{unwanted}");
     }
     let page = html(&[directory], Watch::open());
-    for wanted in ["0.765 ± 0.009", "± 95 %: other repeats", "take &lt;autumn&gt;", "Public data by captured energy ◆"] {
+    for wanted in [
+        "0.765 ± 0.009",
+        "± 95 %: other repeats",
+        "take &lt;autumn&gt;",
+        "Public data by captured energy ◆",
+    ] {
         assert!(page.contains(wanted), "{wanted}");
     }
     for unwanted in ["0.4444", "0.3333", "0.2222"] {

@@ -8,8 +8,8 @@ use crate::context::Context;
 use crate::evaluation::{Score, Scored};
 use crate::methods::{Series, source_words};
 use crate::privacy::Watch;
-use crate::run_column::RunColumn;
 use crate::rehearsal::advice::capital;
+use crate::run_column::RunColumn;
 use crate::screen::{listed, of_state, toned};
 use crate::session::ArchivedRun;
 use crate::session::archive::{
@@ -136,15 +136,14 @@ fn archive(shown: Shown, canvas: &mut Canvas, area: Rect) {
         };
         let count =
             if runs.len() == 1 { "1 run".to_owned() } else { format!("{} runs", runs.len()) };
-        let alike = ALIKE.iter().filter(|column| says_the_same(shown, **column));
-        let alike = alike.map(|it| it.text(&runs[order[0]], &context.watch));
-        let mut alike: Vec<String> = alike.collect();
-        alike.dedup();
-        let alike = alike.into_iter().map(|text| format!(" · {text}"));
-        let alike = alike.collect::<String>();
+        // The plan's name says most; `i` has the method.
+        let alike = ALIKE.iter().find(|column| says_the_same(shown, **column));
+        let alike = alike.map(|it| format!(" · {}", it.text(&runs[order[0]], &context.watch)));
+        let alike = alike.unwrap_or_default();
         let cap = common_cap(runs).map_or_else(String::new, |cap| format!(" · cap {cap}"));
         let has_scores = runs.iter().any(|run| run.score.is_some());
-        let ranges = if has_scores { " · ranges 95 %" } else { "" };
+        let is_told = shown.answers.iter().any(|answer| answer.text().contains("95 %"));
+        let ranges = if has_scores && !is_told { " · ranges 95 %" } else { "" };
         format!("{passing}{count}{alike}{cap}{ranges}")
     };
     let inner = canvas.pane(area, &context.filtered_title(&title), ARCHIVE);
@@ -203,8 +202,11 @@ fn columns_that_fit(shown: Shown, room: u16) -> (Vec<RunColumn>, Vec<u16>) {
     let has = |column: RunColumn| match column {
         RunColumn::Score => runs.iter().any(|run| run.score.is_some()),
         RunColumn::Tag => runs.iter().any(|run| !run.tag.is_empty()),
-        // `i` has the steps of a run, and a difference is told.
-        RunColumn::Steps => shown.screen.is_board,
+        // `i` has the steps of a run, and the chart its best error.
+        RunColumn::Steps | RunColumn::PublicBest | RunColumn::PrivateBest => {
+            let is_wanted = shown.screen.is_board || column == shown.screen.sort;
+            is_wanted && column.has_any(runs, &context.watch)
+        }
         other if ALIKE.contains(&other) => !says_the_same(shown, other),
         other => other.has_any(runs, &context.watch),
     };
@@ -276,17 +278,16 @@ fn runs_table(shown: Shown, canvas: &mut Canvas, area: Rect) {
         let is_taken = answers.iter().any(|it| it.taken.as_ref() == Some(&run.id));
         let taken = Span::styled(if is_taken { TAKEN } else { " " }, bold(theme.text));
         let mut row = vec![Line::from(vec![mark, taken])];
-        let cell =
-            |(column, room): (&RunColumn, &u16)| {
-                let mut cell = cell(theme, run, (*column, *room), &context.watch);
-                // The title has a cap that all scores have.
-                if let Some(cap) = cap.as_ref().filter(|_| *column == RunColumn::Score) {
-                    for span in &mut cell.spans {
-                        span.content = span.content.replace(cap.as_str(), "").into();
-                    }
+        let cell = |(column, room): (&RunColumn, &u16)| {
+            let mut cell = cell(theme, run, (*column, *room), &context.watch);
+            // The title has a cap that all scores have.
+            if let Some(cap) = cap.as_ref().filter(|_| *column == RunColumn::Score) {
+                for span in &mut cell.spans {
+                    span.content = span.content.replace(cap.as_str(), "").into();
                 }
-                cell
-            };
+            }
+            cell
+        };
         row.extend(columns.iter().zip(&cells).map(cell));
         row
     };
@@ -355,11 +356,9 @@ fn chart(Shown { screen, context, runs, order, .. }: Shown, canvas: &mut Canvas,
         area = below;
     }
     let log = viewport.log || quantity.always_log();
-    let mut kinds = runs.iter().filter_map(|run| Some(run.score.as_ref()?.kind()));
-    let kind = kinds.next().filter(|kind| kinds.all(|other| other == *kind));
-    let title = match kind.filter(|_| quantity == Quantity::Score) {
-        Some(kind) => format!("{kind} ↓ against ε"),
-        None => quantity.title(),
+    let title = match quantity {
+        Quantity::Score => "released error ↓ against ε".to_owned(),
+        _ => quantity.title(),
     };
     let chart = Chart::new(&title, theme, glyphs).log(log);
     if quantity.is_of_runs() {
@@ -661,8 +660,9 @@ pub fn in_full(run: &ArchivedRun, watch: &Watch) -> String {
     };
     parts.push(("Exact numbers", seen.to_owned()));
     let steps = RunColumn::Steps.text(run, watch);
+    let method = RunColumn::Method.text(run, watch);
     let seed = run.plan.as_ref().map_or_else(String::new, |plan| format!(" Seed: {}.", plan.seed));
-    parts.push(("How it was made", format!("Steps: {steps}.{seed}")));
+    parts.push(("How it was made", format!("Method: {method}. Steps: {steps}.{seed}")));
     parts.push(("Directory", run.directory.display().to_string()));
     listed(parts)
 }

@@ -4,7 +4,8 @@ use ratatui::layout::Margin;
 
 use super::{CANDIDATES, CandidateRow, RankColumn, RankScreen};
 use crate::canvas::{
-    Canvas, Fill, Length, Line, Rect, Span, bold, fitting, in_rows, longest, sort_mark, wrapped_lines,
+    Canvas, Fill, Length, Line, Rect, Span, bold, fitting, in_rows, longest, sort_mark,
+    wrapped_lines,
 };
 use crate::context::{Context, DatasetStatus};
 use crate::glossary::Explained;
@@ -81,10 +82,7 @@ pub fn view(screen: &RankScreen, context: &Context, canvas: &mut Canvas, area: R
                 Disclosed::Errors(_) => ("released at", RankColumn::Error, MAY_BE_USELESS),
                 _ => ("released at", RankColumn::Energy, ""),
             };
-            let title = format!(
-                "Rank · {what} {} · ± 95 % of the noise",
-                price(guarantee)
-            );
+            let title = format!("Rank · {what} {} · ± 95 % of the noise", price(guarantee));
             let rows = screen.rows(ranking, &context.watch).len();
             let rows = (rows as u16 + 3).clamp(5, (body.height * 2 / 3).max(5));
             let [above, below] = canvas.two_rows("rank.list", body, rows);
@@ -273,7 +271,7 @@ fn progress(context: &Context, canvas: &mut Canvas, area: Rect) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let Some(work) = &context.ranking.work else { return };
     let share = work.done as f64 / work.total.max(1) as f64;
-    let bar = Whiskers { mean: share, deviation: 1.0, full: 1.0, marks: [None, None] };
+    let bar = Whiskers { mean: share, half_width: 1.0, full: 1.0, marks: [None, None] };
     let mut spans = vec![Span::raw(" ")];
     spans.extend(bar.spans(24, glyphs, [theme.accent, theme.muted, theme.muted]));
     let manner = if work.privately { "privately" } else { "by exact numbers" };
@@ -579,7 +577,7 @@ fn candidates(
                 let Some(Estimate { value, half_width }) = score(row) else {
                     return Line::default();
                 };
-                let whiskers = Whiskers { mean: value, deviation: half_width, full, marks };
+                let whiskers = Whiskers { mean: value, half_width, full, marks };
                 return Line::from(whiskers.spans(bar, glyphs, [style, style, theme.warning]));
             }
             RankColumn::Name => return Line::styled(row.name.clone(), theme.text),

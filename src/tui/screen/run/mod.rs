@@ -137,7 +137,8 @@ impl Screen for RunScreen {
             also: "verdict".to_owned(),
             text,
         });
-        let training = self.run(context).and_then(|run| view::training_in_words(run, &context.watch));
+        let training =
+            self.run(context).and_then(|run| view::training_in_words(run, &context.watch));
         let training = training.map(|text| Explained {
             name: "numbers of training".to_owned(),
             also: "objective gap slope correction size unit".to_owned(),

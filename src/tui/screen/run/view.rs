@@ -151,7 +151,9 @@ pub fn result_in_words(run: &LiveRun, watch: &Watch) -> Option<String> {
         if let Some(errors) = scores.exact(watch) {
             parts.push(("Exact errors ◆, for your eyes only", errors.verdict().text()));
             let further = errors.further_sentences();
-            parts.extend((!further.is_empty()).then(|| ("Further exact scores ◆", further.join(" "))));
+            parts.extend(
+                (!further.is_empty()).then(|| ("Further exact scores ◆", further.join(" "))),
+            );
         }
         let is_share = scores.task == Some(Task::Classification);
         let public = |name: &str, measured: Option<Measured>| {
@@ -167,7 +169,8 @@ pub fn result_in_words(run: &LiveRun, watch: &Watch) -> Option<String> {
             public("Public data alone", scores.source_only_on_public),
         ];
         let public: Vec<String> = public.into_iter().flatten().collect();
-        parts.extend((!public.is_empty()).then(|| ("On held-out public records", public.join(" "))));
+        parts
+            .extend((!public.is_empty()).then(|| ("On held-out public records", public.join(" "))));
     }
     parts.extend(run.caution(watch).map(|it| ("Notes on the private records ◆", format!("{it}."))));
     (!parts.is_empty()).then(|| listed(parts))
@@ -205,14 +208,17 @@ pub(super) fn training_in_words(run: &LiveRun, watch: &Watch) -> Option<String> 
     if !sizes.is_empty() {
         let sizes = sizes.iter().map(|(name, size)| format!("{name} {:.0} %", 100.0 * size / full));
         let sizes = sizes.collect::<Vec<_>>().join(", ");
-        let text = format!("Of the largest part: {sizes}. Each moves the answer for a typical record.");
+        let text =
+            format!("Of the largest part: {sizes}. Each moves the answer for a typical record.");
         parts.push(("Corrections of the public model, released".to_owned(), text));
     }
     let columns = run.columns.iter().take(MOST_COLUMNS);
     let columns = columns.map(|it| format!("{} {:.1}", it.column, it.times_noise));
     let columns = columns.collect::<Vec<_>>().join(", ");
     if !columns.is_empty() {
-        let text = format!("The slope that was released, in sizes of its noise: {columns}. 1 is noise alone.");
+        let text = format!(
+            "The slope that was released, in sizes of its noise: {columns}. 1 is noise alone."
+        );
         parts.push(("Columns with the largest corrections".to_owned(), text));
     }
     (!parts.is_empty()).then(|| listed(parts))
@@ -226,7 +232,8 @@ const NEED_NOT_FALL: &str = "in scaled units; it need not fall";
 fn score_lines(told: &Scored, canvas: &Canvas, room: u16) -> Vec<Line<'static>> {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let verdict = told.verdict().filter(|_| told.alarm().is_none());
-    let verdict = verdict.map(|it| it.trim_end_matches(" than public data alone").to_owned() + "; ");
+    let verdict =
+        verdict.map(|it| it.trim_end_matches(" than public data alone").to_owned() + "; ");
     let own = format!("{} {}", told.brief(), told.kind());
     let other = told.brief_public().unwrap_or_default();
     let words = [
@@ -269,12 +276,7 @@ const LEAST_SCORE_CELLS: u16 = 12;
 const MOST_SCORE_CELLS: u16 = 60;
 
 /// Whether the model is good, in words, once there is one, with warnings for the curator.
-fn head_lines(
-    context: &Context,
-    canvas: &Canvas,
-    run: &LiveRun,
-    room: u16,
-) -> Vec<Line<'static>> {
+fn head_lines(context: &Context, canvas: &Canvas, run: &LiveRun, room: u16) -> Vec<Line<'static>> {
     let (theme, sign) = (canvas.theme, canvas.glyphs.curator);
     let line = |(tone, text): (Option<Tone>, String)| {
         let style = tone.map_or(theme.text, |tone| bold(toned(theme, tone)));
@@ -455,7 +457,8 @@ fn charts_of_run(shown: Shown, canvas: &mut Canvas, area: Rect) {
         _ => "RMSE",
     };
     // An error of numbers is in units of the label.
-    let of = run.label.as_ref().filter(|_| !share).map_or_else(String::new, |it| format!(" of {it}"));
+    let of =
+        run.label.as_ref().filter(|_| !share).map_or_else(String::new, |it| format!(" of {it}"));
     let title = format!("{kind}{of} ↓, held out");
     let errors = ChartContent {
         title: &title,
