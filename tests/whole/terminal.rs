@@ -334,7 +334,8 @@ fn the_whole_story_with_the_mouse_alone() {
     screen.click("< slower");
     screen.click("< slower");
     // The wheel zooms at the mouse, a move reads the charts.
-    let (column, row) = screen.find("error, held out");
+    let (column, row) = screen.find(", held out");
+    let row = row + 10;
     screen.wait_until("some steps", |text| step(text) >= 9);
     for _ in 0..3 {
         screen.mouse(64, column + 20, row + 2, true);

@@ -153,7 +153,7 @@ fn about(line: &CandidateLine, table: &Comparison) -> String {
     parts.extend(alongside.error.map(|error| {
         let error = error.estimate().error_text(table.in_label_units);
         let (error, unit) = (error.trim_end_matches(" %"), table.error_unit());
-        ("Error of its own model", format!("{error} {unit} (95 %). Less is better."))
+        ("Error of its own model", format!("{error} (95 %), in {unit}. Less is better."))
     }));
     if let Some(summary) = &line.summary {
         let scores = format!(
@@ -382,10 +382,15 @@ fn exact(shown: Shown, canvas: &mut Canvas, area: Rect) {
     let first = context.ranking.exact(&context.watch).unwrap_or(comparison);
     let mut answer = vec![Line::styled(in_brief(first), bold(theme.curator))];
     // The model is told with the settings, by `i`; m is with them.
-    let is_told = |it: &&String| it.starts_with("model: ") || it.starts_with("m is ");
+    let is_told = |it: &&String| {
+        let is_about_gsd = it.starts_with("the directions next to ");
+        let is_by_error = comparison.order == CandidateOrder::Error;
+        it.starts_with("model: ") || it.starts_with("m is ") || (is_about_gsd && is_by_error)
+    };
     let remarks = comparison.remarks.iter().filter(|it| !is_told(it));
     answer.extend(remarks.map(|it| {
-        let first = it.split_once("; ").map_or(it.clone(), |(first, _)| format!("{first} (i)"));
+        let end = [": ", "; "].iter().filter_map(|end| it.find(end)).min();
+        let first = end.map_or(it.clone(), |end| format!("{} (i)", &it[..end]));
         Line::styled(format!("note: {first}"), theme.warning)
     }));
     let needed = answer.iter().map(|line| wrapped_lines(&line.to_string(), inset(area).width));

@@ -468,10 +468,14 @@ fn charts_of_run(shown: Shown, canvas: &mut Canvas, area: Rect) {
             &[(Series::PublicError, ON_PUBLIC), (Series::PrivateError, ON_PRIVATE)]
         },
         share,
-        large: true,
+        // A released score is the answer, and no other number is larger.
+        large: !matches!(&run.ended, Some(Ended::Summary(it)) if it.score.is_some()),
         none: None,
     };
-    let [objective, moments, losses] = [OBJECTIVE, MOMENTS, LOSSES].map(ChartContent::new);
+    let scaled = |title: &str| format!("{title}, scaled units ↓");
+    let training = [OBJECTIVE, MOMENTS, LOSSES].map(|(title, series)| (scaled(title), series));
+    let [objective, moments, losses] =
+        training.each_ref().map(|(title, series)| ChartContent::new((title, *series)));
     let has = |figure: &ChartContent| {
         figure.series.iter().any(|(series, _)| run.curves.contains_key(series))
     };
@@ -499,7 +503,9 @@ fn charts_of_run(shown: Shown, canvas: &mut Canvas, area: Rect) {
     let about = methods::method(&run.method).map_or(Gap::NONE, |method| method.spec().gap);
     let none = (about == Gap::NONE).then_some("none: no private step is taken");
     let title = about.title.strip_prefix("stationarity gap: ").unwrap_or(about.title);
-    let gaps = ChartContent { none, ..ChartContent::new((title, about.series)) };
+    let falls = about != Gap::NONE && about != Gap::SAMPLE;
+    let title = if falls { scaled(title) } else { title.to_owned() };
+    let gaps = ChartContent { none, ..ChartContent::new((&title, about.series)) };
     chart(shown, canvas, gap, &gaps);
 }
 
