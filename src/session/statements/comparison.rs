@@ -699,7 +699,7 @@ mod tests {
 
     #[test]
     fn of_two_the_better_or_the_cheaper_one_is_taken() {
-        let of = |name, epsilon, error| run(name, epsilon, Some(score(error, 40.0)));
+        let of = |name: &str, epsilon, error| run(name, epsilon, Some(score(error, 40.0)));
         let more = "Share model and score with anybody: ε 1 (δ 1e-6) alone; for the choice among \
                     2, ε is the sum in the ledger.";
         let (a, cheap) = (of("a", 1.0, 20.0), of("b", 0.5, 30.0));
