@@ -221,7 +221,7 @@ impl Errors {
             };
             let of = self.persons.map_or_else(String::new, |count| format!(" of {count} persons"));
             sentences.push(format!(
-                "{records} records{of} were held out: the error is known to ± {about} ◆."
+                "{records} records{of} were held out: the error is known to ± {about} (95 %) ◆."
             ));
         }
         Verdict { tone, sentences }
@@ -283,11 +283,12 @@ mod tests {
                 "Half the error of public data alone (RMSE 49 against 100 ◆).",
                 "Less than a third of the error of always answering with the mean (RMSE 49 against 160 ◆).",
                 "17 % above what private data without privacy would give (42 ◆).",
-                "400 records were held out: the error is known to ± 3.4 ◆.",
+                "400 records were held out: the error is known to ± 3.4 (95 %) ◆.",
             ]
         );
         let of_persons = Errors { persons: Some(100), ..WINTER }.verdict().text();
-        let told = "400 records of 100 persons were held out: the error is known to ± 6.79 ◆.";
+        let told =
+            "400 records of 100 persons were held out: the error is known to ± 6.79 (95 %) ◆.";
         assert!(of_persons.contains(told), "{of_persons}");
     }
 
@@ -392,7 +393,7 @@ mod tests {
         assert_eq!(verdict.tone, Tone::Unsure);
         assert!(verdict.sentences[0].contains("the answer under another name"), "{verdict:?}");
         let last = verdict.sentences.last().unwrap();
-        assert!(last.ends_with("± 4.2 percentage points ◆."), "{last}");
+        assert!(last.ends_with("± 4.2 percentage points (95 %) ◆."), "{last}");
     }
 
     #[test]

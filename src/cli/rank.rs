@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::plot::number::{four_digits, percent};
 use crate::privacy::accountant::{delta_words, round_up};
 use crate::privacy::{Target, Watch};
-use crate::rank::candidate_line::{CandidateLine, CandidatePlace, Mean, MeanScores};
+use crate::rank::candidate_line::{CandidateLine, CandidatePlace, Estimate, Mean, MeanScores};
 use crate::rank::comparison::Comparison;
 use crate::rank::{
     CandidateOrder, Disclosed, RankingMechanism, ReleasedError, ReleasedLine, released,
@@ -245,7 +245,8 @@ pub fn table(comparison: &Comparison) -> String {
         ),
     ];
     let reference = |name: &str, summary: &MeanScores| {
-        let (energy, distance) = (summary.energy.text(), summary.distance.text());
+        let [energy, distance] =
+            [summary.energy, summary.distance].map(|it| it.over(comparison.repeats).text());
         format!("  {:>4} {name:<22} {distance:>15} {:>15} {:>16} {energy:>15}", "·", "", "")
     };
     lines.push(reference("more private data", &comparison.floor));
@@ -254,7 +255,7 @@ pub fn table(comparison: &Comparison) -> String {
     }
     lines.push(reference("noise", &comparison.ceiling));
     lines.extend(comparison.constant.map(|error| {
-        let error = error.error_text(comparison.in_label_units);
+        let error = error.estimate().error_text(comparison.in_label_units);
         format!("  {:>4} {:<22} {:>15} {error:>15}", "·", "constant answer", "")
     }));
     lines.push(String::new());
@@ -264,7 +265,7 @@ pub fn table(comparison: &Comparison) -> String {
         lines.push(format!("  by {}: {}", second.order.words(), names.join(", ")));
     }
     lines.push(format!(
-        "  ↑ more is better, ↓ less is better; error: of a model of this dataset alone on the private records, in {}",
+        "  ± 95 %; ↑ more is better, ↓ less is better; error: of a model of this dataset alone on the private records, in {}",
         comparison.error_unit()
     ));
     lines.extend(comparison.remarks.iter().map(|remark| format!("  note: {remark}")));
@@ -275,13 +276,14 @@ fn row(rank: usize, line: &CandidateLine, table: &Comparison, task2vec: bool) ->
     let (order, in_label_units) = (table.order, table.in_label_units);
     let number = |number: Option<f64>| number.map_or_else(|| "–".to_owned(), four_digits);
     let alongside = line.alongside.clone().unwrap_or_default();
-    let energy = told(line.summary.as_ref().map(|summary| summary.energy));
-    let distance = told(line.summary.as_ref().map(|summary| summary.distance));
-    let error =
-        alongside.error.map_or_else(|| "–".to_owned(), |error| error.error_text(in_label_units));
+    let over = |mean: Mean| mean.over(table.repeats);
+    let energy = told(line.summary.as_ref().map(|summary| over(summary.energy)));
+    let distance = told(line.summary.as_ref().map(|summary| over(summary.distance)));
+    let error = alongside.error.map(|error| error.estimate().error_text(in_label_units));
+    let error = error.unwrap_or_else(|| "–".to_owned());
     let behind = match (line.place, &line.behind) {
         (CandidatePlace::Behind | CandidatePlace::Tied(_), Some(behind)) => {
-            let behind = Mean { mean: behind.mean, deviation: behind.half_width };
+            let behind = Estimate::from(*behind);
             match order {
                 CandidateOrder::Error => behind.difference_text(in_label_units),
                 CandidateOrder::Energy | CandidateOrder::Distance => behind.text(),
@@ -303,19 +305,22 @@ fn row(rank: usize, line: &CandidateLine, table: &Comparison, task2vec: bool) ->
     .to_owned()
 }
 
-/// A mean with its deviation, if there is one.
-fn told(mean: Option<Mean>) -> String {
-    mean.map_or_else(|| "–".to_owned(), |mean| mean.text())
+/// A number with its range, if there is one.
+fn told(number: Option<Estimate>) -> String {
+    number.map_or_else(|| "–".to_owned(), |number| number.text())
 }
 
 fn released_table(lines: &[ReleasedLine], of: &str) -> String {
     let mut text = vec![format!(
-        "  {:>4} {:<22} {:>15} {:>15}   (released{of}; ± one standard deviation of the noise)",
+        "  {:>4} {:<22} {:>15} {:>15}   (released{of}; ± 95 % of the noise)",
         "rank", "dataset", "energy ↑", "GSD ↓"
     )];
     for (index, line) in lines.iter().enumerate() {
         let numbers = match line.energy {
-            Some(energy) => format!("{:>15} {:>15}", energy.text(), told(line.distance)),
+            Some(energy) => {
+                let energy = energy.estimate().text();
+                format!("{energy:>15} {:>15}", told(line.distance.map(|it| it.estimate())))
+            }
             None => "left out".to_owned(),
         };
         text.push(format!("  {:>4} {:<22} {numbers}", index + 1, line.name));
@@ -339,7 +344,7 @@ fn released_errors(lines: &[ReleasedError]) -> String {
             "  {:>4} {:<22} {:>15} {elsewhere:>16}  {}",
             index + 1,
             line.name,
-            error.error_text(line.in_label_units),
+            error.estimate().error_text(line.in_label_units),
             line.words()
         ));
     }
@@ -348,8 +353,8 @@ fn released_errors(lines: &[ReleasedError]) -> String {
         text.push(format!("  use {}", best.name));
     }
     text.push(
-        "  error: of a model of this dataset alone on the private records (released; ± shows the \
-         noise); on the others: on the other public datasets"
+        "  error: of a model of this dataset alone on the private records (released; ± 95 % \
+         of the noise); on the others: on the other public datasets"
             .to_owned(),
     );
     text.push(format!("  {}", released::OF_ERRORS));

@@ -907,6 +907,7 @@ mod tests {
         let (order, verdict) = (CandidateOrder::Error, String::new());
         let lines = vec![line];
         let table = RecordedTable {
+            repeats: 0,
             order,
             lines,
             floor: None,

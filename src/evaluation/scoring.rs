@@ -428,7 +428,7 @@ impl Scoring {
             };
             let mut brief = format!(
                 "the released {} on {rows} held-out records, capped at {cap}, will be accurate to \
-                 about ± {}",
+                 about ± {} (95 %)",
                 loss.words(),
                 words::two_digits(half)
             );
@@ -455,12 +455,12 @@ impl Scoring {
         } else if half > 20.0 {
             format!(
                 "a score from {rows} held-out records will be very imprecise: ± {half:.0} \
-                 percentage points. More records, or a larger `holdout`, make it better"
+                 percentage points (95 %). More records, or a larger `holdout`, make it better"
             )
         } else {
             format!(
                 "the released share of wrong answers on {rows} held-out records will be accurate \
-                 to about ± {half:.1} percentage points"
+                 to about ± {half:.1} percentage points (95 %)"
             )
         };
         Expected { brief, details: String::new(), says_nothing }

@@ -140,7 +140,7 @@ impl LiveRun {
             seen: None,
         });
         if let Some(told) = run.score.as_ref().filter(|_| self.ended.is_none()) {
-            self.say(format!("released score, may be shared: {}", told.sentence()));
+            self.say(format!("released score, ranges 95 %, may be shared: {}", told.sentence()));
         }
         if let Some(words) = source_words(&run.source_weights).filter(|_| self.ended.is_none()) {
             self.say(format!("released, may be shared: {words}"));

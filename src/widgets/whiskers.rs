@@ -1,4 +1,4 @@
-//! A mean as a bar in a line of text, with a whisker of one deviation and reference marks.
+//! A mean as a bar in a line of text, with a whisker of half its range, and reference marks.
 
 use ratatui::style::Style;
 use ratatui::text::Span;
@@ -8,7 +8,7 @@ use crate::theme::Glyphs;
 #[derive(Debug, Clone, Copy)]
 pub struct Whiskers {
     pub mean: f64,
-    pub deviation: f64,
+    pub half_width: f64,
     /// The value at the right end.
     pub full: f64,
     /// Reference values, each shown as a mark.
@@ -29,7 +29,7 @@ impl Whiskers {
                 Span::styled(glyphs.vertical, mark)
             } else if middle <= self.mean {
                 Span::styled(glyphs.bar_full, bar)
-            } else if middle <= self.mean + self.deviation {
+            } else if middle <= self.mean + self.half_width {
                 Span::styled(glyphs.horizontal, whisker)
             } else {
                 Span::raw(" ")
@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn bar_whisker_and_marks_stand_where_their_values_are() {
         let whiskers =
-            Whiskers { mean: 0.5, deviation: 0.2, full: 1.0, marks: [Some(0.9), Some(0.1)] };
+            Whiskers { mean: 0.5, half_width: 0.2, full: 1.0, marks: [Some(0.9), Some(0.1)] };
         assert_eq!(drawn(whiskers, &Glyphs::unicode()), "█│███──  │");
         assert_eq!(drawn(whiskers, &Glyphs::ascii()), "#|###--  |");
     }
@@ -62,9 +62,9 @@ mod tests {
     #[test]
     fn values_beyond_the_ends_stay_inside() {
         let whiskers =
-            Whiskers { mean: 7.0, deviation: f64::NAN, full: 1.0, marks: [Some(9.0), None] };
+            Whiskers { mean: 7.0, half_width: f64::NAN, full: 1.0, marks: [Some(9.0), None] };
         assert_eq!(drawn(whiskers, &Glyphs::unicode()), "█████████│");
-        let nothing = Whiskers { mean: -1.0, deviation: 0.0, full: 1.0, marks: [None, None] };
+        let nothing = Whiskers { mean: -1.0, half_width: 0.0, full: 1.0, marks: [None, None] };
         assert_eq!(drawn(nothing, &Glyphs::unicode()), "          ");
     }
 }

@@ -114,7 +114,7 @@ fn other_keys_do_not_take_a_step_and_esc_leaves() {
     // Ranking before the file was added is no step.
     screen.press("ry");
     screen.wait_for("ranked by exact numbers");
-    screen.wait_for("use children");
+    screen.wait_for("Use children");
     assert!(screen.text().contains("Tutorial 1 of 7: add data"), "{}", screen.text());
     screen.press("1");
     screen.wait_for("County is still missing");

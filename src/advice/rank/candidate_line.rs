@@ -8,6 +8,8 @@ use crate::numeric::student::two_sided;
 
 /// The confidence of every interval.
 const CONFIDENCE: f64 = 0.95;
+/// Half of the 95 % range of a normal number, in standard deviations.
+const DEVIATES: f64 = 1.96;
 /// More repeats than this are not worth proposing.
 const MOST_REPEATS: usize = 1000;
 
@@ -18,20 +20,38 @@ pub struct Mean {
     pub deviation: f64,
 }
 
-impl Mean {
+/// A number and half of its 95 % range, as readers see it. Files keep the standard deviation.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    pub value: f64,
+    /// Infinite if nothing is known about the range.
+    pub half_width: f64,
+}
+
+impl Estimate {
+    /// The number, with `± half` if that is known.
+    fn with_half(self, shown: impl Fn(f64) -> String) -> String {
+        let value = shown(self.value);
+        if self.half_width.is_finite() {
+            format!("{value} ± {}", shown(self.half_width))
+        } else {
+            value
+        }
+    }
+
     /// The text for a table: `0.784 ± 0.036`.
     pub fn text(&self) -> String {
-        format!("{:.3} ± {:.3}", self.mean, self.deviation)
+        self.with_half(|number| format!("{number:.3}"))
     }
 
     /// The text of an error: in units of the label, `43.9 ± 2.1`, or a share, `19.8 ± 2.3 %`.
     pub fn error_text(&self, in_label_units: bool) -> String {
-        let Self { mean, deviation } = self;
         if !in_label_units {
-            return format!("{:.1} ± {:.1} %", 100.0 * mean, 100.0 * deviation);
+            return self.with_half(|share| format!("{:.1}", 100.0 * share)) + " %";
         }
-        let digits = (1.0 - deviation.abs().max(1e-3 * mean.abs()).log10().floor()).clamp(0.0, 6.0);
-        format!("{mean:.digits$} ± {deviation:.digits$}", digits = digits as usize)
+        let half = if self.half_width.is_finite() { self.half_width.abs() } else { 0.0 };
+        let digits = (1.0 - half.max(1e-3 * self.value.abs()).log10().floor()).clamp(0.0, 6.0);
+        self.with_half(|error| format!("{error:.digits$}", digits = digits as usize))
     }
 
     /// The text of a difference of errors: that of shares is in points.
@@ -115,7 +135,24 @@ pub struct Alongside {
     pub losses: Option<(Vec<f64>, Vec<f64>)>,
 }
 
+impl From<Paired> for Estimate {
+    fn from(Paired { mean, half_width, .. }: Paired) -> Self {
+        Self { value: mean, half_width }
+    }
+}
+
 impl Mean {
+    /// The 95 % range of a mean over many records, or of a number with Gaussian noise.
+    pub fn estimate(&self) -> Estimate {
+        Estimate { value: self.mean, half_width: DEVIATES * self.deviation }
+    }
+
+    /// The 95 % range of a mean over repeats, of which the deviation is that of a single one. It is
+    /// not known from fewer than two.
+    pub fn over(&self, repeats: usize) -> Estimate {
+        Estimate { value: self.mean, half_width: half_width(self.deviation, repeats) }
+    }
+
     pub fn of(values: &[f64]) -> Self {
         let count = values.len() as f64;
         let mean = values.iter().sum::<f64>() / count;
@@ -216,6 +253,22 @@ mod tests {
         assert!((paired.half_width - 0.205_426).abs() < 1e-6, "{}", paired.half_width);
         assert!(paired.is_clear());
         assert!(!Paired::of(&b, &a).is_clear());
+    }
+
+    #[test]
+    fn every_range_that_is_read_is_one_of_95_percent() {
+        let mean = Mean { mean: 0.48, deviation: 0.02 };
+        assert_eq!(mean.estimate().text(), "0.480 ± 0.039");
+        // With ten repeats t is 2.262, and the mean is known better than one repeat.
+        assert_eq!(mean.over(10).text(), "0.480 ± 0.014");
+        assert_eq!(mean.over(1).text(), "0.480", "one repeat shows no range");
+        assert_eq!(mean.over(0).error_text(false), "48.0 %");
+        assert_eq!(mean.estimate().error_text(false), "48.0 ± 3.9 %");
+        let error = Mean { mean: 43.9, deviation: 1.07 }.estimate();
+        assert_eq!(error.error_text(true), "43.9 ± 2.1");
+        assert_eq!(mean.estimate().difference_text(false), "48.0 ± 3.9 points");
+        let paired = Paired::of(&[1.0, 5.0, 3.0, 9.0], &[0.9, 4.7, 2.8, 8.6]);
+        assert_eq!(Estimate::from(paired).text(), "0.250 ± 0.205");
     }
 
     #[test]

@@ -104,7 +104,7 @@ impl ReleasedError {
             (None, _) => "left out".to_owned(),
             (Some(first), None) => format!("{} likely to be best", percent(first)),
             (Some(first), Some(behind)) => {
-                let behind = behind.difference_text(self.in_label_units);
+                let behind = behind.estimate().difference_text(self.in_label_units);
                 format!("{} likely; {behind} behind", percent(first))
             }
         }

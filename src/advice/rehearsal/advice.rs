@@ -1050,7 +1050,7 @@ impl Advice {
         let gain = 1.0 - standing.ratio;
         (half_width >= gain && self.measure().is_of_scores()).then(|| {
             format!(
-                "The score tells the gain to ± {:.0} % ({records} records): it cannot confirm {:.0} %.",
+                "The score tells the gain to ± {:.0} % (95 %, {records} records): it cannot confirm {:.0} %.",
                 100.0 * half_width,
                 100.0 * gain
             )
@@ -1180,9 +1180,9 @@ fn is_too_early(standing: PlayerStanding, all: usize) -> bool {
 
 /// A sentence on the difference between repetitions.
 fn repeated(standing: PlayerStanding) -> Option<String> {
-    let percent = 100.0 * (standing.spread? - 1.0);
+    let percent = 100.0 * ((TWO_SIDED * standing.spread?.ln()).exp() - 1.0);
     Some(format!(
-        "Within a rehearsal, other records and other noise change that by about ± {} %.",
+        "Within a rehearsal, other records and other noise change that by about ± {} % (95 %).",
         if percent < 0.95 { format!("{percent:.1}") } else { format!("{percent:.0}") }
     ))
 }

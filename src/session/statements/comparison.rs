@@ -16,6 +16,12 @@ use crate::verdict::error_cell;
 /// The caution beside exact numbers of several runs.
 pub const NOT_FOR_CHOICE: &str = "◆ is not for choosing or telling.";
 
+/// What the ranges of an answer are.
+const RANGES: &str = "ranges are 95 %";
+
+/// Up to so many runs that cannot be told apart are named.
+const MOST_NAMED: usize = 3;
+
 /// From so many scores on, the least of them is expected to be too low.
 const MANY: usize = 3;
 
@@ -272,7 +278,7 @@ fn scored(
         let error = best.map(|(_, score)| {
             let beside = beside_constant(score);
             format!(
-                "Of public data alone{of_set}, {}{}{beside}.",
+                "Of public data alone{of_set}, {}{}{beside}; {RANGES}.",
                 score.named_error(),
                 on_records(score)
             )
@@ -284,6 +290,10 @@ fn scored(
     };
     let promised = || {
         let (run, score) = promised(all().filter(|(run, _)| !is_public(run)))?;
+        let is_better = |(_, it): &(_, Scored)| it.is_clearly_less(score) == Some(true);
+        if publics.iter().any(is_better) {
+            return None;
+        }
         Some(on_promise((runs, total(&run.id)), (run, score), with_epsilon(name(run), run)))
     };
     let Some(&least) = private.first() else {
@@ -337,33 +347,28 @@ fn scored(
         format!("{}, and {clear} is clearly better than public data alone", score.named_error())
     };
     let beside = beside_constant(score);
-    let cap = score.cap();
-    let cap = cap.map_or_else(String::new, |cap| format!(" (errors above {cap} count as {cap})"));
-    let mut said =
-        vec![format!("Its error is {}{}{cap}{beside}.", score.short(), on_records(score))];
+    let mut said = vec![format!("Error {}{}{beside}; {RANGES}.", score.short(), on_records(score))];
     let others: Vec<&Entry> = near().filter(|(other, _)| other.id != run.id).collect();
     let competes = |other: &&&Entry| !is_shown || other.1.is_below_constant();
     let competing = others.iter().filter(competes).count();
+    let names = others.iter().map(|(other, _)| name(other)).collect::<Vec<_>>();
     let rest: Vec<&Entry> = private.iter().filter(|(other, _)| other.id != run.id).collect();
     match (others.as_slice(), rest.as_slice()) {
         ([], [other]) if is_worse(other) == Some(true) => {
             let errors = [score.error.value, other.1.error.value];
             let less = less_error(errors, score.loss.is_some());
-            said.push(format!(
-                "It has {less} than {}; their ranges do not overlap.",
-                name(other.0)
-            ));
+            said.push(format!("{less} than {}; the ranges do not overlap.", name(other.0)));
         }
         ([], [_, ..]) if rest.iter().all(|other| is_worse(other) == Some(true)) => {
             said.push("Every other run is clearly worse.".to_owned());
         }
         ([], _) => {}
-        ([(other, _)], _) => {
+        ([_], _) => {
             let has = match competing {
                 0 => "is not shown to be better than one answer for all",
                 _ => "has no lower error",
             };
-            said.push(capital(&format!("{} cannot be told apart, and {has}.", name(other))));
+            said.push(capital(&format!("{} cannot be told apart, and {has}.", names[0])));
         }
         (several, _) => {
             let count = several.len();
@@ -372,7 +377,13 @@ fn scored(
                 0 => "it alone is shown to be better than one answer for all",
                 _ => "of those shown to be better than one answer for all, it has the least error",
             };
-            said.push(format!("{count} others cannot be told apart; {of}."));
+            let names = match names.split_last() {
+                Some((last, first)) if count <= MOST_NAMED => {
+                    capital(&format!("{} and {last}", first.join(", ")))
+                }
+                _ => format!("{count} others"),
+            };
+            said.push(format!("{names} cannot be told apart; {of}."));
         }
     }
     let unknown = rest.iter().find(|other| is_worse(other).is_none());
@@ -386,7 +397,7 @@ fn scored(
         said.push(format!("The least of {} scores is likely to be too low.", private.len()));
     }
     let model = with_epsilon(name(run), run);
-    let shared = telling("its model and score", run, (runs, total(&run.id)));
+    let shared = telling("model and score", run, (runs, total(&run.id)));
     let of = Answer::of(&model, format!("{good}."), shared);
     Answer { reasons: said, taken: Some(run.id.clone()), ..of }
 }
@@ -415,7 +426,7 @@ fn promised<'a>(private: impl Iterator<Item = Entry<'a>>) -> Option<Entry<'a>> {
         let is_worse = score.difference.is_none_or(|gap| gap.low > 0.0);
         is_worse || score.contradiction().is_some() || score.beyond_constant().is_some()
     };
-    if !(together < 0.0) || of.iter().any(|(_, score)| is_denied(score)) {
+    if together.is_nan() || together >= 0.0 || of.iter().any(|(_, score)| is_denied(score)) {
         return None;
     }
     let gain = |(_, score): &Entry| score.foretold.map_or(0.0, |gain| gain.value);
@@ -437,14 +448,14 @@ fn on_promise(
          imprecise to confirm it."
     );
     let public = score.public_alone.as_ref().map(|public| score.error_text(public));
-    let public = public.map_or_else(String::new, |it| format!(", that of public data alone {it}"));
+    let public = public.map_or_else(String::new, |it| format!(", that of public data alone {it},"));
     let error = format!(
-        "Its error is {}{public}{}{}.",
+        "Error {}{public}{}{}; {RANGES}.",
         score.short(),
         on_records(score),
         beside_constant(score)
     );
-    let told = telling("its model and score", run, of);
+    let told = telling("model and score", run, of);
     let answer = Answer::of(&name, verdict, told);
     Answer { reasons: vec![error], taken: Some(run.id.clone()), ..answer }
 }
@@ -514,7 +525,7 @@ fn with_epsilon(name: String, run: &ArchivedRun) -> String {
 }
 
 fn on_records(score: &Scored) -> String {
-    format!(", on {} held-out records", score.records)
+    format!(" on {} held-out records", score.records)
 }
 
 /// A caution if exact numbers of these records had ranked the public data before a run began.
@@ -648,7 +659,7 @@ mod tests {
     }
 
     const GAIN: &str = "50 % (38 to 62) less error than public data alone (cap 140).";
-    const ERROR: &str = "Its error is 20.0 (18.0 to 22.0), on 400 held-out records (errors above 140 count as 140).";
+    const ERROR: &str = "Error 20.0 (18.0 to 22.0) on 400 held-out records; ranges are 95 %.";
 
     #[test]
     fn without_a_score_no_model_is_named() {
@@ -660,7 +671,7 @@ mod tests {
 
     #[test]
     fn one_score_is_taken_or_public_data_alone() {
-        let told = "Share its model and score with anybody: ε 1 (δ 1e-6).";
+        let told = "Share model and score with anybody: ε 1 (δ 1e-6).";
         let good = run("a", 1.0, Some(score(20.0, 40.0)));
         assert_eq!(
             only(std::slice::from_ref(&good)),
@@ -669,8 +680,8 @@ mod tests {
         let free = "A plan with that method makes it. | Share that model with anybody, for no ε; the \
                     scores for the ε of their runs.";
         let open = "Take public data alone: 'a' is not clearly better, and public data cost no ε. | \
-                    Why Of public data alone, mean absolute error, capped at 140: 40.0 (38.0 to 42.0), on 400 held-out \
-                    records.";
+                    Why Of public data alone, mean absolute error, capped at 140: 40.0 (38.0 to 42.0) on 400 held-out \
+                    records; ranges are 95 %.";
         assert_eq!(only(&[run("a", 1.0, Some(score(38.0, 40.0)))]), format!("{open} {free}"));
         let bad = only(&[run("a", 1.0, Some(score(60.0, 40.0)))]);
         assert!(
@@ -696,7 +707,7 @@ mod tests {
         let sum = Composition::of(&[gaussian(0.3), gaussian(0.4)]).unwrap().gate(1e-6).unwrap();
         let told = only(&[drawn("a", 0.3), drawn("b", 0.4)]);
         let wanted = format!(
-            "Share its model and score with anybody: ε {} for the choice among 2, ε 1 alone (δ 1e-6).",
+            "Share model and score with anybody: ε {} for the choice among 2, ε 1 alone (δ 1e-6).",
             round_up(sum.epsilon, 4).trim_end_matches('0')
         );
         assert!(told.ends_with(&wanted), "{told}");
@@ -734,8 +745,8 @@ mod tests {
         assert!(
             taken.starts_with(
                 "Take 'a' at ε 1: its rehearsal promises 40 % (20 to 60) less error than public data alone; its \
-                 score agrees, but is too imprecise to confirm it. | Why Its error is 30 (5 to 55), that of \
-                 public data alone 40.0 (38.0 to 42.0), on 400 held-out records. | Share its model and \
+                 score agrees, but is too imprecise to confirm it. | Why Error 30 (5 to 55), that of public \
+                 data alone 40.0 (38.0 to 42.0), on 400 held-out records; ranges are 95 %. | Share model and \
                  score with anybody: ε 1"
             ),
             "{taken}"
@@ -770,7 +781,7 @@ mod tests {
             let found = answers(&[&good], usual_name, &|_| Some(total.clone()), &Watch::open());
             found[0].telling.clone()
         };
-        let share = "its model and score with anybody";
+        let share = "model and score with anybody";
         assert_eq!(told(TotalStanding::AtMost, 0.1, 1e-6), format!("{share}: ε 1 (δ 1e-6)."));
         let more = told(TotalStanding::AtMost, 1.0, 1e-6);
         let all = format!("{share}. All spending on these records: ε ");
@@ -793,11 +804,11 @@ mod tests {
 
     #[test]
     fn of_two_the_better_or_the_cheaper_one_is_taken() {
-        let of = |name, epsilon, error| run(name, epsilon, Some(score(error, 40.0)));
-        let more = "Share its model and score with anybody: ε 1 (δ 1e-6) alone; for the choice among \
+        let of = |name: &str, epsilon, error| run(name, epsilon, Some(score(error, 40.0)));
+        let more = "Share model and score with anybody: ε 1 (δ 1e-6) alone; for the choice among \
                     2, ε is the sum in the ledger.";
         let (a, cheap) = (of("a", 1.0, 20.0), of("b", 0.5, 30.0));
-        let less = "It has 33 % less error than 'b'; their ranges do not overlap.";
+        let less = "33 % less error than 'b'; the ranges do not overlap.";
         assert_eq!(
             only(&[cheap, a.clone()]),
             format!("Take 'a' at ε 1: {GAIN} | Why {ERROR} {less} | {more}")
@@ -813,9 +824,17 @@ mod tests {
         }
         let equal = only(&[a.clone(), of("b", 1.0, 21.0), of("c", 1.0, 22.0)]);
         assert!(
-            equal.contains(". 2 others cannot be told apart; it has the least error."),
+            equal.contains(". 'b' and 'c' cannot be told apart; it has the least error."),
             "{equal}"
         );
+        let near = |names: &[&str]| {
+            let runs: Vec<ArchivedRun> = std::iter::once(a.clone())
+                .chain(names.iter().map(|it| of(it, 1.0, 21.0)))
+                .collect();
+            only(&runs)
+        };
+        assert!(near(&["b", "c", "d"]).contains(". 'b', 'c' and 'd' cannot be told apart; "));
+        assert!(near(&["b", "c", "d", "e"]).contains(". 4 others cannot be told apart; "));
         let several = only(&[a.clone(), of("b", 1.0, 30.0), of("c", 1.0, 60.0)]);
         assert!(several.contains(". Every other run is clearly worse."), "{several}");
         let none = only(&[of("b", 1.0, 38.0), of("c", 1.0, 39.0)]);
@@ -841,7 +860,7 @@ mod tests {
         let (cheap, shown) = (beside("b", 0.5, 21.0, 5.0), beside("a", 1.0, 20.0, 2.0));
         assert!(only(&[cheap.clone(), shown]).starts_with("Take 'a' at ε 1"));
         let unclear = only(&[cheap]);
-        let constant = "Its error is 21.0 (16.0 to 26.0), on 400 held-out records (errors above 140 count as 140), not clearly less \
+        let constant = "Error 21.0 (16.0 to 26.0) on 400 held-out records, not clearly less \
                         than the 24.0 of one answer for all on public records.";
         assert!(unclear.contains(constant), "{unclear}");
         let many: Vec<ArchivedRun> = (0..5).map(|at| of("p", 1.0, 20.0 + f64::from(at))).collect();

@@ -60,6 +60,10 @@ pub struct RecordedTable {
     /// Whether errors are in units of the label, and not shares.
     #[serde(default)]
     pub in_label_units: bool,
+    /// The number of repeats behind the energies and distances; 0 for released ones, and in files of
+    /// earlier builds.
+    #[serde(default)]
+    pub repeats: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -185,6 +189,7 @@ impl RecordedTable {
             ceiling: reference(&comparison.ceiling),
             verdict: comparison.verdict.clone(),
             in_label_units: comparison.in_label_units,
+            repeats: comparison.repeats,
         }
     }
 
@@ -196,7 +201,8 @@ impl RecordedTable {
     ) -> Self {
         let (lines, verdict) = (lines.collect(), verdict.to_owned());
         let in_label_units = false;
-        Self { order, lines, floor: None, ceiling: None, verdict, in_label_units }
+        let (floor, ceiling, repeats) = (None, None, 0);
+        Self { order, lines, floor, ceiling, verdict, in_label_units, repeats }
     }
 
     fn of_scores(lines: &[ReleasedLine], verdict: &str) -> Self {
@@ -335,6 +341,7 @@ mod tests {
         let mean = Mean { mean: 0.25, deviation: 0.01 };
         let table = RecordedTable {
             in_label_units: false,
+            repeats: 0,
             order: CandidateOrder::Energy,
             lines: vec![RecordedLine {
                 name: "spring".to_owned(),

@@ -7,6 +7,7 @@ use crate::canvas::{
     Canvas, Fill, Length, Line, Rect, bold, in_columns, in_rows, longest, wrapped_lines,
 };
 use crate::glossary::Explained;
+use crate::theme::Theme;
 
 /// The lines of a page of an explanation.
 const PAGE: u16 = 5;
@@ -28,8 +29,9 @@ impl Words {
 
     /// A page of the explanation up or down; anything else chooses or types.
     pub fn handle(&mut self, key: KeyEvent) {
-        // Lines are never shorter than this.
-        let most = self.picker.chosen().map_or(0, |it| it.value.len() / 20) as u16;
+        // A line has more letters than this, or ends with a paragraph.
+        let most = |text: &str| text.len() / 20 + text.lines().count();
+        let most = self.picker.chosen().map_or(0, |it| most(&it.value)) as u16;
         match key.code {
             KeyCode::PageDown => self.top = (self.top + PAGE).min(most),
             KeyCode::PageUp => self.top = self.top.saturating_sub(PAGE),
@@ -38,6 +40,22 @@ impl Words {
                 self.top = 0;
             }
         }
+    }
+
+    /// The lines of an explanation. A paragraph of several lines begins with its title.
+    fn lines(text: &str, theme: &Theme) -> Vec<Line<'static>> {
+        let mut lines = Vec::new();
+        for (place, paragraph) in text.split("\n\n").enumerate() {
+            if place > 0 {
+                lines.push(Line::default());
+            }
+            let (title, rest) = paragraph.split_once('\n').unwrap_or(("", paragraph));
+            if !title.is_empty() {
+                lines.push(Line::styled(title.to_owned(), bold(theme.text)));
+            }
+            lines.extend(rest.lines().map(|it| Line::styled(it.to_owned(), theme.text)));
+        }
+        lines
     }
 
     pub fn draw(&self, canvas: &mut Canvas, body: Rect) {
@@ -56,13 +74,15 @@ impl Words {
             let rows = wrapped_lines(&item.title, right.width) + 1;
             let [name, text] = in_rows(right, [Length(rows), Fill(1)]);
             canvas.wrapped(item.title.clone(), bold(theme.accent), name);
-            let beyond = wrapped_lines(&item.value, text.width).saturating_sub(text.height);
+            let lines = Self::lines(&item.value, theme);
+            let rows = lines.iter().map(|line| wrapped_lines(&line.to_string(), text.width).max(1));
+            let beyond = rows.sum::<u16>().saturating_sub(text.height);
             let first = self.top.min(beyond);
             if beyond > 0 {
                 words =
                     format!("PgUp PgDn: line {} of {} · {words}", first + 1, beyond + text.height);
             }
-            canvas.scrolled(vec![Line::styled(item.value.clone(), theme.text)], first, text);
+            canvas.scrolled(lines, first, text);
         }
         canvas.line(Line::styled(words, theme.muted), keys);
     }

@@ -141,6 +141,13 @@ fn explained(words: &str) -> Vec<Explained> {
     words.split("; ").filter_map(glossary::explain).collect()
 }
 
+/// Parts with a title each, for the window that explains words: it shows the title of a paragraph in
+/// bold, and an empty line between two.
+fn listed<T: std::fmt::Display>(parts: impl IntoIterator<Item = (T, String)>) -> String {
+    let parts = parts.into_iter().map(|(title, text)| format!("{title}\n{text}"));
+    parts.collect::<Vec<_>>().join("\n\n")
+}
+
 /// The style of a verdict.
 fn toned(theme: &Theme, tone: Tone) -> Style {
     match tone {

@@ -496,7 +496,7 @@ fn a_gain_that_the_released_score_cannot_show_is_said_and_another_one_is_not() {
     let score = |half_width| ForeseenScore { records: 90, half_width };
     let said = |advice: &Advice| advice.expectation(&plan, 0.5).unwrap();
     assert!(!said(&advice).contains("The score"), "no score is released");
-    let wide = "The score tells the gain to ± 24 % (90 records): it cannot confirm 13 %.";
+    let wide = "The score tells the gain to ± 24 % (95 %, 90 records): it cannot confirm 13 %.";
     let mut with = |half_width: f64| {
         advice.lines[2].standings[0].as_mut().unwrap().score = Some(score(half_width));
         [advice.sentences().join(" "), said(&advice)].map(|text| text.contains(wide))

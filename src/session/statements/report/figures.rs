@@ -8,6 +8,7 @@ use crate::data::Task;
 use crate::methods::{self, Series as Measured};
 use crate::plot::{AxisSide, ChartSeries, Figure, Mark, Panel, Point};
 use crate::privacy::Watch;
+use crate::rank::candidate_line::{Estimate, Mean};
 use crate::store::archive::{self, last};
 
 /// More curves than this in one plot cannot be told apart.
@@ -212,7 +213,7 @@ fn utility_figure(report: &Report, error: Measured) -> Option<Figure> {
         let alike = of_it.chunk_by(|a, b| (a.0 - b.0).abs() <= 1e-3 * b.0);
         let points = alike.map(|alike| {
             let errors: Vec<f64> = alike.iter().map(|(_, y)| *y).collect();
-            let (mean, spread) = mean_and_deviation(&errors);
+            let (mean, spread) = mean_and_half_width(&errors);
             Point { spread, ..Point::new(alike[0].0, mean) }
         });
         let points: Vec<Point> = points.collect();
@@ -230,20 +231,15 @@ fn utility_figure(report: &Report, error: Measured) -> Option<Figure> {
     let label = format!("last {}, held out", error.words());
     let vertical = AxisSide::linear(&label).in_percent(is_share(&report.runs, error));
     let axis = if is_wide { AxisSide::log } else { AxisSide::linear };
-    let note = if repeated { "runs of equal ε: mean ± standard deviation" } else { "" };
+    let note = if repeated { "runs of equal ε: mean ± 95 %" } else { "" };
     Some(Figure {
         note: note.to_owned(),
         ..figure(&format!("Error against ε{standing}"), vertical, axis("ε of the run"), curves)
     })
 }
 
-/// The spread of a single number is unknown.
-fn mean_and_deviation(values: &[f64]) -> (f64, Option<f64>) {
-    let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    if values.len() < 2 {
-        return (mean, None);
-    }
-    let squares = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
-    (mean, Some((squares / (count - 1.0)).sqrt()))
+/// The mean of some numbers, and half of its 95 % range, which one number does not show.
+fn mean_and_half_width(values: &[f64]) -> (f64, Option<f64>) {
+    let Estimate { value, half_width } = Mean::of(values).over(values.len());
+    (value, Some(half_width).filter(|it| it.is_finite()))
 }

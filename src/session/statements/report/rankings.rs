@@ -10,7 +10,7 @@ use super::{Report, Reported};
 use crate::plot::{AxisSide, Figure, Mark, Point};
 use crate::privacy::accountant::{delta_words, round_up};
 use crate::rank::CandidateOrder;
-use crate::rank::candidate_line::Mean;
+use crate::rank::candidate_line::Estimate;
 use crate::store::ranking_record::{
     self, ArchivedFindings, ArchivedRanking, RecordedLine, RecordedTable, ReleasedRanking,
 };
@@ -111,11 +111,11 @@ fn one(ranking: &ArchivedRanking, report: &Report) -> Markup {
 fn shown(found: &RecordedTable, standing: &str) -> Markup {
     // Empty columns are not shown.
     let mut orders = vec![CandidateOrder::Error, CandidateOrder::Energy, CandidateOrder::Distance];
-    orders.retain(|order| found.lines.iter().any(|line| score_of(*order)(line).is_some()));
+    orders.retain(|order| found.lines.iter().any(|line| score_of(found, *order, line).is_some()));
     let rows = found.lines.iter().enumerate().map(|(index, line)| {
         let scores = orders.iter().map(|order| {
-            score_of(*order)(line)
-                .map_or_else(|| NONE.to_owned(), |mean| mean.text_by(*order, found.in_label_units))
+            score_of(found, *order, line)
+                .map_or_else(|| NONE.to_owned(), |it| it.text_by(*order, found.in_label_units))
         });
         let place = [(index + 1).to_string(), line.name.clone()];
         place.into_iter().chain(scores).chain([line.verdict.clone()]).collect()
@@ -130,20 +130,25 @@ fn shown(found: &RecordedTable, standing: &str) -> Markup {
     }
 }
 
-fn score_of(order: CandidateOrder) -> fn(&RecordedLine) -> Option<Mean> {
-    match order {
-        CandidateOrder::Energy => |line| line.energy,
-        CandidateOrder::Distance => |line| line.distance,
-        CandidateOrder::Error => |line| line.error,
-    }
+/// The score of this order with its 95 % range; without one for repeats of an unknown number.
+fn score_of(found: &RecordedTable, order: CandidateOrder, line: &RecordedLine) -> Option<Estimate> {
+    let score = match order {
+        CandidateOrder::Energy => line.energy,
+        CandidateOrder::Distance => line.distance,
+        CandidateOrder::Error => line.error,
+    };
+    let is_of_repeats = found.ceiling.is_some() && order != CandidateOrder::Error;
+    score.map(|it| if is_of_repeats { it.over(found.repeats) } else { it.estimate() })
 }
 
 fn figure(found: &RecordedTable, standing: &str) -> Figure {
-    let score = score_of(found.order);
-    let whiskered =
-        |x: f64, mean: Mean| Point { spread: Some(mean.deviation), ..Point::new(x, mean.mean) };
-    let bars = found.lines.iter().enumerate();
-    let bars = bars.filter_map(|(place, line)| Some(whiskered(place as f64, score(line)?)));
+    let whiskered = |x: f64, Estimate { value, half_width }: Estimate| {
+        let spread = Some(half_width).filter(|it| it.is_finite());
+        Point { spread, ..Point::new(x, value) }
+    };
+    let bars = found.lines.iter().enumerate().filter_map(|(place, line)| {
+        Some(whiskered(place as f64, score_of(found, found.order, line)?))
+    });
     let mut all = vec![series("", Mark::Bars, bars.collect())];
     let ends = [-0.5, found.lines.len() as f64 - 0.5];
     for (name, reference) in [("more private data", found.floor), ("noise", found.ceiling)] {
@@ -163,10 +168,10 @@ fn figure(found: &RecordedTable, standing: &str) -> Figure {
         AxisSide::named("place", &numbers.iter().map(String::as_str).collect::<Vec<_>>())
     };
     let (words, is_error) = (found.order.words(), found.order == CandidateOrder::Error);
-    let note = match (found.floor, is_error) {
-        (Some(_), true) => "mean ± its standard error over the private records",
-        (Some(_), false) => "mean ± standard deviation over the repeats",
-        (None, _) => "± one standard deviation of the noise",
+    let note = match (found.ceiling, is_error) {
+        (Some(_), true) => "± 95 %: other private records",
+        (Some(_), false) => "± 95 %: other repeats",
+        (None, _) => "± 95 % of the noise",
     };
     let title = format!("Public data by {words}{standing}");
     let is_share = is_error && !found.in_label_units;

@@ -345,9 +345,9 @@ fn a_report_says_first_which_model_to_take_and_what_may_be_told() {
     for words in [
         "<th>Take</th><td><b>run B (winter &lt;2&gt;) at ε 1: 61.3 % (58.7 to 64.0) less error than \
          public data alone (cap 140).</b>",
-        "Its error is 29.0 (27.0 to 31.0), on 400 held-out records (errors above 140 count as 140). It has \
-         50 % less error than run A (winter &lt;1&gt;); their ranges do not overlap.",
-        "<th>Share</th><td>its model and score with anybody. All spending on these records: at least ε",
+        "Error 29.0 (27.0 to 31.0) on 400 held-out records; ranges are 95 %. \
+         50 % less error than run A (winter &lt;1&gt;); the ranges do not overlap.",
+        "<th>Share</th><td>model and score with anybody. All spending on these records: at least ε",
     ] {
         assert!(page.contains(words) && !page.contains('◆'), "{words}\n{page}");
     }
@@ -405,7 +405,7 @@ fn rankings_beside_the_runs_are_told_of_and_exact_ones_shown_to_the_curator_alon
         format!(
             r#"{{"account":"{account}","private":"winter","findings":{{"order":"energy",
                 "lines":[{},{}],"floor":null,"ceiling":[{{"mean":0.01,"deviation":0.0}},
-                {{"mean":0.99,"deviation":0.0}}],"verdict":"take <autumn>"}}}}"#,
+                {{"mean":0.99,"deviation":0.0}}],"verdict":"take <autumn>","repeats":10}}}}"#,
             line("autumn", score),
             line("spring", "0.125")
         )
@@ -434,7 +434,12 @@ fn rankings_beside_the_runs_are_told_of_and_exact_ones_shown_to_the_curator_alon
         assert!(!page.contains(unwanted), "{unwanted}");
     }
     let page = html(&[directory], Watch::open());
-    for wanted in ["0.765 ± 0.013", "take &lt;autumn&gt;", "Public data by captured energy ◆"] {
+    for wanted in [
+        "0.765 ± 0.009",
+        "± 95 %: other repeats",
+        "take &lt;autumn&gt;",
+        "Public data by captured energy ◆",
+    ] {
         assert!(page.contains(wanted), "{wanted}");
     }
     for unwanted in ["0.4444", "0.3333", "0.2222"] {

@@ -3,7 +3,7 @@
 mod update;
 mod view;
 
-use super::{Keys, LONGEST_TEXT, Screen, explained, moved};
+use super::{Keys, LONGEST_TEXT, Screen, explained, listed, moved};
 use crate::canvas::{Canvas, Rect};
 use crate::context::{Change, Context};
 use crate::data::Task;
@@ -16,7 +16,7 @@ use crate::privacy::Watch;
 use crate::privacy::ledger::RunId;
 use crate::run_column::{RunColumn, SortValue};
 use crate::session::archive::{DIED, curve, epsilon};
-use crate::session::comparison::{self, Answer, Totals};
+use crate::session::comparison::{self, Answer, NOT_FOR_CHOICE, Totals};
 use crate::session::run_directory::Process;
 use crate::session::{ArchivedRun, plan_field};
 use crate::tab::{CHARTS, Pane};
@@ -401,10 +401,11 @@ impl Screen for CompareScreen {
              alone; linear, no privacy; tag; run"
         ));
         let answers = self.answers(context, &Glyphs::unicode());
+        let caution = [("Exact numbers", NOT_FOR_CHOICE.to_owned())];
         let answers = answers.iter().map(|answer| Explained {
             name: format!("which model to take{}", answer.about),
             also: "answer choice share".to_owned(),
-            text: answer.text(),
+            text: listed(answer.lines().into_iter().chain(caution.clone())),
         });
         run.into_iter().chain(answers).chain(words).collect()
     }

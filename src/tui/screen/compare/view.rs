@@ -8,11 +8,12 @@ use crate::context::Context;
 use crate::evaluation::{Score, Scored};
 use crate::methods::{Series, source_words};
 use crate::privacy::Watch;
+use crate::rehearsal::advice::capital;
 use crate::run_column::RunColumn;
-use crate::screen::{of_state, toned};
+use crate::screen::{listed, of_state, toned};
 use crate::session::ArchivedRun;
 use crate::session::archive::{
-    DIED, GIVEN_UP, MISSING, best, best_of_all, curve, epsilon, last, last_further, one_epsilon,
+    DIED, GIVEN_UP, MISSING, best, best_of_all, curve, epsilon, last_further, one_epsilon,
     state_words, tally,
 };
 use crate::session::comparison::{
@@ -72,10 +73,10 @@ pub fn view(screen: &CompareScreen, context: &Context, canvas: &mut Canvas, area
 }
 
 /// The model to take for each private dataset, and what may be told of it: whole for the first one. A
-/// caution stands beside the exact numbers of several runs.
+/// caution stands beside exact numbers that are compared.
 fn answer<'a>(shown: Shown, canvas: &Canvas, room: u16) -> Vec<Line<'a>> {
-    let Shown { context, runs, answers, .. } = shown;
-    let (theme, glyphs, watch) = (canvas.theme, canvas.glyphs, &context.watch);
+    let answers = shown.answers;
+    let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let mut lines = Vec::new();
     for (place, answer) in answers.iter().enumerate() {
         let style = if answer.is_exact { theme.curator } else { bold(theme.text) };
@@ -97,8 +98,8 @@ fn answer<'a>(shown: Shown, canvas: &Canvas, room: u16) -> Vec<Line<'a>> {
             }
         }
     }
-    let is_exact = |run: &&ArchivedRun| last(run, run.error_series()[1], watch).is_some();
-    if runs.iter().filter(is_exact).count() > 1 {
+    // Where scores decide, `i` has the caution.
+    if answers.iter().any(|answer| answer.is_exact) {
         let caution = NOT_FOR_CHOICE.replace('◆', glyphs.curator);
         let caution = Span::styled(format!(" {caution}"), theme.curator);
         match lines.last_mut().filter(|line| line.width() + caution.width() <= usize::from(room)) {
@@ -135,12 +136,15 @@ fn archive(shown: Shown, canvas: &mut Canvas, area: Rect) {
         };
         let count =
             if runs.len() == 1 { "1 run".to_owned() } else { format!("{} runs", runs.len()) };
-        let alike = ALIKE.iter().filter(|column| says_the_same(shown, **column));
-        let alike = alike.map(|it| it.text(&runs[order[0]], &context.watch));
-        let mut alike: Vec<String> = alike.collect();
-        alike.dedup();
-        let alike = alike.into_iter().map(|text| format!(" · {text}"));
-        format!("{passing}{count}{} · errors on held-out records", alike.collect::<String>())
+        // The plan's name says most; `i` has the method.
+        let alike = ALIKE.iter().find(|column| says_the_same(shown, **column));
+        let alike = alike.map(|it| format!(" · {}", it.text(&runs[order[0]], &context.watch)));
+        let alike = alike.unwrap_or_default();
+        let cap = common_cap(runs).map_or_else(String::new, |cap| format!(" · cap {cap}"));
+        let has_scores = runs.iter().any(|run| run.score.is_some());
+        let is_told = shown.answers.iter().any(|answer| answer.text().contains("95 %"));
+        let ranges = if has_scores && !is_told { " · ranges 95 %" } else { "" };
+        format!("{passing}{count}{alike}{cap}{ranges}")
     };
     let inner = canvas.pane(area, &context.filtered_title(&title), ARCHIVE);
     if order.is_empty() {
@@ -148,6 +152,13 @@ fn archive(shown: Shown, canvas: &mut Canvas, area: Rect) {
     } else {
         runs_table(shown, canvas, inner);
     }
+}
+
+/// The cap of all scores, if they have the same one.
+fn common_cap(runs: &[ArchivedRun]) -> Option<String> {
+    let mut caps = runs.iter().filter_map(|run| Some(run.score.as_ref()?.cap()));
+    let first = caps.next()?;
+    first.filter(|first| caps.all(|cap| cap.as_ref() == Some(first)))
 }
 
 /// The width that a column needs; numbers are not cut. Names are cut at `names` letters.
@@ -191,6 +202,11 @@ fn columns_that_fit(shown: Shown, room: u16) -> (Vec<RunColumn>, Vec<u16>) {
     let has = |column: RunColumn| match column {
         RunColumn::Score => runs.iter().any(|run| run.score.is_some()),
         RunColumn::Tag => runs.iter().any(|run| !run.tag.is_empty()),
+        // `i` has the steps of a run, and the chart its best error.
+        RunColumn::Steps | RunColumn::PublicBest | RunColumn::PrivateBest => {
+            let is_wanted = shown.screen.is_board || column == shown.screen.sort;
+            is_wanted && column.has_any(runs, &context.watch)
+        }
         other if ALIKE.contains(&other) => !says_the_same(shown, other),
         other => other.has_any(runs, &context.watch),
     };
@@ -254,6 +270,7 @@ fn runs_table(shown: Shown, canvas: &mut Canvas, area: Rect) {
     }
     let mut widths = vec![Length(2)];
     widths.extend(cells.iter().copied().map(Length));
+    let cap = common_cap(runs).map(|cap| format!(", cap {cap}"));
     let row = |place: usize| {
         let run = &runs[order[place]];
         let marked = |slot| Span::styled(glyphs.series(slot), theme.series(slot));
@@ -261,8 +278,16 @@ fn runs_table(shown: Shown, canvas: &mut Canvas, area: Rect) {
         let is_taken = answers.iter().any(|it| it.taken.as_ref() == Some(&run.id));
         let taken = Span::styled(if is_taken { TAKEN } else { " " }, bold(theme.text));
         let mut row = vec![Line::from(vec![mark, taken])];
-        let cell =
-            |(column, room): (&RunColumn, &u16)| cell(theme, run, (*column, *room), &context.watch);
+        let cell = |(column, room): (&RunColumn, &u16)| {
+            let mut cell = cell(theme, run, (*column, *room), &context.watch);
+            // The title has a cap that all scores have.
+            if let Some(cap) = cap.as_ref().filter(|_| *column == RunColumn::Score) {
+                for span in &mut cell.spans {
+                    span.content = span.content.replace(cap.as_str(), "").into();
+                }
+            }
+            cell
+        };
         row.extend(columns.iter().zip(&cells).map(cell));
         row
     };
@@ -331,11 +356,9 @@ fn chart(Shown { screen, context, runs, order, .. }: Shown, canvas: &mut Canvas,
         area = below;
     }
     let log = viewport.log || quantity.always_log();
-    let mut kinds = runs.iter().filter_map(|run| Some(run.score.as_ref()?.error_name()));
-    let kind = kinds.next().filter(|kind| kinds.all(|other| other == *kind));
-    let title = match kind.filter(|_| quantity == Quantity::Score) {
-        Some(kind) => format!("released {kind}, against ε"),
-        None => quantity.title(),
+    let title = match quantity {
+        Quantity::Score => "released error ↓ against ε".to_owned(),
+        _ => quantity.title(),
     };
     let chart = Chart::new(&title, theme, glyphs).log(log);
     if quantity.is_of_runs() {
@@ -431,7 +454,7 @@ fn ranges(
     let Some((first, score)) = rows.first() else { return };
     let percent = score.loss.is_none();
     let of_label = label_of(first).map_or_else(String::new, |label| format!(" of {label}"));
-    let title = format!("released {}{of_label}: less is better", score.kind());
+    let title = format!("released {}{of_label} ↓", score.kind());
     let inner = canvas.pane(area, &title, CHARTS);
     let ends = |score: &Scored| {
         let both = [Some(score.error), score.public_alone].into_iter().flatten();
@@ -457,8 +480,8 @@ fn ranges(
     let room = longest(names.iter().chain(&public)).min(inner.width * 2 / 5);
     let width = inner.width.saturating_sub(room + 1);
     let mut legend = vec![
-        Span::styled(format!("{own} this model  "), theme.series(0)),
-        Span::styled(format!("{other} {}, as each score found it", score.beside()), theme.muted),
+        Span::styled(format!("{own} model  "), theme.series(0)),
+        Span::styled(format!("{other} {}", score.beside()), theme.muted),
     ];
     // Runs with other caps have another one.
     let mut constants: Vec<(f64, String)> = rows
@@ -603,7 +626,6 @@ fn selected<'a>(shown: Shown, canvas: &Canvas, room: u16) -> Vec<Line<'a>> {
         facts.push(("not shown", unread_words(run.skipped)));
     }
     facts.extend(run.trouble.clone().map(|trouble| ("trouble", trouble)));
-    facts.push(("run", run.id.0.clone()));
     let mut lines = canvas.pairs(&facts, room);
     // Exact numbers give a second answer to a question that the score answers.
     let exact = run.errors.as_ref().filter(|_| run.score.is_none());
@@ -616,30 +638,33 @@ fn selected<'a>(shown: Shown, canvas: &Canvas, room: u16) -> Vec<Line<'a>> {
     lines
 }
 
-/// What the details of a run leave out.
+/// What the details of a run leave out, each part with its title.
 pub fn in_full(run: &ArchivedRun, watch: &Watch) -> String {
-    let score = run.score.as_ref().map(|told| format!("Released score: {}.", told.sentence()));
-    let mut sentences: Vec<String> = score.into_iter().collect();
+    let score = run.score.as_ref().map(|told| format!("{}.", capital(&told.sentence())));
+    let mut parts: Vec<(&str, String)> =
+        score.map(|score| ("Released score, ranges 95 %", score)).into_iter().collect();
     if let Some(errors) = run.errors.as_ref().and_then(|errors| errors.reveal(watch)) {
-        sentences.push(errors.verdict().text());
-        sentences.extend(errors.further_sentences());
-    }
-    if let Some(plan) = &run.plan {
-        sentences.push(format!("Seed: {}.", plan.seed));
+        parts.push(("Exact errors ◆", errors.verdict().text()));
+        let further = errors.further_sentences();
+        parts.extend((!further.is_empty()).then(|| ("Further exact scores ◆", further.join(" "))));
     }
     let further = last_further(run, Series::BESIDE_PUBLIC, watch).words();
     if !further.is_empty() {
-        sentences.push(format!("On public records: {further}."));
+        parts.push(("On public records", format!("{}.", capital(&further))));
     }
     let seen = match (run.peeked || run.exact.is_some(), run.is_settled()) {
-        _ if run.choice.is_some() => "none: a choice computes only released ones",
-        (true, _) => "computed ◆",
-        (false, true) => "not computed (sealed view)",
-        (false, false) => "none yet",
+        _ if run.choice.is_some() => "None: a choice computes only released ones.",
+        (true, _) => "Computed ◆.",
+        (false, true) => "Not computed (sealed view).",
+        (false, false) => "None yet.",
     };
-    sentences.push(format!("Exact numbers: {seen}."));
-    sentences.push(format!("Directory: {}", run.directory.display()));
-    sentences.join(" ")
+    parts.push(("Exact numbers", seen.to_owned()));
+    let steps = RunColumn::Steps.text(run, watch);
+    let method = RunColumn::Method.text(run, watch);
+    let seed = run.plan.as_ref().map_or_else(String::new, |plan| format!(" Seed: {}.", plan.seed));
+    parts.push(("How it was made", format!("Method: {method}. Steps: {steps}.{seed}")));
+    parts.push(("Directory", run.directory.display().to_string()));
+    listed(parts)
 }
 
 #[cfg(test)]

@@ -259,7 +259,7 @@ pub fn how_noise_is_made(preview: &Preview) -> Vec<Explained> {
     };
     let mut words = Vec::new();
     if !preview.warnings.is_empty() {
-        let text = preview.warnings.join(". ") + ".";
+        let text = preview.warnings.join(".\n\n") + ".";
         words.push(word("notes on this plan", "warning", text.replace("..", ".")));
     }
     let is_first = words.len();

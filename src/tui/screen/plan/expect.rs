@@ -77,7 +77,7 @@ pub fn all_findings(advice: &Advice) -> Explained {
     Explained {
         name: "findings of the rehearsal".to_owned(),
         also: "expect advice method".to_owned(),
-        text: [advice.sentences(), vec![advice.who_plays()]].concat().join(" "),
+        text: [advice.sentences(), vec![advice.who_plays()]].concat().join("\n\n"),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::context::{Change, Context};
 use crate::glossary::Explained;
 use crate::live_ranking::LiveRanking;
 use crate::privacy::Watch;
-use crate::rank::candidate_line::{CandidateLine, CandidatePlace, Mean};
+use crate::rank::candidate_line::{CandidateLine, CandidatePlace, Estimate, Mean};
 use crate::rank::comparison::Comparison;
 use crate::rank::{CandidateOrder, Disclosed, ReleasedError, ReleasedLine, verdict};
 use crate::tab::Pane;
@@ -35,6 +35,8 @@ pub struct CandidateRow {
     pub name: String,
     pub energy: Option<Mean>,
     pub distance: Option<Mean>,
+    /// The number of repeats behind energy and distance; `None` for released ones.
+    pub repeats: Option<usize>,
     pub unlabelled: Option<f64>,
     pub labelled: Option<f64>,
     pub task2vec: Option<f64>,
@@ -58,8 +60,6 @@ pub enum RankColumn {
     Error,
     Elsewhere,
     Energy,
-    Unlabelled,
-    Labelled,
     Task2Vec,
     Verdict,
     /// The bar of a score, after its column.
@@ -67,15 +67,13 @@ pub enum RankColumn {
 }
 
 impl RankColumn {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 8] = [
         Self::Rank,
         Self::Name,
         Self::Gsd,
         Self::Error,
         Self::Elsewhere,
         Self::Energy,
-        Self::Unlabelled,
-        Self::Labelled,
         Self::Task2Vec,
         Self::Verdict,
     ];
@@ -89,8 +87,6 @@ impl RankColumn {
             Self::Error => ("error ↓", Some(13)),
             Self::Elsewhere => ("elsewhere ↓", Some(12)),
             Self::Energy => ("energy 0–1 ↑", Some(13)),
-            Self::Unlabelled => ("discrepancy ≥0 ↓", Some(16)),
-            Self::Labelled => ("with labels ≥0 ↓", Some(16)),
             Self::Task2Vec => ("Task2Vec ↓", Some(11)),
             Self::Verdict => ("verdict", None),
             Self::Bar => ("", None),
@@ -106,8 +102,6 @@ impl RankColumn {
             Self::Rank => Some(row.rank as f64),
             Self::Energy => row.energy.map(|energy| energy.mean),
             Self::Gsd => row.distance.map(|distance| distance.mean),
-            Self::Unlabelled => row.unlabelled,
-            Self::Labelled => row.labelled,
             Self::Task2Vec => row.task2vec,
             Self::Error => row.error.map(|error| error.mean),
             Self::Elsewhere => row.elsewhere,
@@ -117,6 +111,11 @@ impl RankColumn {
 }
 
 impl CandidateRow {
+    /// An energy or a distance with its 95 % range: over repeats, or of the released noise.
+    pub(super) fn estimate(&self, score: Option<Mean>) -> Option<Estimate> {
+        score.map(|it| self.repeats.map_or_else(|| it.estimate(), |repeats| it.over(repeats)))
+    }
+
     fn of(line: &CandidateLine, table: &Comparison, judged_by: CandidateOrder) -> Self {
         let alongside = line.alongside.clone().unwrap_or_default();
         Self {
@@ -124,6 +123,7 @@ impl CandidateRow {
             name: line.name.clone(),
             energy: line.summary.as_ref().map(|summary| summary.energy),
             distance: line.summary.as_ref().map(|summary| summary.distance),
+            repeats: Some(table.repeats),
             unlabelled: alongside.unlabelled,
             labelled: alongside.labelled,
             task2vec: alongside.task2vec,

@@ -4,23 +4,23 @@ use ratatui::layout::Margin;
 
 use super::{CANDIDATES, CandidateRow, RankColumn, RankScreen};
 use crate::canvas::{
-    Canvas, Fill, Length, Line, Rect, Span, fitting, in_rows, longest, sort_mark, wrapped_lines,
+    Canvas, Fill, Length, Line, Rect, Span, bold, fitting, in_rows, longest, sort_mark,
+    wrapped_lines,
 };
 use crate::context::{Context, DatasetStatus};
 use crate::glossary::Explained;
 use crate::live_ranking::price;
 use crate::privacy::Guarantee;
 use crate::privacy::accountant::round_up;
-use crate::rank::candidate_line::{CandidatePlace, Mean, MeanScores, Paired};
+use crate::rank::candidate_line::{CandidateLine, CandidatePlace, Estimate, Mean, MeanScores};
 use crate::rank::comparison::Comparison;
 use crate::rank::{CandidateOrder, Disclosed, RankingSettings, released};
 use crate::rehearsal::advice::capital;
 use crate::screen::data::in_datasets;
+use crate::screen::listed;
 use crate::theme::Theme;
-use crate::widgets::chart::Chart;
 use crate::widgets::cut_apart;
 use crate::widgets::number::{compact, duration, percent};
-use crate::widgets::smoothing::PlotPoint;
 use crate::widgets::whiskers::Whiskers;
 
 /// The shown exact comparison, and how it is shown.
@@ -82,10 +82,7 @@ pub fn view(screen: &RankScreen, context: &Context, canvas: &mut Canvas, area: R
                 Disclosed::Errors(_) => ("released at", RankColumn::Error, MAY_BE_USELESS),
                 _ => ("released at", RankColumn::Energy, ""),
             };
-            let title = format!(
-                "Rank · {what} {} · ± one standard deviation of the noise",
-                price(guarantee)
-            );
+            let title = format!("Rank · {what} {} · ± 95 % of the noise", price(guarantee));
             let rows = screen.rows(ranking, &context.watch).len();
             let rows = (rows as u16 + 3).clamp(5, (body.height * 2 / 3).max(5));
             let [above, below] = canvas.two_rows("rank.list", body, rows);
@@ -119,14 +116,17 @@ pub(super) fn in_words(screen: &RankScreen, context: &Context) -> Vec<Explained>
     };
     let ranking = &context.ranking;
     if screen.shows_exact(ranking, &context.watch) {
-        let table = screen.exact(ranking, &context.watch).into_iter();
-        return table
-            .map(|table| {
-                let said = std::iter::once(&table.verdict).chain(&table.remarks);
-                let said = said.map(|text| format!("{}.", capital(text)));
-                word("verdict of this ranking", said.collect::<Vec<_>>().join(" "))
-            })
-            .collect();
+        let Some(table) = screen.exact(ranking, &context.watch) else { return Vec::new() };
+        let notes = table.remarks.iter().map(|it| ("Note", it));
+        let said = std::iter::once(("Verdict", &table.verdict)).chain(notes);
+        let said = said.map(|(title, text)| (title, format!("{}.", capital(text))));
+        let Comparison { repeats, batch, directions, .. } = table;
+        let how = format!("{repeats} repeats, m {batch}, k {directions}.");
+        let said = listed(said.chain([("How it was computed", how)]));
+        let chosen = screen.chosen(context);
+        let chosen = table.lines.iter().find(|line| Some(&line.name) == chosen.as_ref());
+        let chosen = chosen.map(|line| word(&line.name, about(line, table)));
+        return std::iter::once(word("verdict of this ranking", said)).chain(chosen).collect();
     }
     let about = match &ranking.released {
         Some((Disclosed::Errors(_), _)) => format!("{OF_ERRORS} {}", released::OF_ERRORS),
@@ -134,6 +134,61 @@ pub(super) fn in_words(screen: &RankScreen, context: &Context) -> Vec<Explained>
         _ => return Vec::new(),
     };
     vec![word("these released numbers", about)]
+}
+
+/// What the table does not tell of one dataset.
+fn about(line: &CandidateLine, table: &Comparison) -> String {
+    let over = |mean: Mean| mean.over(table.repeats).text();
+    let mut parts = vec![("Verdict", format!("{}.", capital(&line.verdict)))];
+    let behind = line.behind.filter(|behind| behind.mean > 0.0).map(Estimate::from);
+    parts.extend(behind.map(|behind| {
+        let (behind, of) = match table.order {
+            CandidateOrder::Error => (behind.difference_text(table.in_label_units), "error"),
+            CandidateOrder::Energy => (behind.text(), "energy"),
+            CandidateOrder::Distance => (behind.text(), "GSD"),
+        };
+        ("Behind the best", format!("{behind} of {of} (95 %)."))
+    }));
+    let alongside = line.alongside.clone().unwrap_or_default();
+    parts.extend(alongside.error.map(|error| {
+        let error = error.estimate().error_text(table.in_label_units);
+        let (error, unit) = (error.trim_end_matches(" %"), table.error_unit());
+        ("Error of its own model", format!("{error} (95 %), in {unit}. Less is better."))
+    }));
+    if let Some(summary) = &line.summary {
+        let scores = format!(
+            "GSD {}, from 0 to 1; less is better. Energy {}, from 0 to 1; more is better. \
+             d = GSD × √k is {}. All ± are 95 %.",
+            over(summary.distance),
+            over(summary.energy),
+            over(summary.projection_metric())
+        );
+        parts.push(("GSD and energy", scores));
+        let ends = |scores: &MeanScores| {
+            let degrees = |angle: Option<&f64>| angle.map_or(0.0, |it| it.to_degrees());
+            let [first, last] = [scores.angles.first(), scores.angles.last()].map(degrees);
+            format!("{first:.0}° to {last:.0}°")
+        };
+        let angles = format!(
+            "{}; between other private records {}, of noise {}. Less is better.",
+            ends(summary),
+            ends(&table.floor),
+            ends(&table.ceiling)
+        );
+        parts.push(("Principal angles", angles));
+    }
+    let others = [
+        ("without labels", alongside.unlabelled),
+        ("with labels", alongside.labelled),
+        ("Task2Vec", alongside.task2vec),
+    ];
+    let others = others.iter().filter_map(|(name, it)| Some(format!("{name} {}", compact((*it)?))));
+    let others = others.collect::<Vec<_>>().join(", ");
+    if !others.is_empty() {
+        parts.push(("Discrepancy", format!("{}; 0 or more, less is better.", capital(&others))));
+    }
+    parts.push(("Records", format!("{}.", line.records)));
+    listed(parts)
 }
 
 /// The label of all datasets on one axis, if the area has room for it.
@@ -216,7 +271,7 @@ fn progress(context: &Context, canvas: &mut Canvas, area: Rect) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let Some(work) = &context.ranking.work else { return };
     let share = work.done as f64 / work.total.max(1) as f64;
-    let bar = Whiskers { mean: share, deviation: 1.0, full: 1.0, marks: [None, None] };
+    let bar = Whiskers { mean: share, half_width: 1.0, full: 1.0, marks: [None, None] };
     let mut spans = vec![Span::raw(" ")];
     spans.extend(bar.spans(24, glyphs, [theme.accent, theme.muted, theme.muted]));
     let manner = if work.privately { "privately" } else { "by exact numbers" };
@@ -323,64 +378,51 @@ fn exact(shown: Shown, canvas: &mut Canvas, area: Rect) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let Shown { screen, context, comparison } = shown;
     let rows = comparison.lines.len() as u16 + 3 + references(comparison).len() as u16;
-    let least = if area.height >= 28 { area.height / 2 } else { area.height * 3 / 5 };
-    let mut verdict = vec![Line::styled(in_brief(comparison), theme.curator)];
-    // The model is told with the settings, by `i`; m is in the title.
-    let is_told = |it: &&String| it.starts_with("model: ") || it.starts_with("m is ");
+    // One answer, in whichever order the table is shown.
+    let first = context.ranking.exact(&context.watch).unwrap_or(comparison);
+    let mut answer = vec![Line::styled(in_brief(first), bold(theme.curator))];
+    // The model is told with the settings, by `i`; m is with them.
+    let is_told = |it: &&String| {
+        let is_about_gsd = it.starts_with("the directions next to ");
+        let is_by_error = comparison.order == CandidateOrder::Error;
+        it.starts_with("model: ") || it.starts_with("m is ") || (is_about_gsd && is_by_error)
+    };
     let remarks = comparison.remarks.iter().filter(|it| !is_told(it));
-    verdict.extend(remarks.map(|it| {
-        let first = it.split_once("; ").map_or(it.clone(), |(first, _)| format!("{first} (i)"));
+    answer.extend(remarks.map(|it| {
+        let end = [": ", "; "].iter().filter_map(|end| it.find(end)).min();
+        let first = end.map_or(it.clone(), |end| format!("{} (i)", &it[..end]));
         Line::styled(format!("note: {first}"), theme.warning)
     }));
-    let needed = verdict.iter().map(|line| wrapped_lines(&line.to_string(), inset(area).width));
-    let most = if area.height >= 28 { 6 } else { 2 };
-    let alone = canvas.alone.is_some();
-    let needed = Length(needed.sum::<u16>().clamp(2, most));
-    let [above, words, below] = if alone {
-        in_rows(area, [Fill(1), needed, Length(0)])
+    let needed = answer.iter().map(|line| wrapped_lines(&line.to_string(), inset(area).width));
+    let most = if area.height >= 28 { 6 } else { 3 };
+    let [words, area] = in_rows(area, [Length(needed.sum::<u16>().clamp(1, most)), Fill(1)]);
+    canvas.paragraph(answer, true, inset(words));
+    let [above, below] = if canvas.alone.is_some() {
+        [area, Rect::default()]
     } else {
-        let [above, rest] = canvas.two_rows("rank.list", area, rows.clamp(5, least.max(5)));
-        let [words, below] = in_rows(rest, [needed, Fill(1)]);
-        [above, words, below]
+        canvas.two_rows("rank.list", area, rows.clamp(5, (area.height * 3 / 4).max(5)))
     };
     let other = match comparison.order {
         _ if !screen.has_two_orders(context) => "",
-        CandidateOrder::Distance => " · s: error",
-        CandidateOrder::Error | CandidateOrder::Energy => " · s: GSD",
+        CandidateOrder::Distance => " (s: error)",
+        CandidateOrder::Error | CandidateOrder::Energy => " (s: GSD)",
     };
-    let by = match comparison.order {
-        CandidateOrder::Distance => "GSD",
-        CandidateOrder::Error => "error",
-        CandidateOrder::Energy => "energy",
+    let (by, order) = match comparison.order {
+        CandidateOrder::Distance => ("GSD", RankColumn::Gsd),
+        CandidateOrder::Error => ("error", RankColumn::Error),
+        CandidateOrder::Energy => ("energy", RankColumn::Energy),
     };
-    let title = format!(
-        "{} by {by}{other} · {} repeats, m {}, k {}",
-        glyphs.curator, comparison.repeats, comparison.batch, comparison.directions
-    );
+    let title = format!("{} by {by}{other} · ± 95 %", glyphs.curator);
     let inner = canvas.pane(above, &title, CANDIDATES);
     let marks = [&comparison.floor, &comparison.ceiling].map(|it| Some(it.distance.mean));
-    let order = match comparison.order {
-        CandidateOrder::Distance => RankColumn::Gsd,
-        CandidateOrder::Error => RankColumn::Error,
-        CandidateOrder::Energy => RankColumn::Energy,
-    };
     let bar = Bar { column: RankColumn::Gsd, marks, order };
     candidates(screen, context, canvas, inner, (bar, references(comparison)));
-    canvas.paragraph(verdict, true, inset(words));
-    if alone {
-        return;
-    }
-    let [left, right] = canvas.two_columns("rank.spectrum", below, (below.width * 11 / 20).max(34));
-    spectrum(shown, canvas, left);
-    let mut rows = screen.rows(&context.ranking, &context.watch);
-    rows.extend(references(comparison));
-    let told = columns_that_fit(inner.width, RankColumn::Gsd, &rows);
-    details(shown, &told, canvas, right);
+    labels(context, canvas, below);
 }
 
-/// What to use, in a few words; the table says the rest.
-fn in_brief(comparison: &Comparison) -> String {
-    let lines = &comparison.lines;
+/// What to use, and how sure that is; the table says the rest.
+fn in_brief(table: &Comparison) -> String {
+    let lines = &table.lines;
     match lines.first() {
         Some(best) if best.place == CandidatePlace::Best && !best.as_noise => {
             let tied = lines
@@ -388,18 +430,30 @@ fn in_brief(comparison: &Comparison) -> String {
                 .filter(|it| matches!(it.place, CandidatePlace::Tied(_)) && !it.as_noise);
             let names: Vec<&str> =
                 std::iter::once(best).chain(tied).map(|it| it.name.as_str()).collect();
-            match &names[..] {
-                [only] => format!("use {only}"),
-                [one, other] => format!("use {one} or {other}"),
-                [one, others @ ..] => format!("use {one}, or one of {} as good", others.len()),
-                [] => comparison.verdict.clone(),
-            }
+            let use_it = match &names[..] {
+                [one, other] => format!("Use {one} or {other}"),
+                [one, others @ .., _] => {
+                    format!("Use {one}, or one of {} as good", others.len() + 1)
+                }
+                _ => format!("Use {}", best.name),
+            };
+            let behind = lines.iter().find(|it| it.place == CandidatePlace::Behind);
+            let behind = behind.and_then(|line| {
+                let behind = Estimate::from(line.behind?);
+                Some(if table.order == CandidateOrder::Error {
+                    let more = behind.difference_text(table.in_label_units);
+                    format!("; {} has {more} more error", line.name)
+                } else {
+                    format!("; {} is {} behind", line.name, behind.text())
+                })
+            });
+            format!("{use_it}{}.", behind.unwrap_or_default())
         }
-        Some(best) if best.as_noise && comparison.order == CandidateOrder::Error => {
-            "none is of use alone; a private run may correct that".to_owned()
+        Some(best) if best.as_noise && table.order == CandidateOrder::Error => {
+            "None is of use alone; a private run may correct that.".to_owned()
         }
-        Some(best) if best.as_noise => "all are like noise: use none".to_owned(),
-        _ => comparison.verdict.clone(),
+        Some(best) if best.as_noise => "All are like noise: use none.".to_owned(),
+        _ => format!("{}.", capital(&table.verdict)),
     }
 }
 
@@ -417,7 +471,8 @@ fn width_of(column: RankColumn, rows: &[CandidateRow]) -> u16 {
 }
 
 /// The columns that fit beside a bar and a verdict, without empty ones.
-fn columns_that_fit(room: u16, first: RankColumn, rows: &[CandidateRow]) -> Vec<RankColumn> {
+fn columns_that_fit(room: u16, bar: &Bar, rows: &[CandidateRow]) -> Vec<RankColumn> {
+    let first = bar.column;
     let mut by_weight = vec![
         RankColumn::Gsd,
         RankColumn::Error,
@@ -425,9 +480,9 @@ fn columns_that_fit(room: u16, first: RankColumn, rows: &[CandidateRow]) -> Vec<
         RankColumn::Task2Vec,
         RankColumn::Energy,
         RankColumn::Elsewhere,
-        RankColumn::Unlabelled,
-        RankColumn::Labelled,
     ];
+    // `i` has the energy where nothing is sorted by it.
+    by_weight.retain(|it| *it != RankColumn::Energy || [first, bar.order].contains(it));
     // A stable sort: the column with the bars comes first.
     by_weight.sort_by_key(|column| *column != first);
     by_weight.retain(|column| rows.iter().any(|row| column.number(row).is_some()));
@@ -459,7 +514,11 @@ fn bar_width(room: u16) -> u16 {
 
 /// What the candidates of an exact table are compared with.
 fn references(comparison: &Comparison) -> Vec<CandidateRow> {
-    let of = |name: &str| CandidateRow { name: name.to_owned(), ..CandidateRow::default() };
+    let of = |name: &str| CandidateRow {
+        name: name.to_owned(),
+        repeats: Some(comparison.repeats),
+        ..CandidateRow::default()
+    };
     let spans = [("more private data", &comparison.floor), ("noise", &comparison.ceiling)];
     let spans = spans.map(|(name, scores)| CandidateRow {
         energy: Some(scores.energy),
@@ -489,16 +548,17 @@ fn candidates(
     let candidates = rows.len();
     rows.extend(references);
     let score = |row: &CandidateRow| match barred {
-        RankColumn::Error => row.error,
-        RankColumn::Energy => row.energy,
-        _ => row.distance,
+        RankColumn::Error => row.error.map(|it| it.estimate()),
+        RankColumn::Energy => row.estimate(row.energy),
+        _ => row.estimate(row.distance),
     };
     let full = rows
         .iter()
-        .filter_map(|row| score(row).map(|score| score.mean + score.deviation))
+        .filter_map(|row| score(row).map(|score| score.value + score.half_width))
+        .filter(|end| end.is_finite())
         .chain(marks.into_iter().flatten())
         .fold(1e-9_f64, f64::max);
-    let mut columns = columns_that_fit(area.width, barred, &rows);
+    let mut columns = columns_that_fit(area.width, &bar, &rows);
     if let Some(place) = columns.iter().position(|column| *column == barred) {
         columns.insert(place + 1, RankColumn::Bar);
     }
@@ -519,21 +579,22 @@ fn candidates(
     let cell = |row: &CandidateRow, column: &RankColumn| {
         let text = match column {
             RankColumn::Bar => {
-                let Some(Mean { mean, deviation }) = score(row) else { return Line::default() };
-                let whiskers = Whiskers { mean, deviation, full, marks };
+                let Some(Estimate { value, half_width }) = score(row) else {
+                    return Line::default();
+                };
+                let whiskers = Whiskers { mean: value, half_width, full, marks };
                 return Line::from(whiskers.spans(bar, glyphs, [style, style, theme.warning]));
             }
             RankColumn::Name => return Line::styled(row.name.clone(), theme.text),
             RankColumn::Rank if row.rank == 0 => "·".to_owned(),
             column if row.rank == 0 && column.number(row).is_none() => String::new(),
             RankColumn::Rank => row.rank.to_string(),
-            RankColumn::Energy => row.energy.map_or_else(none, |mean| mean.text()),
-            RankColumn::Gsd => row.distance.map_or_else(none, |mean| mean.text()),
-            RankColumn::Unlabelled => row.unlabelled.map_or_else(none, compact),
-            RankColumn::Labelled => row.labelled.map_or_else(none, compact),
+            RankColumn::Energy => row.estimate(row.energy).map_or_else(none, |it| it.text()),
+            RankColumn::Gsd => row.estimate(row.distance).map_or_else(none, |it| it.text()),
             RankColumn::Task2Vec => row.task2vec.map_or_else(none, compact),
             RankColumn::Error => {
-                row.error.map_or_else(none, |error| error.error_text(row.in_label_units))
+                let error = row.error.map(|it| it.estimate().error_text(row.in_label_units));
+                error.unwrap_or_else(none)
             }
             RankColumn::Elsewhere if row.in_label_units => row.elsewhere.map_or_else(none, compact),
             RankColumn::Elsewhere => row.elsewhere.map_or_else(none, percent),
@@ -549,92 +610,6 @@ fn candidates(
 
 fn none() -> String {
     "–".to_owned()
-}
-
-/// The principal angles of the selected candidate against the best, between other private
-/// records and noise.
-fn spectrum(Shown { screen, context, comparison }: Shown, canvas: &mut Canvas, area: Rect) {
-    let (theme, glyphs) = (canvas.theme, canvas.glyphs);
-    let points = |summary: &MeanScores| -> Vec<PlotPoint> {
-        let degrees = summary.angles.iter().enumerate();
-        degrees.map(|(index, angle)| ((index + 1) as f64, angle.to_degrees())).collect()
-    };
-    let chosen = screen.chosen(context);
-    let of = |name: Option<&str>| {
-        let line = comparison.lines.iter().find(|line| Some(line.name.as_str()) == name)?;
-        Some((line.name.as_str(), points(line.summary.as_ref()?)))
-    };
-    let best = of(comparison.lines.first().map(|line| line.name.as_str()));
-    let chosen = of(chosen.as_deref());
-    let mut curves: Vec<(&str, Vec<PlotPoint>)> = Vec::new();
-    curves.extend(chosen);
-    if best.as_ref().map(|(name, _)| *name) != curves.first().map(|(name, _)| *name) {
-        curves.extend(best);
-    }
-    curves.push(("more private data", points(&comparison.floor)));
-    curves.push(("noise", points(&comparison.ceiling)));
-    let mut chart =
-        Chart::new("principal angles, ° ↓", theme, glyphs).x_axis("no.", true).empty("no angles");
-    for (slot, (name, points)) in curves.iter().enumerate() {
-        chart = chart.curve((name, slot), true, points);
-    }
-    let inner = canvas.boxed(area, &chart.heading());
-    canvas.plot(inner, chart);
-}
-
-/// What the table, with its columns, does not tell of the selected dataset.
-fn details(
-    Shown { screen, context, comparison }: Shown,
-    told: &[RankColumn],
-    canvas: &mut Canvas,
-    area: Rect,
-) {
-    let chosen = screen.chosen(context);
-    let line = comparison.lines.iter().find(|line| Some(&line.name) == chosen.as_ref());
-    let inner = canvas.boxed(area, line.map_or("", |line| line.name.as_str()));
-    let Some(line) = line else { return };
-    let is_told = |column: RankColumn| told.contains(&column);
-    let mut facts = vec![("records", line.records.to_string())];
-    let alongside = line.alongside.clone().unwrap_or_default();
-    let unit = comparison.error_unit();
-    let in_label_units = comparison.in_label_units;
-    facts.extend(alongside.error.map(|error| {
-        let text = error.error_text(in_label_units);
-        (RankColumn::Error.title(), format!("{} {unit}", text.trim_end_matches(" %")))
-    }));
-    if let Some(summary) = &line.summary {
-        if !is_told(RankColumn::Gsd) {
-            facts.push((RankColumn::Gsd.title(), summary.distance.text()));
-        }
-        facts.push(("d = GSD × √k ↓", summary.projection_metric().text()));
-        if !is_told(RankColumn::Energy) {
-            facts.push((RankColumn::Energy.title(), summary.energy.text()));
-        }
-    }
-    if let Some(behind) = line.behind.filter(|behind| behind.mean > 0.0) {
-        let Paired { mean, half_width, .. } = behind;
-        let text = if comparison.order == CandidateOrder::Error {
-            let behind = Mean { mean, deviation: half_width };
-            format!("{} (95 %)", behind.difference_text(comparison.in_label_units))
-        } else {
-            format!("{mean:.3} ± {half_width:.3} (95 %)")
-        };
-        facts.push(("behind best", text));
-    }
-    for (column, number) in [
-        (RankColumn::Unlabelled, alongside.unlabelled),
-        (RankColumn::Labelled, alongside.labelled),
-        (RankColumn::Task2Vec, alongside.task2vec),
-    ] {
-        let number = number.filter(|_| !is_told(column));
-        facts.extend(number.map(|number| (column.title(), compact(number))));
-    }
-    // The table has a word or two of the other verdicts.
-    if matches!(line.place, CandidatePlace::Broken | CandidatePlace::Tied(Some(_))) {
-        facts.push(("verdict", line.verdict.clone()));
-    }
-    let lines = canvas.pairs(&facts, inner.width);
-    canvas.paragraph(lines, false, inner);
 }
 
 #[cfg(test)]

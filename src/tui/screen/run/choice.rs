@@ -43,7 +43,7 @@ pub fn candidates(canvas: &mut Canvas, area: Rect, run: &LiveRun, choice: &LiveC
         ]
     };
     let widths = vec![Length(1), Fill(1), Length(if wide { 36 } else { 12 }), Length(26)];
-    let header = ["", "candidate", "training", "released error (range)"];
+    let header = ["", "candidate", "training", "released error (95 %)"];
     let header = header.map(Line::raw).to_vec();
     let count = candidates.len();
     canvas.table(table, (header, widths), (count, None), row);

@@ -137,7 +137,14 @@ impl Screen for RunScreen {
             also: "verdict".to_owned(),
             text,
         });
-        words.splice(0..0, result);
+        let training =
+            self.run(context).and_then(|run| view::training_in_words(run, &context.watch));
+        let training = training.map(|text| Explained {
+            name: "numbers of training".to_owned(),
+            also: "objective gap slope correction size unit".to_owned(),
+            text: format!("{text}\n\nz shows these numbers as curves."),
+        });
+        words.splice(0..0, result.into_iter().chain(training));
         words.extend(explained(
             "ε; verdict; choice; hold-out; public data alone; linear, no privacy; \
              correction; clipping; guarantee; exact number; released; steps",

@@ -15,26 +15,24 @@ use crate::canvas::{
 use crate::context::Context;
 use crate::data::Task;
 use crate::engine::Summary;
-use crate::evaluation::measured::SQUARED;
-use crate::evaluation::{FurtherScores, Loss, Measured, Score, Scored};
+use crate::evaluation::measured::{ABSOLUTE, WRONG};
+use crate::evaluation::{Loss, Measured, Score, Scored};
 use crate::glossary;
 use crate::live_run::{Ended, LiveRun, Logged, always_log};
-use crate::methods::{self, ColumnCorrection, Gap, Series, source_words};
+use crate::methods::{self, Gap, Series, source_words};
 use crate::notice::one_line;
 use crate::privacy::accountant::{delta_words, round_up};
 use crate::privacy::{Target, Watch};
-use crate::screen::{SPENDS_NOTHING, toned};
+use crate::rehearsal::advice::capital;
+use crate::screen::{SPENDS_NOTHING, listed, toned};
 use crate::tab::CHARTS;
-use crate::verdict::Tone;
-use crate::widgets::bars::bars;
+use crate::verdict::{Tone, Verdict};
 use crate::widgets::chart::Chart;
 use crate::widgets::gauge::{BudgetGauge, GaugeOf};
 use crate::widgets::large;
 use crate::widgets::number::{compact, compact_up, duration, percent};
 use crate::widgets::ranges::{self, Ranged};
-use crate::widgets::shortened;
 use crate::widgets::track::TrackView;
-use crate::widgets::whiskers::Whiskers;
 
 /// The shown run, and how it is shown.
 #[derive(Clone, Copy)]
@@ -67,64 +65,30 @@ pub fn view(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Re
     }
     let several = context.runs.len() > 1;
     let on_log = canvas.has_focus(LOG) || canvas.filtering;
-    let needed = match &run.ended {
-        _ if run.choice.is_some() => 2,
-        Some(Ended::Summary(summary)) => 4 + u16::from(summary.trouble.is_some()),
-        _ => 5,
-    };
-    let results_rows =
-        if run.has_ended() && run.is_ours() && (!on_log || area.height >= 30) { needed } else { 0 };
     // A result is more important than the events before it.
     let log_rows = match (area.height, on_log) {
         (40.., _) => 8,
         (_, true) => 7,
-        _ if results_rows > 0 => 0,
+        _ if run.has_ended() && run.is_ours() => 0,
         (30.., _) => 5,
         _ => 3,
     };
     let [above, log] = canvas.two_rows("run.log", area, area.height.saturating_sub(log_rows));
-    let detail = if area.height >= TALL { Detail::Table } else { Detail::Short };
     let width = area.width.saturating_sub(2);
-    let head = head_lines(context, canvas, run, detail, width);
+    let head = head_lines(context, canvas, run, width);
     let head_rows = head.iter().map(|line| wrapped_lines(&line.to_string(), width)).sum::<u16>();
     let list_rows = if several { (context.runs.len() as u16).min(4) + 1 } else { 0 };
-    // The verdict is not cut if the charts have room beside it. The table of errors is dropped
-    // first, because the verdict has its numbers. `i` shows the omitted parts.
+    // `i` has what is left out to keep room for the charts.
     let room = above.height.saturating_sub(list_rows + 2 + LEAST_CHARTS);
-    let told = matches!(run.ended, Some(Ended::Summary(_)));
-    let results_rows = if told && head_rows + results_rows > room && area.height < TALL {
-        results_rows.min(results_rows.saturating_sub(TABLE_ROWS))
-    } else {
-        results_rows
-    };
-    let head_rows = head_rows.min(room.saturating_sub(results_rows)).max(head_rows.min(3));
-    let [list, status, said, charts, results] = in_rows(
-        above,
-        [Length(list_rows), Length(2), Length(head_rows), Fill(1), Length(results_rows)],
-    );
+    let head_rows = head_rows.min(room).max(head_rows.min(3));
+    let [list, status, said, charts] =
+        in_rows(above, [Length(list_rows), Length(2), Length(head_rows), Fill(1)]);
     if several {
         run_list(screen, context, canvas, list);
     }
     status_lines(shown, canvas, status);
     canvas.paragraph(head, true, said.inner(Margin::new(1, 0)));
     curves(shown, canvas, charts);
-    if results_rows > 0 {
-        match &run.ended {
-            Some(Ended::Summary(summary)) => {
-                let short = results_rows + TABLE_ROWS <= needed;
-                outcome(context, canvas, results, summary, short);
-            }
-            Some(Ended::Chosen(chosen)) => {
-                let area = results.inner(Margin::new(1, 0));
-                canvas.wrapped(choice::guarantee(chosen), canvas.theme.good, area);
-            }
-            Some(Ended::Refused(error)) => {
-                let text = format!("Nothing was spent: {}", one_line(error));
-                canvas.wrapped(text, canvas.theme.error, results);
-            }
-            Some(Ended::Elsewhere) | None => {}
-        }
-    }
     event_log(shown, canvas, log);
 }
 
@@ -153,63 +117,123 @@ fn waiting(context: &Context, canvas: &mut Canvas, area: Rect) {
 
 /// The most sites of a joint run that have a line each.
 const MOST_SITES: usize = 6;
-/// With fewer rows the table of errors may be left out.
-const TALL: u16 = 30;
 /// The rows that the charts keep when there is a lot of text.
 const LEAST_CHARTS: u16 = 7;
-/// With fewer rows the charts are side by side.
-const LEAST_FOR_THREE: u16 = 10;
 /// The rows that one of several charts above each other needs.
 const LEAST_OF_SEVERAL: u16 = 7;
-/// The errors of three models, and their heading.
-const TABLE_ROWS: u16 = 4;
-
-/// How much is said of a result.
-#[derive(Clone, Copy, PartialEq)]
-enum Detail {
-    All,
-    /// Of exact numbers just whether the model is better than public data alone.
-    Short,
-    /// Nothing of exact numbers beside a released score: the table has them.
-    Table,
-}
-
-/// The sentences about a run's result; those that judge it have a tone.
-fn result_of(run: &LiveRun, watch: &Watch, detail: Detail) -> Vec<(Option<Tone>, String)> {
+/// The sentences about a run's result; those that judge it have a tone. A released score answers
+/// whether the model is good, so exact numbers are left out beside it.
+fn result_of(run: &LiveRun, watch: &Watch) -> Vec<(Option<Tone>, String)> {
     let Some(Ended::Summary(summary)) = &run.ended else { return Vec::new() };
-    let mut parts = Vec::new();
-    if let Some(told) = &summary.score {
-        parts.extend(told.alarm().map(|alarm| (Some(Tone::Bad), alarm)));
-        if detail == Detail::All {
-            let score = format!("Released score, may be shared: {}.", told.sentence());
-            parts.push((Some(Tone::Unsure), score));
-        }
-    }
+    let alarm = summary.score.as_ref().and_then(Scored::alarm);
+    let mut parts: Vec<_> = alarm.map(|alarm| (Some(Tone::Bad), alarm)).into_iter().collect();
     let weights = source_words(&summary.source_weights);
     parts.extend(weights.map(|words| (None, format!("Released, may be shared: {words}."))));
-    let exact = summary.scores.exact(watch);
-    let exact = exact.filter(|_| detail != Detail::Table || summary.score.is_none());
-    let verdict = exact.map(|errors| errors.verdict());
-    parts.extend(verdict.map(|verdict| {
-        let first = verdict.sentences.first().filter(|_| detail != Detail::All).cloned();
-        (Some(verdict.tone), first.unwrap_or_else(|| verdict.text()))
+    let exact = summary.scores.exact(watch).filter(|_| summary.score.is_none());
+    parts.extend(exact.map(|errors| errors.verdict()).and_then(|Verdict { tone, sentences }| {
+        sentences.into_iter().next().map(|first| (Some(tone), first))
     }));
     parts
 }
 
-/// Everything about a run's result, for the window that explains words.
+/// Everything about a run's result, each part with its title, for the window that explains words.
 pub fn result_in_words(run: &LiveRun, watch: &Watch) -> Option<String> {
-    let mut parts: Vec<String> =
-        result_of(run, watch, Detail::All).into_iter().map(|(_, text)| text).collect();
-    parts.extend(run.caution(watch).map(|caution| format!("◆ {caution}.")));
-    (!parts.is_empty()).then(|| parts.join(" "))
+    let mut parts: Vec<(&str, String)> = Vec::new();
+    if let Some(Ended::Summary(summary)) = &run.ended {
+        if let Some(told) = &summary.score {
+            parts.extend(told.alarm().map(|alarm| ("Warning", alarm)));
+            let score = format!("{}. In brackets: 95 % ranges.", capital(&told.sentence()));
+            parts.push(("Released score, may be shared", score));
+        }
+        let weights = source_words(&summary.source_weights);
+        parts.extend(weights.map(|it| ("Released weights, may be shared", capital(&it) + ".")));
+        let scores = &summary.scores;
+        if let Some(errors) = scores.exact(watch) {
+            parts.push(("Exact errors ◆, for your eyes only", errors.verdict().text()));
+            let further = errors.further_sentences();
+            parts.extend(
+                (!further.is_empty()).then(|| ("Further exact scores ◆", further.join(" "))),
+            );
+        }
+        let is_share = scores.task == Some(Task::Classification);
+        let public = |name: &str, measured: Option<Measured>| {
+            let Measured { error, further, .. } = measured?;
+            let error = if is_share { percent(error) } else { compact(error) };
+            let kind = scores.error_words();
+            let further = further.words();
+            let further = if further.is_empty() { further } else { format!(", {further}") };
+            Some(format!("{name}: {kind} {error}{further}."))
+        };
+        let public = [
+            public("This model", scores.model_on_public),
+            public("Public data alone", scores.source_only_on_public),
+        ];
+        let public: Vec<String> = public.into_iter().flatten().collect();
+        parts
+            .extend((!public.is_empty()).then(|| ("On held-out public records", public.join(" "))));
+    }
+    parts.extend(run.caution(watch).map(|it| ("Notes on the private records ◆", format!("{it}."))));
+    (!parts.is_empty()).then(|| listed(parts))
 }
+
+/// The numbers of training with their unit, and which way is better, for the window that explains
+/// words. No decision needs them.
+pub(super) fn training_in_words(run: &LiveRun, watch: &Watch) -> Option<String> {
+    let last = |series: Series| {
+        let curve = run.curves.get(&series)?;
+        let (_, value) = *curve.points(watch)?.raw().view().iter().last()?;
+        Some((value, if curve.is_exact() { " ◆" } else { "" }))
+    };
+    let about = methods::method(&run.method).map_or(Gap::NONE, |method| method.spec().gap);
+    let figures = [OBJECTIVE, MOMENTS, LOSSES, (about.title, about.series)];
+    let mut parts: Vec<(String, String)> = Vec::new();
+    for (title, series) in figures {
+        let unit = if title == Gap::SAMPLE.title { NEED_NOT_FALL } else { NO_UNIT };
+        let told = series.iter().filter_map(|(series, name)| {
+            let (value, mark) = last(*series)?;
+            Some(format!("{name} {}{mark}", compact(value)))
+        });
+        let told = told.collect::<Vec<_>>().join(", ");
+        if !told.is_empty() {
+            parts.push((format!("{}, {unit}", capital(title)), format!("{}.", capital(&told))));
+        }
+    }
+    let gaps = [Series::StationarityGap, Series::NoiseGap].map(|it| last(it).map(|(last, _)| last));
+    if let ([Some(left), Some(noise)], Some((_, text))) = (gaps, parts.last_mut()) {
+        *text = format!("{text} {}", how_sure(left, noise));
+    }
+    let sizes = CORRECTIONS.iter().filter_map(|(it, name)| Some((*name, last(*it)?.0)));
+    let sizes: Vec<(&str, f64)> = sizes.collect();
+    let full = sizes.iter().fold(1e-300, |most: f64, (_, size)| most.max(*size));
+    if !sizes.is_empty() {
+        let sizes = sizes.iter().map(|(name, size)| format!("{name} {:.0} %", 100.0 * size / full));
+        let sizes = sizes.collect::<Vec<_>>().join(", ");
+        let text =
+            format!("Of the largest part: {sizes}. Each moves the answer for a typical record.");
+        parts.push(("Corrections of the public model, released".to_owned(), text));
+    }
+    let columns = run.columns.iter().take(MOST_COLUMNS);
+    let columns = columns.map(|it| format!("{} {:.1}", it.column, it.times_noise));
+    let columns = columns.collect::<Vec<_>>().join(", ");
+    if !columns.is_empty() {
+        let text = format!(
+            "The slope that was released, in sizes of its noise: {columns}. 1 is noise alone."
+        );
+        parts.push(("Columns with the largest corrections".to_owned(), text));
+    }
+    (!parts.is_empty()).then(|| listed(parts))
+}
+
+/// The unit of numbers of training, and which way is better.
+const NO_UNIT: &str = "in scaled units, less is better";
+const NEED_NOT_FALL: &str = "in scaled units; it need not fall";
 
 /// The released score and that of public data alone, with their ranges on one axis.
 fn score_lines(told: &Scored, canvas: &Canvas, room: u16) -> Vec<Line<'static>> {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let verdict = told.verdict().filter(|_| told.alarm().is_none());
-    let verdict = verdict.map(|it| it.trim_end_matches(" than public data alone").to_owned());
+    let verdict =
+        verdict.map(|it| it.trim_end_matches(" than public data alone").to_owned() + "; ");
     let own = format!("{} {}", told.brief(), told.kind());
     let other = told.brief_public().unwrap_or_default();
     let words = [
@@ -236,8 +260,8 @@ fn score_lines(told: &Scored, canvas: &Canvas, room: u16) -> Vec<Line<'static>> 
             Some(Line::from(spans))
         };
     let mut lines: Vec<Line> = words.iter().enumerate().filter_map(line).collect();
-    let style = bold(toned(theme, Tone::Unsure));
-    lines.extend(verdict.map(|verdict| Line::styled(verdict, style)));
+    let verdict = Span::styled(verdict.unwrap_or_default(), bold(toned(theme, Tone::Unsure)));
+    lines.push(Line::from(vec![verdict, Span::styled("ranges are 95 %", theme.muted)]));
     // A cap that few records reach hides little.
     let is_hiding = told.above.is_some_and(|above| above.high >= MUCH_ABOVE);
     let beyond = told.beyond_cap().filter(|_| is_hiding);
@@ -252,24 +276,23 @@ const LEAST_SCORE_CELLS: u16 = 12;
 const MOST_SCORE_CELLS: u16 = 60;
 
 /// Whether the model is good, in words, once there is one, with warnings for the curator.
-fn head_lines(
-    context: &Context,
-    canvas: &Canvas,
-    run: &LiveRun,
-    detail: Detail,
-    room: u16,
-) -> Vec<Line<'static>> {
+fn head_lines(context: &Context, canvas: &Canvas, run: &LiveRun, room: u16) -> Vec<Line<'static>> {
     let (theme, sign) = (canvas.theme, canvas.glyphs.curator);
     let line = |(tone, text): (Option<Tone>, String)| {
         let style = tone.map_or(theme.text, |tone| bold(toned(theme, tone)));
         Line::styled(text.replace('◆', sign), style)
     };
-    let mut lines: Vec<Line> =
-        result_of(run, &context.watch, detail).into_iter().map(line).collect();
+    let mut lines: Vec<Line> = result_of(run, &context.watch).into_iter().map(line).collect();
     if let Some(Ended::Summary(summary)) = &run.ended {
         let drawn = summary.score.as_ref().map(|told| score_lines(told, canvas, room));
         let place = usize::from(summary.score.as_ref().is_some_and(|it| it.alarm().is_some()));
         lines.splice(place..place, drawn.into_iter().flatten());
+        let trouble = summary.trouble.as_ref();
+        lines.extend(trouble.map(|it| Line::styled(one_line(it), theme.error)));
+    }
+    if let Some(Ended::Refused(error)) = &run.ended {
+        let text = format!("Nothing was spent: {}", one_line(error));
+        lines.push(Line::styled(text, theme.error));
     }
     if !run.has_ended() {
         let archived = context.archived().iter().find(|it| Some(&it.id) == run.run.as_ref());
@@ -289,6 +312,7 @@ fn head_lines(
     }
     if let Some(Ended::Chosen(chosen)) = &run.ended {
         lines.push(Line::styled(choice::verdict(chosen), bold(theme.text)));
+        lines.push(Line::styled(choice::guarantee(chosen), theme.good));
     }
     if let Some(caution) = run.caution(&context.watch) {
         let earlier = context.runs.iter().take_while(|other| other.id != run.id);
@@ -399,7 +423,7 @@ fn curves(shown: Shown, canvas: &mut Canvas, area: Rect) {
     match (&shown.run.choice, &shown.run.trained) {
         (Some(among), _) => choice::candidates(canvas, area, shown.run, among),
         (_, Some(trained)) => trainer::charts(shown, canvas, area, trained),
-        _ => three_charts(shown, canvas, area),
+        _ => charts_of_run(shown, canvas, area),
     }
 }
 
@@ -407,27 +431,18 @@ fn curves(shown: Shown, canvas: &mut Canvas, area: Rect) {
 const ON_PUBLIC: &str = "on public";
 const ON_PRIVATE: &str = "on private";
 
-fn three_charts(shown: Shown, canvas: &mut Canvas, area: Rect) {
+/// The error and the spending; where the charts have the whole screen, also those of training.
+fn charts_of_run(shown: Shown, canvas: &mut Canvas, area: Rect) {
     let run = shown.run;
-    let corrected = run.curves.contains_key(&CORRECTIONS[0].0);
-    let columns = run.columns.len().clamp(1, MOST_COLUMNS) as u16;
-    let bars = if corrected { CORRECTIONS.len() as u16 + 3 + columns } else { 0 };
-    let [loss, bars, gap, spend] = if area.width >= 120 {
-        // The growth of ε is also visible on a narrow chart.
-        let narrow = Length((area.width / 6).clamp(26, 36));
-        let [usual, ..] = in_columns(area, [Fill(1), Fill(1), narrow]);
-        let [loss, rest] = canvas.two_columns("run.errors", area, usual.width);
-        let [bars, below] = in_rows(rest, [Length(bars), Fill(1)]);
-        let [gap, spend] = in_columns(below, [Fill(1), narrow]);
-        [loss, bars, gap, spend]
-    } else {
-        let [usual, _] = in_columns(area, [Fill(1); 2]);
-        let [left, right] = canvas.two_columns("run.errors", area, usual.width);
-        // In so few rows two charts would show nothing, and the gauge shows the spending.
-        let spend = u16::from(area.height >= LEAST_FOR_THREE + bars);
-        let bars = bars.min(area.height / 2);
-        let [bars, gap, spend] = in_rows(right, [Length(bars), Fill(1), Fill(spend)]);
-        [left, bars, gap, spend]
+    let with_training = canvas.alone.is_some();
+    let narrow = (area.width / 6).clamp(26, 36);
+    let usual = if with_training { 2 } else { 1 };
+    let usual = (area.width.saturating_sub(narrow) / usual).max(1);
+    let [loss, rest] = canvas.two_columns("run.errors", area, usual);
+    let [gap, spend] = match with_training {
+        false => [Rect::default(), rest],
+        true if area.width >= 120 => in_columns(rest, [Fill(1), Length(narrow)]),
+        true => in_rows(rest, [Fill(1); 2]),
     };
     // The objective and the errors have different units: a chart for both would
     // flatten one of them.
@@ -436,41 +451,31 @@ fn three_charts(shown: Shown, canvas: &mut Canvas, area: Rect) {
         && run.loss == Loss::Absolute
         && (run.curves.contains_key(&Series::PublicAbsoluteError)
             || !run.curves.contains_key(&Series::PublicError));
+    let kind = match (share, absolute) {
+        (true, _) => WRONG,
+        (_, true) => ABSOLUTE,
+        _ => "RMSE",
+    };
+    // An error of numbers is in units of the label.
+    let of =
+        run.label.as_ref().filter(|_| !share).map_or_else(String::new, |it| format!(" of {it}"));
+    let title = format!("{kind}{of} ↓, held out");
     let errors = ChartContent {
-        title: match (share, absolute) {
-            (true, _) => "wrong answers, held out",
-            (_, true) => "mean absolute error, held out",
-            _ => "RMSE, held out",
-        },
+        title: &title,
         series: if absolute {
             &[(Series::PublicAbsoluteError, ON_PUBLIC), (Series::PrivateAbsoluteError, ON_PRIVATE)]
         } else {
             &[(Series::PublicError, ON_PUBLIC), (Series::PrivateError, ON_PRIVATE)]
         },
         share,
-        large: true,
+        // A released score is the answer, and no other number is larger.
+        large: !matches!(&run.ended, Some(Ended::Summary(it)) if it.score.is_some()),
         none: None,
     };
-    let objective = ChartContent::new(
-        "objective",
-        &[
-            (Series::Objective, "released"),
-            (Series::PublicObjective, "public part"),
-            (Series::ExactObjective, "exact"),
-        ],
-    );
-    let moments = ChartContent::new(
-        "‖M(q)‖, distance of second moments",
-        &[(Series::MomentDiscrepancy, "released"), (Series::ExactMomentDiscrepancy, "exact")],
-    );
-    let losses = ChartContent::new(
-        "loss on training records",
-        &[
-            (Series::PublicLoss, ON_PUBLIC),
-            (Series::PrivateLoss, ON_PRIVATE),
-            (Series::HoldoutLoss, "on public, held out"),
-        ],
-    );
+    let scaled = |title: &str| format!("{title}, scaled units ↓");
+    let training = [OBJECTIVE, MOMENTS, LOSSES].map(|(title, series)| (scaled(title), series));
+    let [objective, moments, losses] =
+        training.each_ref().map(|(title, series)| ChartContent::new((title, *series)));
     let has = |figure: &ChartContent| {
         figure.series.iter().any(|(series, _)| run.curves.contains_key(series))
     };
@@ -482,7 +487,8 @@ fn three_charts(shown: Shown, canvas: &mut Canvas, area: Rect) {
     if known.is_empty() {
         known.push(&objective);
     }
-    known.truncate(usize::from(loss.height / LEAST_OF_SEVERAL).max(1));
+    let most = if with_training { usize::from(loss.height / LEAST_OF_SEVERAL) } else { 1 };
+    known.truncate(most.max(1));
     let mut rest = loss;
     for (place, figure) in known.iter().enumerate() {
         let left = (known.len() - place) as u16;
@@ -491,13 +497,15 @@ fn three_charts(shown: Shown, canvas: &mut Canvas, area: Rect) {
         rest = below;
     }
     spend_chart(shown, canvas, spend);
-    if corrected {
-        corrections(shown, canvas, bars);
+    if !with_training {
+        return;
     }
     let about = methods::method(&run.method).map_or(Gap::NONE, |method| method.spec().gap);
     let none = (about == Gap::NONE).then_some("none: no private step is taken");
     let title = about.title.strip_prefix("stationarity gap: ").unwrap_or(about.title);
-    let gaps = ChartContent { none, ..ChartContent::new(title, about.series) };
+    let falls = about != Gap::NONE && about != Gap::SAMPLE;
+    let title = if falls { scaled(title) } else { title.to_owned() };
+    let gaps = ChartContent { none, ..ChartContent::new((&title, about.series)) };
     chart(shown, canvas, gap, &gaps);
 }
 
@@ -511,91 +519,41 @@ const CORRECTIONS: [(Series, &str); 6] = [
     (Series::CellsCorrection, "regions"),
 ];
 
-/// The contribution of each part of the correction: in each round, and after the last one as a bar.
-fn corrections(Shown { screen, context, run }: Shown, canvas: &mut Canvas, area: Rect) {
-    let (theme, glyphs) = (canvas.theme, canvas.glyphs);
-    let inner = canvas.boxed(area, "size of each correction: by round, and now");
-    let rounds = |(series, name): &(Series, &'static str)| {
-        let points =
-            until(run.curves.get(series)?.points(&context.watch)?.shown(), screen.viewport.frozen);
-        let sizes: Vec<f64> = points.iter().map(|(_, size)| *size).collect();
-        Some((*name, *sizes.last()?, sizes))
-    };
-    let parts: Vec<(&str, f64, Vec<f64>)> = CORRECTIONS.iter().filter_map(rounds).collect();
-    let full =
-        parts.iter().flat_map(|(.., sizes)| sizes).fold(1e-300, |most: f64, it| most.max(*it));
-    let most = parts.iter().map(|(.., sizes)| sizes.len()).max().unwrap_or(0);
-    let shown = if glyphs.unicode { most.min(usize::from(inner.width / 3)) } else { 0 };
-    // Columns are lines of their own where there is room.
-    let as_lines = inner.width >= WIDE_BARS && usize::from(inner.height) > parts.len() + 1;
-    let columns = &run.columns[..run.columns.len().min(MOST_COLUMNS)];
-    let beside = if as_lines && !columns.is_empty() { 38 } else { 26 };
-    let width = inner.width.saturating_sub(beside + shown as u16);
-    let full = columns.iter().fold(full, |most, it| most.max(it.size));
-    let styles = [theme.series(0), theme.muted, theme.muted];
-    let line = |(name, size, sizes): &(&'static str, f64, Vec<f64>)| {
-        let bar = Whiskers { mean: *size, deviation: 0.0, full, marks: [None; 2] };
-        let sizes = &sizes[sizes.len().saturating_sub(shown)..];
-        // The last bar has the full height, so that all parts have one scale.
-        let heights = sizes.iter().chain([&full]).map(|size| (1e6 * size / full) as usize);
-        let mut by_round = bars(&heights.collect::<Vec<_>>(), 1).concat();
-        by_round.pop();
-        let by_round = format!("{by_round:<shown$} ");
-        let mut parts = vec![Span::styled(format!(" {name:<13}"), theme.text)];
-        parts.push(Span::styled(by_round, theme.series(0)));
-        parts.extend(bar.spans(width, glyphs, styles));
-        parts.push(Span::styled(format!(" {}", compact(*size)), theme.muted));
-        Line::from(parts)
-    };
-    let mut lines: Vec<Line> = parts.iter().map(line).collect();
-    let of_noise = |times: f64| format!("{} × noise", compact(round(times)));
-    if as_lines {
-        // The whisker is as long as noise alone would make the bar.
-        let line = |it: &ColumnCorrection| {
-            let deviation = it.size / it.times_noise.max(f64::MIN_POSITIVE);
-            let bar = Whiskers { mean: it.size, deviation, full, marks: [None; 2] };
-            let name = shortened(&it.column, 13, "…");
-            let mut parts = vec![Span::styled(format!(" {name:<13}"), theme.text)];
-            parts.push(Span::raw(" ".repeat(shown + 1)));
-            parts.extend(bar.spans(width, glyphs, styles));
-            let words = format!(" {} · {}", compact(it.size), of_noise(it.times_noise));
-            parts.push(Span::styled(words, theme.muted));
-            Line::from(parts)
-        };
-        lines.extend(columns.iter().map(line));
-    } else if !columns.is_empty() {
-        let names = columns
-            .iter()
-            .map(|it| format!("{} {} ({})", it.column, compact(it.size), of_noise(it.times_noise)));
-        let names = names.collect::<Vec<_>>().join(" · ");
-        lines.push(Line::styled(format!(" most on {names}"), theme.text));
-    }
-    let gaps = [Series::StationarityGap, Series::NoiseGap]
-        .map(|it| rounds(&(it, "")).map(|(_, last, _)| last));
-    if let [Some(left), Some(noise)] = gaps {
-        lines.push(Line::styled(format!(" {}", how_sure(left, noise)), theme.muted));
-    }
-    canvas.lines(lines, inner);
-}
-
-/// The least width for a line of each column.
-const WIDE_BARS: u16 = 70;
-/// The most columns whose corrections are shown: those with the largest ones.
+/// The most columns whose corrections are told: those with the largest ones.
 const MOST_COLUMNS: usize = 3;
 
-/// A number with one digit after the point.
-fn round(number: f64) -> f64 {
-    (10.0 * number).round() / 10.0
-}
+/// A title, and its series, each with its short name in the legend.
+type TrainingFigure = (&'static str, &'static [(Series, &'static str)]);
+
+const OBJECTIVE: TrainingFigure = (
+    "objective",
+    &[
+        (Series::Objective, "released"),
+        (Series::PublicObjective, "public part"),
+        (Series::ExactObjective, "exact"),
+    ],
+);
+const MOMENTS: TrainingFigure = (
+    "‖M(q)‖, distance of second moments",
+    &[(Series::MomentDiscrepancy, "released"), (Series::ExactMomentDiscrepancy, "exact")],
+);
+const LOSSES: TrainingFigure = (
+    "loss on training records",
+    &[
+        (Series::PublicLoss, ON_PUBLIC),
+        (Series::PrivateLoss, ON_PRIVATE),
+        (Series::HoldoutLoss, "on public, held out"),
+    ],
+);
 
 /// Whether the private records ask for more correction than noise alone would show, from the length
 /// of the released slope and the length that noise alone gives it.
 fn how_sure(left: f64, noise: f64) -> String {
     let times = left / noise.max(f64::MIN_POSITIVE);
     if times < CLEARLY_MORE {
-        format!("what is left is no clearer than noise ({times:.1} times its size)")
+        format!("What is left is no clearer than noise ({times:.1} times its size).")
     } else {
-        format!("more could be corrected: what is left is {times:.1} times the noise")
+        format!("More could be learned: what is left is {times:.1} times the noise.")
     }
 }
 
@@ -616,7 +574,8 @@ struct ChartContent<'a> {
 }
 
 impl<'a> ChartContent<'a> {
-    fn new(title: &'a str, series: &'a [(Series, &'static str)]) -> Self {
+    /// A chart of training.
+    fn new((title, series): (&'a str, &'a [(Series, &'static str)])) -> Self {
         Self { title, series, share: false, large: false, none: None }
     }
 }
@@ -731,108 +690,6 @@ fn event_log(Shown { screen, context, run }: Shown, canvas: &mut Canvas, area: R
     canvas.hits.lists.push(ListHit { area, first, pane: LOG, selected: None });
 }
 
-/// A column of the result: its title, and one cell for each of the three models.
-struct OutcomeColumn {
-    width: usize,
-    style: Style,
-    cells: [String; 4],
-}
-
-/// The width of the names of the models.
-const NAMES: usize = 27;
-
-/// Columns for the further scores of the first model.
-fn further_columns(
-    mark: &str,
-    style: Style,
-    scores: [Option<FurtherScores>; 3],
-) -> Vec<OutcomeColumn> {
-    let of_each = scores.map(|scores| scores.map(|it| it.rows()).unwrap_or_default());
-    let column = |place: usize| {
-        let cell = |row: usize| of_each[row].get(place).map(|(_, value)| format!("{value}{mark}"));
-        let title = match of_each[0][place].0 {
-            SQUARED => format!("RMSE{mark}"),
-            name => format!("{name}{mark}"),
-        };
-        let [own, public, private] = [0, 1, 2].map(|row| cell(row).unwrap_or_else(none));
-        let cells = [title, own, public, private];
-        OutcomeColumn { width: usize::from(longest(&cells)) + 1, style, cells }
-    };
-    (0..of_each[0].len()).map(column).collect()
-}
-
-fn none() -> String {
-    "–".to_owned()
-}
-
-/// The result: the three models side by side, and the guarantee.
-fn outcome(context: &Context, canvas: &mut Canvas, area: Rect, summary: &Summary, short: bool) {
-    let theme = canvas.theme;
-    let scores = &summary.scores;
-    let errors = scores.exact(&context.watch);
-    let mut lines = Vec::new();
-    if let Some(trouble) = &summary.trouble {
-        lines.push(Line::styled(format!(" {}", one_line(trouble)), theme.error));
-    }
-    let private = |score: Option<f64>| match (score, &errors) {
-        (Some(score), Some(errors)) => format!("{} ◆", errors.text(score)),
-        _ => none(),
-    };
-    let public = |score: Option<Measured>| match (scores.task, score.map(|it| it.error)) {
-        (_, None) => none(),
-        (Some(Task::Classification), Some(share)) => percent(share),
-        (_, Some(score)) => compact(score),
-    };
-    let exact = [
-        errors.map(|it| it.model),
-        errors.and_then(|it| it.public_alone),
-        errors.and_then(|it| it.no_privacy),
-    ];
-    let open = [scores.model_on_public, scores.source_only_on_public, None];
-    let column = |width, style, title: &str, [own, public, private]: [String; 3]| OutcomeColumn {
-        width,
-        style,
-        cells: [title.to_owned(), own, public, private],
-    };
-    let mut columns = vec![
-        column(16, theme.curator, ON_PRIVATE, exact.map(private)),
-        column(16, theme.text, ON_PUBLIC, open.map(public)),
-    ];
-    // Further scores get columns if they fit.
-    let fits = |columns: &[OutcomeColumn], more: &[OutcomeColumn]| {
-        let taken: usize = columns.iter().chain(more).map(|column| column.width + 1).sum();
-        NAMES + taken <= usize::from(area.width)
-    };
-    if let Some(further) = errors.and_then(|it| it.further) {
-        let scores = [Some(further.model), further.public_alone, further.no_privacy];
-        let more = further_columns(" ◆", theme.curator, scores);
-        if fits(&columns, &more) {
-            columns.splice(1..1, more);
-        }
-    }
-    let more = further_columns("", theme.text, open.map(|score| score.map(|it| it.further)));
-    if fits(&columns, &more) {
-        columns.extend(more);
-    }
-    let is_share = scores.task == Some(Task::Classification);
-    let error = if is_share { "wrong answers" } else { scores.error_words() };
-    let own = format!("this model (ε {})", round_up(summary.guarantee.epsilon, 2));
-    let names = [error, &own, "public data alone", "linear, no privacy"];
-    let row = |(row, name): (usize, &str)| {
-        let style = |own| if row == 0 { theme.muted } else { own };
-        let cell = |column: &OutcomeColumn| {
-            let text = format!("{:<width$} ", column.cells[row], width = column.width);
-            Span::styled(text, style(column.style))
-        };
-        let name = Span::styled(format!(" {name:<25} "), style(theme.text));
-        std::iter::once(name).chain(columns.iter().map(cell)).collect::<Line>()
-    };
-    if !short {
-        lines.extend(names.into_iter().enumerate().map(row));
-    }
-    canvas.lines(lines, area);
-}
-
 /// What a run promises, and whether exact numbers were seen meanwhile.
 fn promise(summary: &Summary) -> String {
     let peeked = if summary.peeked { "◆ seen" } else { "sealed" };
@@ -855,7 +712,7 @@ mod tests {
 
     #[test]
     fn what_is_left_is_compared_with_the_noise() {
-        assert!(how_sure(0.0172, 0.0167).starts_with("what is left is no clearer than noise (1.0"));
-        assert!(how_sure(0.06, 0.02).ends_with("what is left is 3.0 times the noise"));
+        assert!(how_sure(0.0172, 0.0167).starts_with("What is left is no clearer than noise (1.0"));
+        assert!(how_sure(0.06, 0.02).ends_with("what is left is 3.0 times the noise."));
     }
 }
