@@ -861,7 +861,7 @@ mod tests {
         assert!(only(&[cheap.clone(), shown]).starts_with("Take 'a' at ε 1"));
         let unclear = only(&[cheap]);
         let constant = "Error 21.0 (16.0 to 26.0) on 400 held-out records, not clearly less \
-                        than the 24.0 of one answer for all on public records.";
+                        than the 24.0 of one answer for all on public records; ranges are 95 %.";
         assert!(unclear.contains(constant), "{unclear}");
         let many: Vec<ArchivedRun> = (0..5).map(|at| of("p", 1.0, 20.0 + f64::from(at))).collect();
         assert!(only(&many).contains("The least of 5 scores is likely to be too low."));
