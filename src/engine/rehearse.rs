@@ -415,9 +415,10 @@ impl Work<'_> {
         let advice = self.results.advice(self.job.run.plan.target.epsilon);
         let expected = self.expected(left, &advice);
         // Other settings of the advised method count as trials of it.
-        let counted = |entry: &TrialResult| match entry.player < advice.lines.len() {
-            true => *entry,
-            false => TrialResult { player: advice.choice[advice.at].unwrap_or(0), ..*entry },
+        let counted = |entry: &TrialResult| {
+            let is_known = entry.player < advice.lines.len();
+            let player = if is_known { Some(entry.player) } else { advice.choice[advice.at] };
+            TrialResult { player: player.unwrap_or(0), ..*entry }
         };
         let all: Vec<TrialResult> = left.iter().map(counted).chain(expected).collect();
         let whole = self.costs.of(all.iter());

@@ -120,8 +120,8 @@ pub fn shortened_by_words(text: &str, room: u16, mark: &str) -> String {
     if width(text) <= room {
         return text.to_owned();
     }
-    let ends = text.match_indices(' ').map(|(at, _)| text[..at].trim_end_matches(','));
-    let kept = ends.filter(|kept| width(kept) + width(mark) <= room).last();
+    let mut ends = text.match_indices(' ').map(|(at, _)| text[..at].trim_end_matches(','));
+    let kept = ends.rfind(|kept| width(kept) + width(mark) <= room);
     kept.map_or_else(|| shortened(text, room, mark), |kept| format!("{kept}{mark}"))
 }
 

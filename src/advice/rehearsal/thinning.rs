@@ -49,9 +49,8 @@ impl Thinning {
         match (self, is_elsewhere, trial.repetition) {
             (Self::Deep, ..) => 0,
             (Self::Usual, is_elsewhere, 0) => usize::from(is_elsewhere),
-            (Self::Usual, ..) => 2,
             (Self::Wide, false, 0) => usize::from(trial.case > 0),
-            (Self::Wide, true, 0) => 2,
+            (Self::Usual, ..) | (Self::Wide, true, 0) => 2,
             (Self::Wide, ..) => 3,
             (Self::Few, false, repetition) => usize::from(repetition >= FIRST),
             (Self::Few, true, repetition) if repetition < ELSEWHERE => 2,

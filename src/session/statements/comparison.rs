@@ -294,7 +294,7 @@ fn scored(
         if publics.iter().any(is_better) {
             return None;
         }
-        Some(on_promise((runs, total(&run.id)), (run, score), with_epsilon(name(run), run)))
+        Some(on_promise((runs, total(&run.id)), (run, score), &with_epsilon(name(run), run)))
     };
     let Some(&least) = private.first() else {
         if let Some(answer) = promised() {
@@ -437,11 +437,7 @@ fn promised<'a>(private: impl Iterator<Item = Entry<'a>>) -> Option<Entry<'a>> {
 }
 
 /// The answer that takes a run because of its rehearsal.
-fn on_promise(
-    of: (&[&ArchivedRun], Option<Total>),
-    (run, score): Entry<'_>,
-    name: String,
-) -> Answer {
+fn on_promise(of: (&[&ArchivedRun], Option<Total>), (run, score): Entry<'_>, name: &str) -> Answer {
     let promise = score.foretold_words().unwrap_or_default();
     let verdict = format!(
         "its rehearsal promises {promise} than public data alone; its score agrees, but is too \
@@ -456,7 +452,7 @@ fn on_promise(
         beside_constant(score)
     );
     let told = telling("model and score", run, of);
-    let answer = Answer::of(&name, verdict, told);
+    let answer = Answer::of(name, verdict, told);
     Answer { reasons: vec![error], taken: Some(run.id.clone()), ..answer }
 }
 

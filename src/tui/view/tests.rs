@@ -390,7 +390,7 @@ fn a_screen_with_a_range_says_that_it_is_one_of_95_percent() {
                 let end = end.split(',').next().unwrap_or_default().trim_matches(['−', ' ']);
                 end.parse::<f64>().is_ok()
             };
-            ends.len() == 2 && ends.iter().all(|end| is_number(&end))
+            ends.len() == 2 && ends.iter().all(is_number)
         })
     };
     assert!(has_brackets("x 31.2 (26.8–35.8, cap 140)") && has_brackets("40 % (−2 to 53) less"));

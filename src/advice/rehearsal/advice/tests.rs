@@ -150,7 +150,9 @@ fn what_is_said_of_other_epsilons_is_what_the_table_shows() {
             found.known.judged_by = Some(ErrorMeasure::WrongAnswers);
             for ((_, player, k), played) in &mut found.losses {
                 let own = player.checked_sub(2).map_or(1.0, |method| log_losses[method][*k]);
-                played.values_mut().for_each(|played| played.finer = Some(own));
+                for played in played.values_mut() {
+                    played.finer = Some(own);
+                }
             }
         }
         found.advice(0.5).ends()

@@ -262,9 +262,8 @@ fn standings(advice: &Advice, (canvas, drawn): (&Canvas, bool), width: u16) -> V
     // Methods for classes are chosen by it.
     let has_log_loss = advice.sorted().any(|line| log_loss(advice, line).is_some());
     let blank = if drawn { "  " } else { "" };
-    let columns = |[ratio, log_loss, best]: [usize; 3]| match has_log_loss {
-        true => [ratio, log_loss, best],
-        false => [ratio, 0, best],
+    let columns = |[ratio, log_loss, best]: [usize; 3]| {
+        [ratio, if has_log_loss { log_loss } else { 0 }, best]
     };
     let room_of =
         |columns: [usize; 3]| width.saturating_sub(columns.iter().sum()).max(blank.len() + 1);
