@@ -17,7 +17,7 @@ use crate::evaluation::Loss;
 use crate::methods::PublicPredictor;
 use crate::numeric::parallel;
 use halflight_advice::rehearsal::advice::{
-    Advice, NOTICEABLE, PlayerStanding, Results, TrialResult,
+    Advice, PlayerStanding, Results, TrialResult, may_decide,
 };
 use halflight_advice::rehearsal::case::{Case, CaseKind};
 use halflight_advice::rehearsal::{
@@ -256,8 +256,9 @@ impl RehearsalStudy {
                     held(player, &|(least, most), error| Some((least..=most).contains(&error)))
                 };
                 let better = |player: usize| {
-                    let told = advice.lines[player].standings[k].map_or(1.0, |it| it.ratio);
-                    held(player, &|_, error| (told < 1.0 - NOTICEABLE).then_some(error < 1.0))
+                    let standing = advice.lines[player].standings[k];
+                    let gain = standing.filter(|it| may_decide(&it.gain()));
+                    held(player, &|_, error| gain.map(|_| error < 1.0))
                 };
                 advised_gains.push(SeedValues::of(advised.map_or(Vec::new(), better)));
                 let all = (0..advice.lines.len()).flat_map(better).collect();
@@ -363,8 +364,7 @@ impl RehearsalStudy {
 }
 
 /// Promises by which the answer of Compare takes a run whose score agrees and is too imprecise.
-const SURE_GAINS: &str =
-    "runs better than public data alone, of those that were promised to be at least 2 % better";
+const SURE_GAINS: &str = "runs better than public data alone, of those whose promise may decide";
 
 /// How often what was told of a run holds: of the advised players, and of all. Every
 /// cell counts the same, whatever its number of runs.

@@ -41,7 +41,7 @@ const WORST: f64 = 100.0;
 const NEAR: f64 = 1.5;
 
 /// A smaller improvement counts as equal.
-pub const NOTICEABLE: f64 = 0.02;
+pub(super) const NOTICEABLE: f64 = 0.02;
 
 /// The largest error of a curve, over that of public data alone.
 const HIGHEST: f64 = 2.0;
@@ -536,6 +536,12 @@ impl PlayerStanding {
         (self.ratio / factor / FARTHER, self.ratio.max(self.ratio.powf(HOLDS)) * factor)
     }
 
+    /// How much less error than public data alone a run should have, as a share of theirs.
+    pub fn gain(self) -> Score {
+        let (least, most) = self.range();
+        Score { value: 1.0 - self.ratio, low: 1.0 - most, high: 1.0 - least }
+    }
+
     /// From the logarithms of the ratios, one for each case, and the cases' weights.
     fn of(logs: &[Weighted], best_in: usize) -> Option<Self> {
         let of = |with: fn(f64, f64) -> f64| logs.iter().map(|(log, _)| *log).reduce(with);
@@ -771,9 +777,7 @@ impl Advice {
     /// range. `None` if the rehearsals were judged by another error than scores are.
     pub fn foretold(&self, plan: &Player, epsilon: f64) -> Option<Score> {
         let (standing, _) = self.promised(plan, epsilon)?;
-        let (least, most) = standing.range();
-        let gain = Score { value: 1.0 - standing.ratio, low: 1.0 - most, high: 1.0 - least };
-        self.measure().is_of_scores().then_some(gain)
+        self.measure().is_of_scores().then(|| standing.gain())
     }
 
     /// The expected result of a plan that lost to public data alone, in a sentence.
@@ -1216,6 +1220,12 @@ fn doubt(standing: PlayerStanding) -> Vec<String> {
 }
 
 /// The text with a capital letter at its beginning.
+/// Whether a foretold gain may decide where a score cannot: it is noticeable, and a run may lose less
+/// than it should gain.
+pub fn may_decide(gain: &Score) -> bool {
+    gain.value > NOTICEABLE && gain.low > -gain.value
+}
+
 pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
