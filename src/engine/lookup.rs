@@ -234,6 +234,12 @@ pub struct Digest {
     pub entries: Vec<EntryDigest>,
 }
 
+/// The ε that a run was granted. Public data alone draw nothing, whatever their plan asked for.
+pub fn granted(run: &RunRecord) -> f64 {
+    let draws_none = run.claim.is_none() && run.grant.events.is_empty();
+    if draws_none { 0.0 } else { run.grant.target.epsilon }
+}
+
 /// The state of a run that the ledger granted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunLife {

@@ -234,6 +234,7 @@ fn rehearse_plan(
         work.variants = 0;
         progress = work.play(more, tell)?;
     }
+    progress.advice.stopped = job.run.control.is_stopped() && !progress.is_whole();
     // A rehearsal with only some methods or trials has no advice for others, and neither has one
     // that used exact numbers.
     if job.methods.is_empty() && job.part == ALL_TRIALS && job.exact.is_none() {
@@ -1182,8 +1183,11 @@ mod tests {
                 job.run.control.stop();
             }
         });
-        assert_eq!(found.unwrap().done, 3);
+        let found = found.unwrap();
+        assert_eq!((found.done, found.advice.stopped), (3, true));
+        assert!(found.advice.sentences().join(" ").contains("was stopped before its end"));
         let job = RehearsalJob { run: Job { control: Control::default(), ..job.run }, ..job };
-        assert_eq!(run(&job).done, 44);
+        let whole = run(&job);
+        assert_eq!((whole.done, whole.advice.stopped), (44, false));
     }
 }

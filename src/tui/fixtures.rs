@@ -210,6 +210,7 @@ pub fn rehearsal(done: usize) -> rehearse::RehearsalProgress {
         lacks_persons: false,
         judged_by: Some(rehearsal::ErrorMeasure::MeanAbsolute),
         behind: 0,
+        stopped: false,
     };
     let left = Some(Duration::from_secs((126 - done) as u64 / 4));
     rehearse::RehearsalProgress { done, total: 126, left, advice }

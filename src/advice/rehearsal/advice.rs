@@ -196,6 +196,9 @@ pub struct Advice {
     /// The number of methods that fell behind and were tried less often than others.
     #[serde(default)]
     pub behind: usize,
+    /// Whether somebody stopped the rehearsal before its end.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stopped: bool,
 }
 
 const fn as_it_is() -> f64 {
@@ -904,7 +907,12 @@ impl Advice {
             ));
         }
         said.extend(self.notes.iter().cloned());
-        said.extend((self.behind > 0).then(|| {
+        // Who fell behind is known only at the end.
+        said.extend(self.stopped.then(|| {
+            "The rehearsal was stopped before its end, so some methods were not tried, or seldom."
+                .to_owned()
+        }));
+        said.extend((self.behind > 0 && !self.stopped).then(|| {
             let (s, were) = if self.behind == 1 { ("", "was") } else { ("s", "were") };
             format!(
                 "{} method{s} fell behind and {were} tried less often than the others. A deep rehearsal \

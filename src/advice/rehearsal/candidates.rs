@@ -157,6 +157,7 @@ mod tests {
             lacks_persons: false,
             judged_by: None,
             behind: 0,
+            stopped: false,
         }
     }
 

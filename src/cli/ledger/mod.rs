@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 mod claim;
 
 use super::{messages, print_json, print_line, print_result, workspace_named};
+use crate::engine::lookup::granted;
 use crate::engine::resume::once_only;
 use crate::error::{Action, Error, Result};
 use crate::methods;
@@ -267,7 +268,7 @@ fn as_text(account: &Account) -> Result<String> {
         let state = state(run.state);
         let words = match &run.claim {
             None => {
-                let target = compact_up(run.grant.target.epsilon);
+                let target = compact_up(granted(run));
                 format!("{spent} of {target} at δ {delta:e}{large}, {state}")
             }
             Some(Claim { says: Some(says), .. }) => format!(

@@ -286,7 +286,8 @@ fn scored(
         let how = "A plan with that method makes it.".to_owned();
         let how = of_public_data.is_none().then_some(how);
         let taken = of_public_data.map(|run| run.id.clone());
-        Answer { reasons: error.into_iter().chain(how).collect(), taken, ..of }
+        let anew = measured_anew(&private);
+        Answer { reasons: error.into_iter().chain(how).chain(anew).collect(), taken, ..of }
     };
     let promised = || {
         let (run, score) = promised(all().filter(|(run, _)| !is_public(run)))?;
@@ -393,6 +394,7 @@ fn scored(
     let later = run.later_scores.iter().filter(|it| it.held_out && it.score != *score);
     said.extend(later.map(|it| format!("A later score of it: {}.", it.score.brief())));
     said.extend(score.contradiction().map(|it| format!("{}.", capital(&it))));
+    said.extend(measured_anew(&private));
     if least.0.id == run.id && private.len() >= MANY {
         said.push(format!("The least of {} scores is likely to be too low.", private.len()));
     }
@@ -496,6 +498,14 @@ fn summed(runs: &[&ArchivedRun]) -> Option<Guarantee> {
 /// The ε of a sum.
 fn sum_words(epsilon: f64) -> String {
     round_up(epsilon, 4).trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// Why public data alone have several errors on the same records.
+fn measured_anew(scores: &[Entry]) -> Option<String> {
+    let errors = scores.iter().filter_map(|(_, score)| score.public_alone.map(|it| it.value));
+    let errors: Vec<f64> = errors.collect();
+    let differ = errors.windows(2).any(|pair| pair[0] != pair[1]);
+    differ.then(|| "Each score measures public data alone anew, with its own noise.".to_owned())
 }
 
 /// How an error stands beside that of one answer for all.

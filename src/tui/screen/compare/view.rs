@@ -380,7 +380,10 @@ fn chart(Shown { screen, context, runs, order, .. }: Shown, canvas: &mut Canvas,
             };
             Some((screen.slot(&run.id), [(epsilon(run)?, value)], exact, range(run)))
         };
+        // Errors of other data, or of another kind, are on no axis with these.
+        let subject = screen.pinned(runs).first().map(|(_, run)| *run);
         let in_order = order.iter().map(|index| &runs[*index]);
+        let in_order = in_order.filter(|run| subject.is_none_or(|it| are_comparable(run, it)));
         let (with_both, mut points): (Vec<&ArchivedRun>, Vec<_>) =
             in_order.filter_map(|run| Some((run, point(run)?))).unzip();
         if let Some(one) = one_epsilon(points.iter().map(|(_, point, ..)| point[0].0)) {

@@ -9,7 +9,7 @@ use super::{Keys, Screen, explained, moved_in};
 use crate::canvas::{Canvas, Rect};
 use crate::context::{Change, Context};
 use crate::engine::Request;
-use crate::engine::lookup::{Digest, EntryDigest, RunLife};
+use crate::engine::lookup::{Digest, EntryDigest, RunLife, granted};
 use crate::glossary::Explained;
 
 use crate::privacy::Watch;
@@ -152,14 +152,7 @@ fn entry_cells(run: &RunRecord, digest: &EntryDigest) -> Vec<String> {
 /// The ε that a run was granted, or that another trainer states.
 fn asked(run: &RunRecord) -> String {
     let states_none = run.claim.as_ref().is_some_and(|claim| claim.says.is_none());
-    if states_none {
-        "none".to_owned()
-    } else if run.claim.is_none() && run.grant.events.is_empty() {
-        // Public data alone draw nothing, whatever their plan asked for.
-        "0".to_owned()
-    } else {
-        compact_up(run.grant.target.epsilon)
-    }
+    if states_none { "none".to_owned() } else { compact_up(granted(run)) }
 }
 
 pub fn state_words(run: &RunRecord, digest: &EntryDigest) -> &'static str {

@@ -9,7 +9,8 @@ use crate::engine::lookup::RunLife;
 use crate::engine::worker::SoughtSweep;
 use crate::keys::{also, show};
 use crate::notice::one_line;
-use crate::privacy::ledger::Gap;
+use crate::privacy::accountant::delta_words;
+use crate::privacy::ledger::{Budget, Gap};
 use crate::screen::Keys;
 
 #[rustfmt::skip] // a table reads best as one
@@ -33,6 +34,7 @@ fn set_budget(screen: &mut LedgerScreen, context: &mut Context) {
     let Some(name) = named.or_else(|| private.into_iter().next()) else {
         return context.warn("no dataset of this session is private: mark one on the Data screen");
     };
+    let promised = now;
     let now = now.or(context.session.budgets.get(&name).copied());
     let text = now.map(|it| {
         let allow = if it.allow_large_delta { format!(" {ALLOW}") } else { String::new() };
@@ -44,9 +46,29 @@ fn set_budget(screen: &mut LedgerScreen, context: &mut Context) {
     );
     context.prompt(title, help, &text.unwrap_or_default(), move |context, text| {
         let budget = parse_budget(text).map_err(|error| one_line(&error))?;
-        context.set_budget(name.clone(), budget);
+        let set = {
+            let name = name.clone();
+            move |context: &mut Context| context.set_budget(name, budget)
+        };
+        match promised.filter(|promised| *promised != budget) {
+            None => set(context),
+            Some(promised) => {
+                context.confirm(another_budget(&name, promised, budget), "change", set)
+            }
+        }
         Ok(())
     });
+}
+
+/// The question before a budget that the ledger knows is changed.
+fn another_budget(name: &str, promised: Budget, budget: Budget) -> String {
+    let words = |it: Budget| format!("ε {} (δ {})", it.epsilon, delta_words(it.delta));
+    format!(
+        "Change the budget of '{name}' from {} to {}? It is what was promised to the people in the data. \
+         The ledger keeps that it was changed. What was spent stays spent.",
+        words(promised),
+        words(budget)
+    )
 }
 
 fn certify(screen: &mut LedgerScreen, context: &mut Context) {
