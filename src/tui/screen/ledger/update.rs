@@ -53,7 +53,7 @@ fn set_budget(screen: &mut LedgerScreen, context: &mut Context) {
         match promised.filter(|promised| *promised != budget) {
             None => set(context),
             Some(promised) => {
-                context.confirm(another_budget(&name, promised, budget), "change", set)
+                context.confirm(another_budget(&name, promised, budget), "change", set);
             }
         }
         Ok(())
