@@ -27,7 +27,7 @@ pub struct ProgressLine {
 /// The time until the end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TimeLeft {
-    /// It follows from the time so far.
+    /// Computed from the time so far.
     BySpeed,
     /// The work knows it.
     Told(Duration),

@@ -22,7 +22,7 @@ const MOST_NUMBERS: usize = 5_000_000;
 /// Public data alone, compared with the models of a plan.
 pub(super) struct PublicAlone {
     records: Mutex<TrainingRecords>,
-    /// Those by which its errors elsewhere are told, if they are not the plan's.
+    /// Records by which errors elsewhere are told, if they are not the plan's.
     shown: Option<ShownRows>,
     seed: u64,
     learned: Arc<Learned>,

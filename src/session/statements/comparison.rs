@@ -113,6 +113,12 @@ pub fn are_comparable(one: &ArchivedRun, other: &ArchivedRun) -> bool {
     Question::of(one) == Question::of(other)
 }
 
+/// Whether two runs predict one label of the same private records.
+pub fn are_on_same_data(one: &ArchivedRun, other: &ArchivedRun) -> bool {
+    let [one, other] = [one, other].map(Question::of);
+    one.is_on_data_of(&other) && one.label == other.label
+}
+
 /// The label that a run predicts.
 pub fn label_of(run: &ArchivedRun) -> Option<&str> {
     Question::of(run).label

@@ -17,7 +17,7 @@ use crate::session::archive::{
     state_words, tally,
 };
 use crate::session::comparison::{
-    Answer, NOT_FOR_CHOICE, TAKE, are_comparable, label_of, namesakes, usual_name,
+    Answer, NOT_FOR_CHOICE, TAKE, are_comparable, are_on_same_data, label_of, namesakes, usual_name,
 };
 use crate::session::follow::{unread_words, wrote_words};
 use crate::tab::CHARTS;
@@ -383,7 +383,8 @@ fn chart(Shown { screen, context, runs, order, .. }: Shown, canvas: &mut Canvas,
         // Errors of other data, or of another kind, are on no axis with these.
         let subject = screen.pinned(runs).first().map(|(_, run)| *run);
         let in_order = order.iter().map(|index| &runs[*index]);
-        let in_order = in_order.filter(|run| subject.is_none_or(|it| are_comparable(run, it)));
+        let alike = if quantity == Quantity::Score { are_comparable } else { are_on_same_data };
+        let in_order = in_order.filter(|run| subject.is_none_or(|it| alike(run, it)));
         let (with_both, mut points): (Vec<&ArchivedRun>, Vec<_>) =
             in_order.filter_map(|run| Some((run, point(run)?))).unzip();
         if let Some(one) = one_epsilon(points.iter().map(|(_, point, ..)| point[0].0)) {
