@@ -427,7 +427,11 @@ fn as_text(summary: &Summary, watch: &Watch) -> String {
     lines.extend(weights.map(|words| format!("  released, may be shared: {words}")));
     let scores = &summary.scores;
     let cell = |error: f64| error_cell(scores.task, error);
-    let model = summary.model_name(3);
+    let model = match summary.guarantee.epsilon {
+        _ if summary.public_only => "public data alone".to_owned(),
+        0.0 => "this model (ε 0)".to_owned(),
+        epsilon => format!("this model (ε {})", round_up(epsilon, 3)),
+    };
     if let Some(errors) = scores.exact(watch) {
         let sentences = errors.verdict().sentences;
         lines.splice(1..1, sentences.into_iter().map(|sentence| format!("  {sentence}")));

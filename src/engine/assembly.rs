@@ -152,8 +152,7 @@ impl<'a> ScoredByPublic<'a> {
         let comparable = records.alone.is_some();
         let builds_on_a_model = plan.public_predictor.model().is_some();
         let labels = plan.preparation.labels;
-        let public_only =
-            methods::method(&plan.method).is_ok_and(|method| method.spec().public_only);
+        let public_only = !plan.player().spends();
         Self { classes, comparable, labels, builds_on_a_model, public_only, records }
     }
 

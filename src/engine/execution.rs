@@ -163,8 +163,7 @@ impl<'a> Drawn<'a> {
             match score {
                 Ok(score) => {
                     let foretold = job.foretold();
-                    let unit = job.private()?.definition.label_unit();
-                    released = score.map(|score| Scored { foretold, unit, ..score });
+                    released = score.map(|score| Scored { foretold, ..score });
                 }
                 Err(error) => {
                     resumable |= context.spend.spender.is_broken();

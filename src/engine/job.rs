@@ -15,7 +15,6 @@ use super::{rehearse, resemblance};
 use crate::error::{Error, Result};
 use crate::evaluation::{Score, Scored};
 use crate::methods::{ColumnCorrection, JointShape, SourceWeight, Step};
-use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::{RunId, RunOutcome};
 use crate::privacy::{CuratorOnly, Guarantee, NoiseSource, Target, Transcript, Watch};
 use crate::rehearsal::advice::Advice;
@@ -99,17 +98,6 @@ pub struct Summary {
     pub peeked: bool,
     /// Why it failed.
     pub trouble: Option<Error>,
-}
-
-impl Summary {
-    /// The name of its model in a table of errors, with the ε that it cost.
-    pub fn model_name(&self, digits: usize) -> String {
-        match self.guarantee.epsilon {
-            _ if self.public_only => "public data alone".to_owned(),
-            0.0 => "this model (ε 0)".to_owned(),
-            epsilon => format!("this model (ε {})", round_up(epsilon, digits)),
-        }
-    }
 }
 
 impl Job {

@@ -215,13 +215,17 @@ mod tests {
             let made = |plan: &PlanDefinition| assembled(&data, plan, &PreparedStore::default());
             let (model, errors) = run(made(&plan(public_only::id_for(task))));
             assert!(errors.iter().all(Option::is_some));
-            let mut caps = Vec::new();
+            let evaluation = Some(Evaluation { pay: Pay::Share(0.1), ..Evaluation::default() });
+            let of = |plan: PlanDefinition| made(&PlanDefinition { evaluation, ..plan }).proposal;
+            let scored = of(plan(public_only::id_for(task))).scoring.unwrap();
+            assert!(!scored.tally.compared, "its score releases one error");
+            let mut caps: Vec<f64> = scored.largest_error().into_iter().collect();
             let all = methods::methods().iter().map(|it| it.spec());
             for spec in all.filter(|spec| spec.task == task && !spec.public_only) {
                 let plain = plan(spec.id);
-                let evaluation = Some(Evaluation { pay: Pay::Share(0.1), ..Evaluation::default() });
-                let scored = made(&PlanDefinition { evaluation, ..plain.clone() }).proposal;
-                caps.extend(scored.scoring.unwrap().largest_error());
+                let scored = of(plain.clone()).scoring.unwrap();
+                assert!(scored.tally.compared);
+                caps.extend(scored.largest_error());
                 let mut plans = vec![plain.clone()];
                 plans.push(PlanDefinition { private_records: Some(50), ..plain.clone() });
                 if !spec.has_own_predictor {

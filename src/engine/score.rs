@@ -16,7 +16,7 @@ use crate::evaluation::scoring::{Scoring, ScoringNeeds};
 use crate::evaluation::{Evaluation, Expected, Judged, Pay, Scored};
 use crate::privacy::accountant::{calibrate, round_up};
 use crate::privacy::ledger::{Account, AccountId, delta};
-use crate::privacy::openings::{OpenPrivate, OpenReleased};
+use crate::privacy::openings::OpenPrivate;
 use crate::privacy::{Allotment, Calibrated, Event, Private, Released, Target, Watch};
 use crate::session::certificate::Certificate;
 use crate::session::model_file::KNOWN_NOISE;
@@ -300,10 +300,8 @@ impl ScoredModel<'_> {
         }
         let purpose = Purpose::new(METHOD, &calibrated);
         let judged = Judged { model: &self.model.model, view };
-        let unit = private.definition.label_unit();
         let paid = purpose.pay(private, (session, workspace), |spender| {
-            let score = scoring.draw(holdout, judged, needs, spender)?;
-            Ok(score.map(|score| Scored { unit, ..score }))
+            scoring.draw(holdout, judged, needs, spender)
         })?;
         Ok(Some(ScoreRelease { dataset: private.definition.name.clone(), paid, caveat }))
     }

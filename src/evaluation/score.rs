@@ -689,6 +689,7 @@ mod tests {
             usual: None,
             bound: None,
             constant: None,
+            unit: None,
             builds_on_a_model: false,
         };
         for (rows, scale) in [(300, 0.0), (300, 4.0), (2000, 4.0)] {

@@ -44,6 +44,8 @@ pub struct Scoring {
     pub bound: Option<f64>,
     /// The error of the best constant answer on public records.
     pub constant: Option<f64>,
+    /// The unit of the label.
+    pub unit: Option<String>,
     /// Whether the method builds on a finished model.
     pub builds_on_a_model: bool,
 }
@@ -126,7 +128,8 @@ impl Scoring {
         let laplace = matches!(asked.pay, Pay::Epsilon(_));
         let tally = Tally::new(&asked, rows, classes, comparable, gaps, laplace);
         let (usual, bound, constant, builds_on_a_model) = <_>::default();
-        let scoring = Self { asked, tally, usual, bound, constant, builds_on_a_model };
+        let unit = private.label_unit();
+        let scoring = Self { asked, tally, usual, bound, constant, unit, builds_on_a_model };
         if rows < FEWEST {
             return Err(scoring.too_few());
         }
@@ -490,8 +493,9 @@ impl Scoring {
         Ok(released.map(|released| {
             let scored = Scored::of(&self.tally, &released, scale, needs.classes, known);
             let scored = if compared { scored } else { scored.alone() };
-            let (constant, builds_on_a_model) = (self.constant, self.builds_on_a_model);
-            Scored { builds_on_a_model, constant, ..scored.bounded(self.bound) }
+            let Self { constant, builds_on_a_model, .. } = *self;
+            let unit = self.unit.clone();
+            Scored { unit, builds_on_a_model, constant, ..scored.bounded(self.bound) }
         }))
     }
 }

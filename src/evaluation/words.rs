@@ -143,6 +143,11 @@ impl Scored {
         self.in_brief(self.error, &cap)
     }
 
+    /// The error in a few letters where its cap is told elsewhere: `12.3 (10.9–13.7)`.
+    pub fn brief_error(&self) -> String {
+        self.in_brief(self.error, "")
+    }
+
     /// The error of what the model is compared with in a few letters: `22.5 % (17.1–28.0)`.
     pub fn brief_public(&self) -> Option<String> {
         self.public_alone.map(|error| self.in_brief(error, ""))

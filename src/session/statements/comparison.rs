@@ -303,29 +303,25 @@ fn scored(
         }
         Some(on_promise((runs, total(&run.id)), (run, score), &with_epsilon(name(run), run)))
     };
-    let Some(&least) = private.first() else {
-        if let Some(answer) = promised() {
-            return answer;
-        }
-        return alone(if all().any(|(run, _)| !is_public(run)) {
-            "the scores are too imprecise to show that a run is better"
-        } else {
-            "no other run has a score"
-        });
-    };
     let useful: Vec<Entry> = private.iter().copied().filter(|it| is_useful(it.1)).collect();
-    let Some(&best) = useful.first() else {
-        if let Some(answer) = promised() {
-            return answer;
-        }
-        let mut answer = none_is_useful((runs, total), &private, &name, alone);
-        if private.iter().any(|it| self::is_useful(it.1, &publics)) {
-            answer.reasons.push(format!(
-                "By its own range one run is better; among {} scores that may be chance.",
-                private.len()
-            ));
-        }
-        return answer;
+    let (Some(&least), Some(&best)) = (private.first(), useful.first()) else {
+        return promised().unwrap_or_else(|| {
+            if private.is_empty() {
+                return alone(if all().any(|(run, _)| !is_public(run)) {
+                    "the scores are too imprecise to show that a run is better"
+                } else {
+                    "no other run has a score"
+                });
+            }
+            let mut answer = none_is_useful((runs, total), &private, &name, alone);
+            if private.iter().any(|it| self::is_useful(it.1, &publics)) {
+                answer.reasons.push(format!(
+                    "By its own range one run is better; among {} scores that may be chance.",
+                    private.len()
+                ));
+            }
+            answer
+        });
     };
     // Another method may have a better public model than the one with which this run is compared.
     if publics.iter().any(|(_, it)| among(it).is_clearly_less(&among(best.1)) == Some(true)) {

@@ -26,7 +26,6 @@ use super::sum;
 use crate::error::{Error, Result};
 use crate::evaluation::Scored;
 use crate::files;
-use crate::methods;
 use crate::privacy::Watch;
 use crate::privacy::accountant::Guarantee;
 use crate::privacy::ledger::{Book, RunId, Total};
@@ -101,8 +100,7 @@ impl Reported {
 
     /// Whether its model is that of public data alone.
     fn public_only(&self) -> bool {
-        let method = self.plan().and_then(|plan| methods::method(&plan.method).ok());
-        method.is_some_and(|method| method.spec().public_only)
+        self.plan().is_some_and(|plan| !plan.player().spends())
     }
 
     /// Whether its certificate says that nothing is guaranteed.

@@ -270,7 +270,7 @@ fn runs_table(shown: Shown, canvas: &mut Canvas, area: Rect) {
     }
     let mut widths = vec![Length(2)];
     widths.extend(cells.iter().copied().map(Length));
-    let cap = common_cap(runs).map(|cap| format!(", cap {cap}"));
+    let has_one_cap = common_cap(runs).is_some();
     let row = |place: usize| {
         let run = &runs[order[place]];
         let marked = |slot| Span::styled(glyphs.series(slot), theme.series(slot));
@@ -279,14 +279,10 @@ fn runs_table(shown: Shown, canvas: &mut Canvas, area: Rect) {
         let taken = Span::styled(if is_taken { TAKEN } else { " " }, bold(theme.text));
         let mut row = vec![Line::from(vec![mark, taken])];
         let cell = |(column, room): (&RunColumn, &u16)| {
-            let mut cell = cell(theme, run, (*column, *room), &context.watch);
             // The title has a cap that all scores have.
-            if let Some(cap) = cap.as_ref().filter(|_| *column == RunColumn::Score) {
-                for span in &mut cell.spans {
-                    span.content = span.content.replace(cap.as_str(), "").into();
-                }
-            }
-            cell
+            let score = run.score.as_ref().filter(|_| has_one_cap && *column == RunColumn::Score);
+            let text = score.map_or_else(|| column.text(run, &context.watch), Scored::brief_error);
+            cell(theme, run, (*column, *room), text)
         };
         row.extend(columns.iter().zip(&cells).map(cell));
         row
@@ -309,9 +305,8 @@ fn cell<'a>(
     theme: &Theme,
     run: &ArchivedRun,
     (column, room): (RunColumn, u16),
-    watch: &Watch,
+    text: String,
 ) -> Line<'a> {
-    let text = column.text(run, watch);
     let text = if column == RunColumn::Plan { shortened_name(text, room) } else { text };
     let style = match column {
         _ if column.is_exact() => theme.curator,

@@ -8,7 +8,9 @@ use crate::context::Context;
 use crate::engine::lookup::{Digest, EntryDigest, MOST_RUNS};
 use crate::glossary::{self, Explained};
 use crate::privacy::accountant::round_up;
-use crate::privacy::ledger::{Account, Corrected, Gap, RunRecord, RunState, TotalStanding};
+use crate::privacy::ledger::{
+    Account, Corrected, Gap, RaisedBudget, RunRecord, RunState, TotalStanding,
+};
 use crate::screen::of_state;
 use crate::theme::Theme;
 use crate::widgets::chart::Chart;
@@ -311,7 +313,9 @@ fn totals<'a>(Shown { context, account, digest, .. }: Shown, canvas: &Canvas) ->
         let first = words.split_once("; ").map_or(words.as_str(), |(first, _)| first);
         format!("{sign} {first}")
     });
-    let doubts = claims.into_iter().chain(remarks).chain(account.large_delta()).chain(gaps);
+    let raised = account.raised.iter().map(RaisedBudget::words);
+    let doubts = claims.into_iter().chain(raised).chain(remarks);
+    let doubts = doubts.chain(account.large_delta()).chain(gaps);
     let mut lines = Vec::new();
     lines.extend((!total.is_empty()).then(|| Line::styled(total, theme.text)));
     lines.extend(doubts.chain(beside).map(|words| Line::styled(words, theme.warning)));
