@@ -563,9 +563,13 @@ fn telling(
         let all = if is_own {
             format!(": ε {epsilon} (δ {delta})")
         } else {
-            format!(
-                ". All spending on these records: {all} (δ {at}); this run alone: ε {epsilon} (δ {delta})"
-            )
+            // At a smaller δ the part may have a larger ε than the whole.
+            let own = if own.delta < total.delta {
+                format!("ε {epsilon} at its smaller δ, {delta}")
+            } else {
+                format!("ε {epsilon} (δ {delta})")
+            };
+            format!(". All spending on these records: {all} (δ {at}); this run alone: {own}")
         };
         return format!("{what} with anybody{all}.{}", ranked(runs));
     }
@@ -798,6 +802,8 @@ mod tests {
             more.starts_with(&all) && more.ends_with("; this run alone: ε 1 (δ 1e-6)."),
             "{more}"
         );
+        let smaller = told(TotalStanding::AtMost, 0.1, 1e-5);
+        assert!(smaller.ends_with("; this run alone: ε 1 at its smaller δ, 1e-6."), "{smaller}");
         // Neither another δ nor lines that were lost may read as the ε of the run alone.
         for said in [
             told(TotalStanding::AtMost, 0.1, 1e-5),
