@@ -22,7 +22,6 @@
 //! | [`export`] | `halflight export MODEL` |
 //! | [`report`] | `halflight report RUN...` |
 //! | [`share`] | `halflight share RUN` |
-//! | [`picture`] | `halflight picture` |
 //! | [`completions`], [`man`] | `halflight completions SHELL`, `halflight man` |
 //! | [`schema`] | `halflight schema [COMMAND]`: the output of `--json` |
 //! | [`doctor`] | `halflight doctor` |
@@ -54,7 +53,6 @@ mod man;
 pub mod messages;
 mod methods;
 mod open;
-mod picture;
 mod predict;
 pub mod progress;
 mod rank;
@@ -164,8 +162,6 @@ enum Subcommands {
     Account(account::AccountCommand),
     Verify(verify::Verify),
     Audit(audit::Audit),
-    /// Write pictures of the screens (SVG) for the guide.
-    Picture(picture::Picture),
     Completions(completions::Completions),
     Man(man::Man),
     Schema(schema::SchemaCommand),
@@ -269,7 +265,6 @@ pub fn main() -> ExitCode {
         Some(Subcommands::Account(account)) => account.execute(),
         Some(Subcommands::Verify(verify)) => verify.execute(),
         Some(Subcommands::Audit(audit)) => audit.execute(),
-        Some(Subcommands::Picture(picture)) => picture.execute(),
         Some(Subcommands::Completions(completions)) => completions.execute(),
         Some(Subcommands::Man(man)) => man.execute(),
         Some(Subcommands::Schema(schema)) => schema.execute(),

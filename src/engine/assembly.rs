@@ -317,7 +317,8 @@ pub(super) fn propose_for(
         ),
         foreign: *foreign,
     };
-    let learned = store.alone.get(source.alone(given(plan)), || Ok(Learned::default()))?;
+    let learned =
+        store.alone.get(source.alone(plan.given_predictor()), || Ok(Learned::default()))?;
     let records = store
         .plan
         .get(source, || parts.prepare(plan, theirs.as_ref(), earlier.as_ref(), learned))?;
@@ -576,7 +577,9 @@ impl<'a> Parts<'a> {
                 let definition = DatasetDefinition { columns, ..definition.clone() };
                 Preparation::fit(&train, &definition, settings).ok()
             };
-            plain.and_then(|plain| preparation_alone(&plain, &given(plan), earlier.as_ref(), rows))
+            plain.and_then(|plain| {
+                preparation_alone(&plain, &plan.given_predictor(), earlier.as_ref(), rows)
+            })
         };
         // A comparison must not delay anything.
         let numbers = preparation.class_names().len().max(1);
@@ -754,16 +757,6 @@ fn refuse_other_classes(private: &Loaded, publics: &[&Loaded]) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// The public predictors that public data alone get: those of a method with predictors of its own. A
-/// finished model they always get, because its gains are none of the plan's.
-fn given(plan: &PlanDefinition) -> PublicPredictor {
-    let wanted = &plan.public_predictor;
-    if methods::method(&plan.method).is_ok_and(|it| it.spec().has_own_predictor) {
-        return wanted.clone();
-    }
-    wanted.model().map_or(PublicPredictor::None, |path| PublicPredictor::Model(path.to_owned()))
 }
 
 /// How public data alone take a record. They do not have what only the plan of a method of narrow

@@ -75,6 +75,7 @@ mod remote_control;
 mod resemblance;
 pub mod resume;
 pub mod score;
+#[cfg(feature = "testing")]
 pub mod seeded_run;
 pub mod sites;
 mod spend;

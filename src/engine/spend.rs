@@ -225,6 +225,7 @@ impl Spend {
     }
 
     /// A run on public data, of which no ledger knows, with noise from a seed.
+    #[cfg(feature = "testing")]
     pub fn for_pictures(purpose: &Purpose, seed: u64, watch: &Watch) -> Self {
         let grant = purpose.grant(&AccountId("pictures".to_owned()), None);
         let spender = Spender::rehearsal(purpose.calibrated, seed);

@@ -27,6 +27,19 @@ impl Score {
         (self.low..=self.high).contains(&truth)
     }
 
+    /// One estimate of what several releases told; the more precise ones count more. Their records may be
+    /// the same ones, so the range is as wide as if all of them erred together: the standard deviation of
+    /// a weighted mean is at most the weighted mean of theirs.
+    pub fn pooled(scores: &[Self]) -> Option<Self> {
+        let weight = |it: &Self| (it.high - it.low).max(f64::MIN_POSITIVE).powi(-2).min(1e200);
+        let all: f64 = scores.iter().map(weight).sum();
+        let mean =
+            |of: fn(&Self) -> f64| scores.iter().map(|it| weight(it) / all * of(it)).sum::<f64>();
+        let pooled =
+            Self { value: mean(|it| it.value), low: mean(|it| it.low), high: mean(|it| it.high) };
+        (!scores.is_empty()).then_some(pooled)
+    }
+
     pub(super) fn map(self, change: impl Fn(f64) -> f64) -> Self {
         Self { value: change(self.value), low: change(self.low), high: change(self.high) }
     }
@@ -614,6 +627,29 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn several_releases_make_one_estimate_whose_range_holds_even_if_they_err_together() {
+        let around = |value: f64, half: f64| Score { value, low: value - half, high: value + half };
+        assert_eq!(Score::pooled(&[]), None);
+        let one = around(40.0, 3.0);
+        assert_eq!(Score::pooled(&[one]), Some(one));
+        let two = Score::pooled(&[one, around(44.0, 3.0)]).unwrap();
+        assert!((two.value - 42.0).abs() < 1e-12 && (two.high - 45.0).abs() < 1e-12, "{two:?}");
+        let unequal = Score::pooled(&[one, around(70.0, 30.0)]).unwrap();
+        assert!(unequal.value < 40.4 && unequal.high - unequal.low < 6.6, "{unequal:?}");
+        // The same held-out records, so the same chance of them, and each release with noise of its own.
+        let mut draw = ChaCha20Rng::seed_from_u64(9);
+        let mut normal = || noisy(vec![0.0], 1.0, false, &mut draw)[0];
+        let held = (0..RELEASES).filter(|_| {
+            let chance = normal();
+            let told: Vec<Score> =
+                (0..3).map(|_| around(chance + normal(), 1.96 * 2.0_f64.sqrt())).collect();
+            Score::pooled(&told).unwrap().holds(0.0)
+        });
+        let held = held.count() as f64 / RELEASES as f64;
+        assert!(held >= 0.95, "{held}");
     }
 
     #[test]

@@ -331,6 +331,14 @@ impl Scored {
         format!("{}: {}", self.error_name(), self.short())
     }
 
+    /// How much less error than public data alone in a few letters: `44 % less (31–58)`.
+    pub fn brief_gain(&self) -> Option<String> {
+        let gain = self.gain().filter(|it| it.high - it.low <= WIDE)?;
+        let word = if self.loss.is_some() { "less" } else { "fewer" };
+        let [value, low, high] = [gain.value, gain.low, gain.high.min(1.0)].map(|it| 100.0 * it);
+        Some(format!("{value:.0} % {word} ({low:.0}–{high:.0})").replace('-', "−"))
+    }
+
     /// How the error stands beside that of public data alone.
     fn beside_public(&self) -> Option<String> {
         let (gap, other) = (self.difference?, self.beside());

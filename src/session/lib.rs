@@ -28,7 +28,8 @@ pub use exports::{
     Predictions, SavedModel, model_file, named, onnx, outbox, prediction, tensorboard,
 };
 pub use statements::{
-    Certificate, Lineage, Report, certificate, comparison, lineage, report, signature, sum, trainer,
+    Certificate, Lineage, Report, certificate, comparison, lineage, public_alone, report,
+    signature, sum, trainer,
 };
 #[cfg(any(test, feature = "testing"))]
 pub use store::example;

@@ -119,13 +119,11 @@ fn the_openings_are_where_the_boundary_lists_them() {
     }
 }
 
-/// Code outside `src/methods` that names methods: those that a study compares, an audit scores or a
-/// picture shows, the second computation of a certificate's words, and values that are called like a
-/// method.
-const NAMES_METHODS: [&str; 8] = [
+/// Code outside `src/methods` that names methods: those that a study compares or an audit scores, the
+/// second computation of a certificate's words, and values that are called like a method.
+const NAMES_METHODS: [&str; 7] = [
     "src/advice/audit/subject.rs",
     "src/cli/methods.rs",
-    "src/cli/picture.rs",
     "src/studies/commands",
     "src/cli/run.rs",
     "src/advice/rehearsal/player.rs",

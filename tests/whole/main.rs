@@ -41,6 +41,7 @@ mod measures;
 mod neighbours;
 mod overlap;
 mod persons;
+mod pictures;
 mod pipeline;
 mod predictor;
 mod public_only;

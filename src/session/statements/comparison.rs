@@ -1,9 +1,10 @@
 //! Which of several models to take, and what may be told of it.
 
+use super::public_alone::{PublicAlone, public_alone, public_of};
 use super::sum;
 use crate::data::{DatasetDefinition, Task};
-use crate::evaluation::Scored;
 use crate::evaluation::words::less_error;
+use crate::evaluation::{Score, Scored};
 use crate::plot::number::compact_up;
 use crate::privacy::Watch;
 use crate::privacy::accountant::{Guarantee, delta_words, round_up};
@@ -73,8 +74,8 @@ impl Answer {
 pub const TAKE: &str = "Take";
 
 /// What runs have in common whose errors can be compared.
-#[derive(PartialEq, Clone, Copy)]
-struct Question<'a> {
+#[derive(Debug, PartialEq, Clone, Copy)]
+pub(super) struct Question<'a> {
     /// The private dataset, and the one that scores, if it is another one.
     private: &'a str,
     test: Option<&'a str>,
@@ -85,7 +86,7 @@ struct Question<'a> {
 }
 
 impl<'a> Question<'a> {
-    fn of(run: &'a ArchivedRun) -> Self {
+    pub(super) fn of(run: &'a ArchivedRun) -> Self {
         let private = run.plan.as_ref().map_or("", |plan| plan.private.as_str());
         let score = run.score.as_ref();
         let test = score.and_then(|it| it.elsewhere.as_ref()).map(|it| it.dataset.as_str());
@@ -203,30 +204,13 @@ pub fn answers(
 }
 
 /// Whether the model of a run is that of public data alone.
-fn is_public(run: &ArchivedRun) -> bool {
+pub fn is_public(run: &ArchivedRun) -> bool {
     let spends = run.plan.as_ref().is_none_or(|plan| plan.player().spends());
     !spends || run.choice.as_ref().is_some_and(|choice| !choice.is_of_plan)
 }
 
-/// The public datasets of a run's plan.
-fn public_of(run: &ArchivedRun) -> Vec<&str> {
-    let mut names: Vec<&str> =
-        run.plan.iter().flat_map(|plan| &plan.public).map(String::as_str).collect();
-    names.sort_unstable();
-    names
-}
-
 /// A run and its released score.
 type Entry<'a> = (&'a ArchivedRun, &'a Scored);
-
-/// What the score of a run says of public data alone.
-fn of_public_alone((run, score): Entry<'_>) -> Option<(&ArchivedRun, Scored)> {
-    match (is_public(run), score.builds_on_a_model) {
-        (true, _) => Some((run, score.clone())),
-        (false, true) => None,
-        (false, false) => score.public_alone.map(|_| (run, score.clone().of_public_data())),
-    }
-}
 
 /// The answer from the released scores of runs that can be compared.
 fn scored(
@@ -240,14 +224,14 @@ fn scored(
     private.sort_by(|(_, one), (_, other)| one.error.value.total_cmp(&other.error.value));
     // Among many scores chance makes one look better: their ranges have to hold together.
     let among = |score: &Scored| score.among(private.len());
-    let publics: Vec<(&ArchivedRun, Scored)> =
-        all().filter_map(of_public_alone).filter(|(_, score)| !score.says_nothing()).collect();
+    let mut publics = public_alone(runs.iter().copied());
+    publics.retain(|it| !it.score.says_nothing());
     let is_useful = |score: &Scored| is_useful(&among(score), &publics);
     let alone = |why: &str| {
         // The most precise release says how good they are, and is about one set of public data.
-        let width = |(_, score): &&(&ArchivedRun, Scored)| score.error.high - score.error.low;
+        let width = |it: &&PublicAlone| it.score.error.high - it.score.error.low;
         let best = publics.iter().min_by(|one, other| width(one).total_cmp(&width(other)));
-        let set = best.map(|(run, _)| public_of(run));
+        let set = best.map(|it| it.of.clone());
         let of_public_data = of_public_data.iter().copied();
         let of_public_data =
             of_public_data.clone().find(|run| set.as_ref().is_none_or(|it| public_of(run) == *it));
@@ -271,37 +255,35 @@ fn scored(
         };
         let telling = format!("that model with anybody, for no ε{with_scores}.{}", ranked(runs));
         // Without a score that says so, this is no praise.
-        let doubt =
-            best.filter(|(_, score)| score.constant.is_some() && !score.is_below_constant());
-        let doubt = doubt.map_or_else(String::new, |(_, score)| {
-            let records = score.records;
+        let doubt = best.filter(|it| it.score.constant.is_some() && !it.score.is_below_constant());
+        let doubt = doubt.map_or_else(String::new, |it| {
+            let records = it.score.records;
             format!(
                 "; with {records} held-out records no model is shown to beat one answer for all"
             )
         });
         let of =
             Answer::of(&format!("public data alone{named}"), format!("{why}{doubt}."), telling);
-        let error = best.map(|(_, score)| {
-            let beside = beside_constant(score);
-            format!(
-                "Of public data alone{of_set}, {}{}{beside}; {RANGES}.",
-                score.named_error(),
-                on_records(score)
-            )
+        let error = best.map(|PublicAlone { score, scores, .. }| {
+            let (error, beside) = (score.named_error(), beside_constant(score));
+            let of =
+                if *scores > 1 { format!(", from {scores} scores") } else { on_records(score) };
+            format!("Of public data alone{of_set}, {error}{of}{beside}; {RANGES}.")
         });
         let how = "A plan with that method makes it.".to_owned();
         let how = of_public_data.is_none().then_some(how);
         let taken = of_public_data.map(|run| run.id.clone());
-        let anew = measured_anew(&private);
-        Answer { reasons: error.into_iter().chain(how).chain(anew).collect(), taken, ..of }
+        Answer { reasons: error.into_iter().chain(how).collect(), taken, ..of }
     };
     let promised = || {
         let (run, score) = promised(all().filter(|(run, _)| !is_public(run)))?;
-        let is_better = |(_, it): &(_, Scored)| it.is_clearly_less(score) == Some(true);
+        let is_better = |it: &PublicAlone| it.score.is_clearly_less(score) == Some(true);
         if publics.iter().any(is_better) {
             return None;
         }
-        Some(on_promise((runs, total(&run.id)), (run, score), &with_epsilon(name(run), run)))
+        let public = publics.iter().find(|it| it.is_beside(run)).map(|it| it.score.error);
+        let name = with_epsilon(name(run), run);
+        Some(on_promise((runs, total(&run.id)), (run, score), (&name, public)))
     };
     let useful: Vec<Entry> = private.iter().copied().filter(|it| is_useful(it.1)).collect();
     let (Some(&least), Some(&best)) = (private.first(), useful.first()) else {
@@ -324,7 +306,9 @@ fn scored(
         });
     };
     // Another method may have a better public model than the one with which this run is compared.
-    if publics.iter().any(|(_, it)| among(it).is_clearly_less(&among(best.1)) == Some(true)) {
+    let is_better =
+        |it: &PublicAlone| among(&it.score).is_clearly_less(&among(best.1)) == Some(true);
+    if publics.iter().any(is_better) {
         return alone("that of another plan is clearly better than every run");
     }
     // Of those that cannot be told apart, the one with the least error: all of their ε is spent, and
@@ -396,7 +380,6 @@ fn scored(
     let later = run.later_scores.iter().filter(|it| it.held_out && it.score != *score);
     said.extend(later.map(|it| format!("A later score of it: {}.", it.score.brief())));
     said.extend(score.contradiction().map(|it| format!("{}.", capital(&it))));
-    said.extend(measured_anew(&private));
     if least.0.id == run.id && private.len() >= MANY {
         said.push(format!("The least of {} scores is likely to be too low.", private.len()));
     }
@@ -408,10 +391,10 @@ fn scored(
 
 /// Whether a model is clearly better than public data alone. A score that was not compared with them
 /// is compared with those of the other runs.
-fn is_useful(score: &Scored, publics: &[(&ArchivedRun, Scored)]) -> bool {
+fn is_useful(score: &Scored, publics: &[PublicAlone]) -> bool {
     let helps = match score.difference {
         Some(gap) => gap.high < 0.0,
-        None => publics.iter().all(|(_, public)| score.is_clearly_less(public) == Some(true)),
+        None => publics.iter().all(|it| score.is_clearly_less(&it.score) == Some(true)),
     };
     helps && score.beyond_constant().is_none()
 }
@@ -440,13 +423,17 @@ fn promised<'a>(private: impl Iterator<Item = Entry<'a>>) -> Option<Entry<'a>> {
 }
 
 /// The answer that takes a run because of its rehearsal.
-fn on_promise(of: (&[&ArchivedRun], Option<Total>), (run, score): Entry<'_>, name: &str) -> Answer {
+fn on_promise(
+    of: (&[&ArchivedRun], Option<Total>),
+    (run, score): Entry<'_>,
+    (name, public): (&str, Option<Score>),
+) -> Answer {
     let promise = score.foretold_words().unwrap_or_default();
     let verdict = format!(
         "its rehearsal promises {promise} than public data alone; its score agrees, but is too \
          imprecise to confirm it."
     );
-    let public = score.public_alone.as_ref().map(|public| score.error_text(public));
+    let public = public.as_ref().map(|public| score.error_text(public));
     let public = public.map_or_else(String::new, |it| format!(", that of public data alone {it},"));
     let error = format!(
         "Error {}{public}{}{}; {RANGES}.",
@@ -500,14 +487,6 @@ fn summed(runs: &[&ArchivedRun]) -> Option<Guarantee> {
 /// The ε of a sum.
 fn sum_words(epsilon: f64) -> String {
     round_up(epsilon, 4).trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-/// Why public data alone have several errors on the same records.
-fn measured_anew(scores: &[Entry]) -> Option<String> {
-    let errors = scores.iter().filter_map(|(_, score)| score.public_alone.map(|it| it.value));
-    let errors: Vec<f64> = errors.collect();
-    let differ = errors.windows(2).any(|pair| pair[0] != pair[1]);
-    differ.then(|| "Each score measures public data alone anew, with its own noise.".to_owned())
 }
 
 /// How an error stands beside that of one answer for all.
@@ -621,7 +600,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::evaluation::{Loss, Score};
+    use crate::evaluation::Loss;
     use crate::privacy::Target;
     use crate::privacy::accountant::Composition;
     use crate::privacy::openings::OpenWatch;
@@ -927,6 +906,29 @@ mod tests {
         let text = only(&[one, other, alone]);
         let begin = "Take public data alone (spring + summer), 'p': every run is clearly worse";
         assert!(text.starts_with(begin) && !text.contains("A plan with that"), "{text}");
+    }
+
+    #[test]
+    fn all_scores_together_say_how_good_public_data_alone_are() {
+        let of = |name: &str, public: f64| run(name, 1.0, Some(score(38.0, public)));
+        let found = |runs: &[ArchivedRun]| -> Vec<(usize, f64)> {
+            let found = public_alone(runs).into_iter();
+            found.map(|it| (it.scores, it.score.error.value)).collect()
+        };
+        let both = [of("a", 40.0), of("b", 43.0)];
+        let text = only(&both);
+        assert!(text.contains("41.5 (39.5 to 43.5), from 2 scores"), "{text}");
+        assert_eq!(found(&both), [(2, 41.5)]);
+        // Not those of other private records, bounds or caps, nor scores that contradict each other.
+        let apart = |change: fn(&mut ArchivedRun)| {
+            let mut other = of("b", 43.0);
+            change(&mut other);
+            assert_eq!(found(&[of("a", 40.0), other]), [(1, 40.0), (1, 43.0)]);
+        };
+        apart(|it| it.plan.as_mut().unwrap().private.insert(0, '2'));
+        apart(|it| it.plan.as_mut().unwrap().preparation.intercept = false);
+        apart(|it| it.score.as_mut().unwrap().largest_error = Some(141.0));
+        assert_eq!(found(&[of("a", 40.0), of("b", 90.0)]), [(1, 40.0), (1, 90.0)]);
     }
 
     #[test]

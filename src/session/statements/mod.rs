@@ -5,6 +5,7 @@
 //! | [`certificate`] | what others may be told about a run, in words |
 //! | [`comparison`] | which of several runs is better, in a sentence |
 //! | [`lineage`] | what a run inherits from its starting model |
+//! | [`public_alone`] | public data alone on private records, from all scores together |
 //! | [`report`] | a page about one run or several, to be passed on |
 //! | [`signature`] | a certificate's signature |
 //! | [`sum`] | the ε of several runs together |
@@ -15,6 +16,7 @@
 pub mod certificate;
 pub mod comparison;
 pub mod lineage;
+pub mod public_alone;
 pub mod report;
 pub mod signature;
 pub mod sum;

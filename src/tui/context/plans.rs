@@ -30,6 +30,13 @@ impl Context {
         self.session.plans.get(self.plan.index)
     }
 
+    /// The private dataset that the user works on: that of the shown plan, or else of the session.
+    pub fn private_name(&self) -> Option<&str> {
+        let of_session = || self.session.datasets.iter().find(|it| it.role == Role::Private);
+        let of_plan = self.shown_plan().map(|plan| plan.private.as_str());
+        of_plan.or_else(|| of_session().map(|it| it.name.as_str()))
+    }
+
     /// Asks for the cost of the shown plan.
     pub fn ask_preview(&mut self) {
         let Some(plan) = self.shown_plan().cloned() else {

@@ -1535,6 +1535,32 @@ fn a_run_that_was_begun_here_is_the_selected_one_and_one_of_others_is_not() {
 }
 
 #[test]
+fn compare_and_ledger_begin_with_the_data_that_the_user_works_on() {
+    let mut app = fixtures::opened();
+    app.context.archive = None;
+    let ours = app.context.private_name().unwrap().to_owned();
+    let run = |number: u32, private: &str| {
+        let mut run = archived(number, 1.0, &[3.0, 2.0]);
+        private.clone_into(&mut run.plan.as_mut().unwrap().private);
+        run
+    };
+    let runs = vec![run(3, "another"), run(2, &ours), run(1, &ours)];
+    update(&mut app, Message::Reports(vec![WorkerReport::Archive(runs)]), &Hits::default());
+    assert_eq!(app.screens.compare.selected, 1);
+    let mut app = fixtures::spending();
+    let digests = std::mem::take(&mut app.context.digests);
+    let mut book = app.context.book.take().unwrap();
+    let last = book.accounts.len() - 1;
+    for (at, account) in book.accounts.iter_mut().enumerate() {
+        let name = if at == last { &ours } else { "another" };
+        account.datasets.iter_mut().for_each(|it| name.clone_into(&mut it.name));
+    }
+    assert!(last > 0 && app.context.private_name() == Some(&ours), "one of several accounts");
+    update(&mut app, Message::Reports(vec![WorkerReport::Ledger(book, digests)]), &Hits::default());
+    assert_eq!(app.screens.ledger.selected, last);
+}
+
+#[test]
 fn a_click_on_a_head_sorts_and_a_second_one_turns_the_order() {
     let mut app = fixtures::pinned();
     let mut hits = Hits::default();

@@ -16,7 +16,8 @@ use crate::plot::number::{compact, percent};
 use crate::privacy::Event;
 use crate::privacy::accountant::{QueryKind, Rule, delta_words, round_up};
 use crate::statements::Certificate;
-use crate::statements::comparison;
+use crate::statements::comparison::{self, is_public};
+use crate::statements::public_alone::public_alone;
 use crate::store::ArchivedRun;
 use crate::store::archive::{cell, epsilon, last, last_further, state_words};
 use crate::store::file::plan_field::{common, differences};
@@ -353,8 +354,25 @@ fn score(report: &Report) -> Markup {
         let who = if report.has_several() { format!("{letter}: ") } else { String::new() };
         let kind = alike.entry(format!("{}{}", scored.kind(), of_label(reported))).or_default();
         kind.caps.extend(scored.cap());
-        kind.rows.extend(ranges_of(&who, scored));
+        let row = |name, score, is_ours| Range { name: format!("{who}{name}"), score, is_ours };
+        if !is_public(&reported.run) {
+            kind.rows.push(row("this model", scored.error, true));
+            let below = scored.public_alone.filter(|_| scored.builds_on_a_model);
+            kind.rows.extend(below.map(|error| row(scored.beside(), error, false)));
+        }
+        kind.runs.push(&reported.run);
         kind.constants.extend(scored.constant);
+    }
+    for kind in alike.values_mut() {
+        let publics = public_alone(kind.runs.iter().copied());
+        let of = |of: &[&str]| {
+            if publics.len() > 1 { format!(": {}", of.join(" + ")) } else { String::new() }
+        };
+        kind.rows.extend(publics.iter().map(|it| Range {
+            name: format!("public data alone{}", of(&it.of)),
+            score: it.score.error,
+            is_ours: false,
+        }));
     }
     html! {
         // Errors of one kind are on one axis.
@@ -400,18 +418,12 @@ struct Range {
 
 /// Released errors of one kind.
 #[derive(Default)]
-struct OfOneKind {
+struct OfOneKind<'a> {
     caps: BTreeSet<String>,
     rows: Vec<Range>,
+    runs: Vec<&'a ArchivedRun>,
     /// The errors of one answer for all on public records.
     constants: Vec<f64>,
-}
-
-/// The errors of a model and of public data alone.
-fn ranges_of(who: &str, scored: &Scored) -> Vec<Range> {
-    let range = |name: &str, score, is_ours| Range { name: format!("{who}{name}"), score, is_ours };
-    let public = scored.public_alone.map(|score| range(scored.beside(), score, false));
-    [range("this model", scored.error, true)].into_iter().chain(public).collect()
 }
 
 /// Errors with their ranges, on one axis that begins at zero.

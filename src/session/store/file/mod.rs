@@ -129,6 +129,16 @@ impl PlanDefinition {
         }
     }
 
+    /// The public predictors that public data alone get: those of a method with predictors of its own. A
+    /// finished model they always get, because its gains are none of the plan's.
+    pub fn given_predictor(&self) -> PublicPredictor {
+        let wanted = &self.public_predictor;
+        if methods::method(&self.method).is_ok_and(|it| it.spec().has_own_predictor) {
+            return wanted.clone();
+        }
+        wanted.model().map_or(PublicPredictor::None, |path| PublicPredictor::Model(path.to_owned()))
+    }
+
     /// Whether the plan uses the dataset of this name.
     pub fn uses(&self, name: &str) -> bool {
         self.private == name

@@ -421,7 +421,7 @@ impl Screen for CompareScreen {
     }
 
     /// A run that was started here is selected once it appears; otherwise the selected one stays
-    /// selected, and at first it is the top one.
+    /// selected, and at first it is the top one on the private data that the user works on.
     fn follow(&mut self, change: &Change, context: &mut Context) {
         let Change::Archive(before) = change else { return };
         let runs = context.archived();
@@ -433,7 +433,9 @@ impl Screen for CompareScreen {
         let id = before.as_ref().and_then(|before| before.get(self.selected));
         let place = new.or_else(|| runs.iter().position(|run| Some(&run.id) == id));
         let order = self.order(runs, "", &context.watch);
-        self.selected = place.or(order.first().copied()).unwrap_or(0);
+        let private = |at: &&usize| runs[**at].plan.as_ref().map(|plan| plan.private.as_str());
+        let ours = order.iter().find(|at| private(at) == context.private_name());
+        self.selected = place.or(ours.or(order.first()).copied()).unwrap_or(0);
     }
 
     fn step_out(&mut self, _: &mut Context) -> bool {

@@ -1,5 +1,7 @@
 //! The picture of the Compare screen.
 
+use ratatui::style::Style;
+
 use super::{ARCHIVE, CompareScreen, DETAILS, Quantity, USUAL_WIDTH};
 use crate::canvas::{
     Canvas, Fill, Length, Line, Rect, Span, bold, fitting, in_rows, longest, shortened, sort_mark,
@@ -17,9 +19,11 @@ use crate::session::archive::{
     state_words, tally,
 };
 use crate::session::comparison::{
-    Answer, NOT_FOR_CHOICE, TAKE, are_comparable, are_on_same_data, label_of, namesakes, usual_name,
+    Answer, NOT_FOR_CHOICE, TAKE, are_comparable, are_on_same_data, is_public, label_of, namesakes,
+    usual_name,
 };
 use crate::session::follow::{unread_words, wrote_words};
+use crate::session::public_alone::{PublicAlone, public_alone};
 use crate::tab::CHARTS;
 use crate::theme::Theme;
 use crate::verdict::{Verdict, error_cell};
@@ -66,10 +70,19 @@ pub fn view(screen: &CompareScreen, context: &Context, canvas: &mut Canvas, area
     let rows = (runs.len() as u16 + 3).clamp(5, least.max(5));
     let [above, below] = canvas.two_rows("compare.list", area, rows);
     archive(shown, canvas, above);
-    let chart_width = (below.width * 11 / 20).max(34);
-    let [left, right] = canvas.two_columns("compare.chart", below, chart_width);
-    chart(shown, canvas, left);
-    differences(shown, canvas, right);
+    if screen.pins.iter().any(Option::is_some) {
+        let chart_width = (below.width * 11 / 20).max(34);
+        let [left, right] = canvas.two_columns("compare.chart", below, chart_width);
+        chart(shown, canvas, left);
+        differences(shown, canvas, right);
+    } else {
+        // Few words about one run: the charts take the room.
+        let lines = selected(shown, canvas, below.width.saturating_sub(2)).len() as u16;
+        let most = (below.height / 3).max(3);
+        let [left, right] = in_rows(below, [Fill(1), Length((lines + 2).clamp(3, most))]);
+        chart(shown, canvas, left);
+        differences(shown, canvas, right);
+    }
 }
 
 /// The model to take for each private dataset, and what may be told of it: whole for the first one. A
@@ -140,10 +153,11 @@ fn archive(shown: Shown, canvas: &mut Canvas, area: Rect) {
         let alike = ALIKE.iter().find(|column| says_the_same(shown, **column));
         let alike = alike.map(|it| format!(" · {}", it.text(&runs[order[0]], &context.watch)));
         let alike = alike.unwrap_or_default();
-        let cap = common_cap(runs).map_or_else(String::new, |cap| format!(" · cap {cap}"));
+        let is_told = |what: &str| shown.answers.iter().any(|answer| answer.text().contains(what));
+        let cap = common_cap(runs).filter(|cap| !is_told(&format!("cap {cap}")));
+        let cap = cap.map_or_else(String::new, |cap| format!(" · cap {cap}"));
         let has_scores = runs.iter().any(|run| run.score.is_some());
-        let is_told = shown.answers.iter().any(|answer| answer.text().contains("95 %"));
-        let ranges = if has_scores && !is_told { " · ranges 95 %" } else { "" };
+        let ranges = if has_scores && !is_told("95 %") { " · ranges 95 %" } else { "" };
         format!("{passing}{count}{alike}{cap}{ranges}")
     };
     let inner = canvas.pane(area, &context.filtered_title(&title), ARCHIVE);
@@ -202,8 +216,11 @@ fn columns_that_fit(shown: Shown, room: u16) -> (Vec<RunColumn>, Vec<u16>) {
     let has = |column: RunColumn| match column {
         RunColumn::Score => runs.iter().any(|run| run.score.is_some()),
         RunColumn::Tag => runs.iter().any(|run| !run.tag.is_empty()),
-        // `i` has the steps of a run, and the chart its best error.
-        RunColumn::Steps | RunColumn::PublicBest | RunColumn::PrivateBest => {
+        // `i` has the steps of a run and its other errors, and the chart its best error.
+        RunColumn::Steps
+        | RunColumn::PublicBest
+        | RunColumn::PrivateBest
+        | RunColumn::Further(_) => {
             let is_wanted = shown.screen.is_board || column == shown.screen.sort;
             is_wanted && column.has_any(runs, &context.watch)
         }
@@ -322,6 +339,10 @@ const MOST_RANGES: usize = 12;
 
 /// The height below which a chart shows little.
 const LEAST_CHART: u16 = 9;
+/// The width from which two charts stand side by side.
+const TWO_CHARTS: u16 = 100;
+/// The width from which a range has its number beside it.
+const WITH_NUMBERS: u16 = 56;
 
 fn chart(Shown { screen, context, runs, order, .. }: Shown, canvas: &mut Canvas, mut area: Rect) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
@@ -331,7 +352,6 @@ fn chart(Shown { screen, context, runs, order, .. }: Shown, canvas: &mut Canvas,
         && let Some(rows) = scored_rows(screen, runs, order)
         && rows.len() + 4 <= usize::from(area.height)
     {
-        let roomy = 3 * rows.len() as u16 + 5;
         // Of several ε the error at each is the next question, of one the steps of the run.
         if one_epsilon(rows.iter().filter_map(|(run, _)| epsilon(run))).is_some() {
             quantity = screen.usual_series(runs, &context.watch);
@@ -343,12 +363,18 @@ fn chart(Shown { screen, context, runs, order, .. }: Shown, canvas: &mut Canvas,
             _ => true,
         };
         let is_drawn = screen.pinned(runs).iter().any(is_curve);
-        if area.height < roomy + LEAST_CHART || !is_drawn {
+        let needed = rows.len() as u16 + 5;
+        let is_wide = area.width >= TWO_CHARTS;
+        if !is_drawn || !is_wide && area.height < needed + LEAST_CHART {
             return ranges((screen, runs), &rows, canvas, area);
         }
-        let [above, below] = in_rows(area, [Length(roomy), Fill(1)]);
-        ranges((screen, runs), &rows, canvas, above);
-        area = below;
+        let [first, second] = if is_wide {
+            canvas.two_columns("compare.chart", area, area.width * 11 / 20)
+        } else {
+            in_rows(area, [Length(needed), Fill(1)])
+        };
+        ranges((screen, runs), &rows, canvas, first);
+        area = second;
     }
     let log = viewport.log || quantity.always_log();
     let title = match quantity {
@@ -387,6 +413,14 @@ fn chart(Shown { screen, context, runs, order, .. }: Shown, canvas: &mut Canvas,
                 point[0].0 = one;
             }
         }
+        // Beside public data alone, what is chance between runs looks as small as it is.
+        let alone = match public_alone(with_both.iter().copied()).as_slice() {
+            [alone] if quantity == Quantity::Score => Some(alone.score.error.value),
+            _ => None,
+        };
+        let spent = || points.iter().map(|(_, point, ..)| point[0].0);
+        let ends = [spent().fold(f64::MAX, f64::min), spent().fold(0.0, f64::max)];
+        let level = alone.map_or_else(Vec::new, |error| ends.map(|at| (at, error)).to_vec());
         let mut chart = chart
             .percent(quantity.is_share(with_both))
             .x_axis("ε", false)
@@ -405,6 +439,14 @@ fn chart(Shown { screen, context, runs, order, .. }: Shown, canvas: &mut Canvas,
                 slot: slot.unwrap_or(if quantity == Quantity::Score { 0 } else { 4 }),
             });
         }
+        chart = chart.series(SeriesView {
+            name: "",
+            style: theme.muted,
+            curator: false,
+            points: level.as_slice().into(),
+            range: None,
+            slot: 4,
+        });
         return canvas.pointed_chart(area, CHARTS, chart, viewport);
     }
     let of_run = |(slot, run)| {
@@ -440,8 +482,8 @@ fn scored_rows<'a>(
     Some(rows)
 }
 
-/// The released errors with their ranges on one axis, a line for each run, each beside public data
-/// alone as the same release measured it.
+/// The released errors with their ranges on one axis, a line for each run, and below them public data
+/// alone as all scores together measured them.
 fn ranges(
     (screen, runs): (&CompareScreen, &[ArchivedRun]),
     rows: &[(&ArchivedRun, &Scored)],
@@ -455,12 +497,14 @@ fn ranges(
     let of_label = label_of(first).map_or_else(String::new, |label| format!(" of {label}"));
     let title = format!("released {}{of_label} ↓", score.kind());
     let inner = canvas.pane(area, &title, CHARTS);
-    let ends = |score: &Scored| {
-        let both = [Some(score.error), score.public_alone].into_iter().flatten();
-        let ends = both.flat_map(|it| [it.low, it.value, it.high]);
-        ends.chain(score.constant).collect::<Vec<f64>>()
-    };
-    let Some(axis) = ranges::axis(rows.iter().flat_map(|(_, score)| ends(score))) else { return };
+    let alone = public_alone(rows.iter().map(|(run, _)| *run));
+    let rows: Vec<_> = rows.iter().filter(|(run, _)| !is_public(run)).collect();
+    let scores = || rows.iter().map(|(_, score)| *score).chain(alone.iter().map(|it| &it.score));
+    let ends = scores().flat_map(|score| {
+        let Score { value, low, high } = score.error;
+        [Some(low), Some(value), Some(high), score.constant].into_iter().flatten()
+    });
+    let Some(axis) = ranges::axis(ends) else { return };
     let name = |run: &ArchivedRun| {
         let all: Vec<&ArchivedRun> = rows.iter().map(|(run, _)| *run).collect();
         let namesakes = namesakes(run, &all);
@@ -470,23 +514,22 @@ fn ranges(
         format!("{mark} {name}").trim_start().to_owned()
     };
     let names: Vec<String> = rows.iter().map(|(run, _)| name(run)).collect();
-    let is_roomy = 3 * rows.len() + 3 <= usize::from(inner.height);
-    let beside = |score: &Scored| {
-        let public = score.brief_public().filter(|_| is_roomy);
-        public.map_or_else(String::new, |it| format!("  {other} {it}"))
+    let of = |it: &PublicAlone| match alone.len() {
+        1 => "public data alone".to_owned(),
+        _ => format!("public: {}", it.of.join(" + ")),
     };
-    let public: Vec<String> = rows.iter().map(|(_, score)| beside(score)).collect();
-    let room = longest(names.iter().chain(&public)).min(inner.width * 2 / 5);
-    let width = inner.width.saturating_sub(room + 1);
-    let mut legend = vec![
-        Span::styled(format!("{own} model  "), theme.series(0)),
-        Span::styled(format!("{other} {}", score.beside()), theme.muted),
-    ];
+    let publics: Vec<String> = alone.iter().map(of).collect();
+    let has_numbers = inner.width >= WITH_NUMBERS;
+    let number = |told: Option<String>| told.filter(|_| has_numbers).unwrap_or_default();
+    let gains = rows.iter().map(|(_, score)| number(score.brief_gain()));
+    let errors = alone.iter().map(|it| number(Some(it.score.brief_error())));
+    let numbers: Vec<String> = gains.chain(errors).collect();
+    let room = longest(names.iter().chain(&publics)).min((inner.width * 2 / 5).max(17));
+    let beside = longest(&numbers);
+    let width = inner.width.saturating_sub(room + 1 + beside + u16::from(beside > 0));
     // Runs with other caps have another one.
-    let mut constants: Vec<(f64, String)> = rows
-        .iter()
-        .filter_map(|(_, score)| Some((score.constant?, score.constant_text()?)))
-        .collect();
+    let mut constants: Vec<(f64, String)> =
+        scores().filter_map(|score| Some((score.constant?, score.constant_text()?))).collect();
     constants.sort_by(|one, other| one.0.total_cmp(&other.0));
     let ends = constants.first().zip(constants.last());
     let constant = ends.map(|((least, low), (most, high))| {
@@ -495,40 +538,30 @@ fn ranges(
         let words = format!(" {} one answer for all, on public records: {error}", glyphs.vertical);
         Span::styled(words, theme.warning)
     });
-    if !is_roomy {
-        legend.extend(constant.iter().flat_map(|words| [Span::raw(" "), words.clone()]));
-    }
-    let mut lines = vec![shortened(Line::from(legend), inner.width)];
-    for (((_, score), name), beside) in rows.iter().zip(&names).zip(&public) {
-        let ranged = |Score { value, low, high }, marker, style| {
-            vec![Ranged { value, low, high, marker, style }]
-        };
-        let mut values = ranged(score.error, own, theme.series(0));
-        let public = score.public_alone.map(|it| ranged(it, other, theme.muted));
-        let mut drawn = |name: &str, values: &[Ranged]| {
-            let name = widgets::shortened(name, room, glyphs.cut);
-            let padding = usize::from(room + 1).saturating_sub(name.chars().count());
-            let mut line = vec![Span::styled(name, theme.text), Span::raw(" ".repeat(padding))];
-            let reference = score.constant.map(|it| (it, theme.warning));
-            line.extend(ranges::line(&axis, width, values, reference, glyphs));
-            lines.push(Line::from(line));
-        };
-        if is_roomy {
-            drawn(name, &values);
-            drawn(beside, &public.unwrap_or_default());
-            lines.push(Line::default());
-        } else {
-            // The model is drawn over what it is compared with.
-            values.splice(0..0, public.unwrap_or_default());
-            drawn(name, &values);
+    let models = rows.iter().map(|(_, score)| (*score, own, theme.series(0)));
+    let models = names.iter().zip(models);
+    let publics = publics.iter().zip(alone.iter().map(|it| (&it.score, other, theme.muted)));
+    let row = |((name, (score, marker, style)), number): (
+        (&String, (&Scored, &'static str, Style)),
+        &String,
+    )| {
+        let Score { value, low, high } = score.error;
+        let values = [Ranged { value, low, high, marker, style }];
+        let reference = score.constant.map(|it| (it, theme.warning));
+        let name = widgets::shortened(name, room, glyphs.cut);
+        let padding = usize::from(room + 1).saturating_sub(name.chars().count());
+        let mut line = vec![Span::styled(name, theme.text), Span::raw(" ".repeat(padding))];
+        line.extend(ranges::line(&axis, width, &values, reference, glyphs));
+        if has_numbers {
+            line.push(Span::styled(format!(" {number}"), theme.text));
         }
-    }
+        Line::from(line)
+    };
+    let mut lines: Vec<Line> = models.chain(publics).zip(&numbers).map(row).collect();
     let mut scale = ranges::scale(&axis, width, percent, theme.muted);
     scale.spans.insert(0, Span::raw(" ".repeat(usize::from(room + 1))));
     lines.push(scale);
-    if is_roomy {
-        lines.extend(constant.map(Line::from));
-    }
+    lines.extend(constant.map(|words| shortened(Line::from(words), inner.width)));
     canvas.lines(lines, inner);
 }
 

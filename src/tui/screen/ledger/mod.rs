@@ -26,6 +26,8 @@ pub const ENTRIES: Pane = Pane { filters: true, ..Pane::list("entries") };
 #[derive(Debug, Default)]
 pub struct LedgerScreen {
     pub selected: usize,
+    /// Whether the user has chosen the account. Until then it is that of the data that they work on.
+    is_chosen: bool,
     /// Index into the runs of the account.
     pub entry: usize,
     /// Whether the runs of a sweep have lines of their own.
@@ -185,6 +187,7 @@ impl Screen for LedgerScreen {
         } else {
             let count = context.book.as_ref().map_or(0, |book| book.accounts.len());
             self.selected = moved_in(count, self.selected, by);
+            self.is_chosen = true;
         }
     }
 
@@ -247,8 +250,11 @@ impl Screen for LedgerScreen {
 
     fn follow(&mut self, change: &Change, context: &mut Context) {
         if matches!(change, Change::Ledger) {
-            let count = context.book.as_ref().map_or(0, |book| book.accounts.len());
-            self.selected = self.selected.min(count.saturating_sub(1));
+            let accounts = context.book.as_ref().map_or(&[][..], |book| &book.accounts);
+            let last = |it: &Account| it.datasets.last().map(|dataset| dataset.name.clone());
+            let is_ours = |it: &Account| last(it).as_deref() == context.private_name();
+            let ours = accounts.iter().position(is_ours).filter(|_| !self.is_chosen);
+            self.selected = ours.unwrap_or(self.selected).min(accounts.len().saturating_sub(1));
         }
     }
 

@@ -1,47 +1,29 @@
-//! `halflight picture`: screens as SVG, for README and guide. They come from the real renderer
-//! after real runs of the demo, so they show only what exists. The noise of these runs is seeded,
-//! so the pictures are the same every time and a test can tell when they are stale.
+//! The pictures of README and guide (SVG) show the screens as they are: the real renderer draws them
+//! after real runs of the demo. The noise of these runs is seeded, so the pictures are the same every
+//! time. `INSTA_UPDATE=always` draws them again, as it does all snapshots.
 
 use std::path::PathBuf;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use clap::Args;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use halflight::engine::seeded_run::run_for_pictures;
+use halflight::engine::worker::JobEvent;
+use halflight::engine::{Control, Job, Worker};
+use halflight::error::{Error, Result};
+use halflight::files;
+use halflight::privacy::ledger::RunId;
+use halflight::session::{Workspace, demo};
+use halflight::tui::app::App;
+use halflight::tui::canvas::Hits;
+use halflight::tui::context::{DatasetStatus, Effect};
+use halflight::tui::live_run::LiveRun;
+use halflight::tui::update::{Message, update};
+use halflight::tui::view::view;
+use halflight::widgets::screenshot::{TerminalColours, svg};
+use halflight::widgets::theme::{Glyphs, Theme};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
-use serde_json::json;
-
-use super::{print_json, write_files};
-use crate::engine::seeded_run::run_for_pictures;
-use crate::engine::worker::JobEvent;
-use crate::engine::{Control, Job, Worker};
-use crate::error::{Error, Result};
-use crate::files;
-use crate::privacy::ledger::RunId;
-use crate::session::{Workspace, demo};
-use crate::tui::app::App;
-use crate::tui::canvas::Hits;
-use crate::tui::context::{DatasetStatus, Effect};
-use crate::tui::live_run::LiveRun;
-use crate::tui::update::{Message, update};
-use crate::tui::view::view;
-use crate::widgets::screenshot::{TerminalColours, svg};
-use crate::widgets::theme::{Glyphs, Theme};
-
-/// Write pictures of the screens (SVG) for the guide.
-#[derive(Debug, Args)]
-#[command(after_help = "Example:
-  halflight picture --out assets/screens")]
-pub struct Picture {
-    /// Directory for the pictures.
-    #[arg(long, default_value = "assets/screens")]
-    out: PathBuf,
-
-    /// Print the paths of the pictures as JSON.
-    #[arg(long)]
-    json: bool,
-}
 
 const COLUMNS: u16 = 120;
 const ROWS: u16 = 34;
@@ -50,14 +32,6 @@ const PATIENCE: Duration = Duration::from_mins(2);
 /// The budgets of the runs in the Compare picture.
 const SWEEP: [f64; 4] = [0.25, 0.5, 1.0, 4.0];
 const SEED: u64 = 7;
-
-impl Picture {
-    pub fn execute(&self) -> Result<()> {
-        let pictures = pictures()?.into_iter().map(|(name, svg)| (format!("{name}.svg"), svg));
-        let written = write_files(&self.out, pictures.collect())?;
-        if self.json { print_json(&json!({ "pictures": written })) } else { Ok(()) }
-    }
-}
 
 /// The pictures of README and guide, by name.
 fn pictures() -> Result<Vec<(&'static str, String)>> {
@@ -194,28 +168,22 @@ fn ask(worker: &Worker, effect: Effect) {
     }
 }
 
-/// The folder in which README and guide look for the pictures.
-#[cfg(test)]
-fn shelf() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("assets/screens")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_pictures_of_the_guide_show_the_screens_as_they_are() {
-        let pages = include_str!("../../assets/guide/screens.md");
-        for (name, picture) in pictures().unwrap() {
-            let path = shelf().join(format!("{name}.svg"));
-            let kept = std::fs::read_to_string(&path).unwrap_or_default();
-            assert!(
-                kept == picture,
-                "{} is stale: `cargo run --release -- picture` draws it again",
-                path.display()
-            );
-            assert!(pages.contains(&format!("../screens/{name}.svg")), "{name} is not shown");
+#[test]
+fn the_pictures_of_the_guide_show_the_screens_as_they_are() {
+    let pages = include_str!("../../assets/guide/screens.md");
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("assets/screens");
+    let is_update = std::env::var("INSTA_UPDATE").is_ok_and(|it| it == "always");
+    for (name, picture) in pictures().unwrap() {
+        let path = folder.join(format!("{name}.svg"));
+        if is_update {
+            std::fs::write(&path, &picture).unwrap();
         }
+        let kept = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            kept == picture,
+            "{} is stale: `INSTA_UPDATE=always cargo test --test whole pictures` draws it again",
+            path.display()
+        );
+        assert!(pages.contains(&format!("../screens/{name}.svg")), "{name} is not shown");
     }
 }

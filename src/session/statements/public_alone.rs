@@ -1,0 +1,98 @@
+//! Public data alone on private records, as all scores beside them say together.
+
+use super::comparison::{Question, is_public};
+use crate::data::{DatasetDefinition, PreparationSettings};
+use crate::evaluation::{Score, Scored};
+use crate::methods::PublicPredictor;
+use crate::store::{ArchivedRun, PlanDefinition};
+
+/// Public data alone of one set of public data.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PublicAlone<'a> {
+    /// The names of the public datasets.
+    pub of: Vec<&'a str>,
+    /// Their error, from all scores, and the rest from the most precise of them.
+    pub score: Scored,
+    /// How many scores say it.
+    pub scores: usize,
+    model: ModelOf<'a>,
+}
+
+/// What is asked, and what the model of public data alone and the cap of its errors depend on. The method of the plan, its
+/// settings and its ε are of the model beside it; seeds are left out, because they change little.
+#[derive(Debug, Clone, PartialEq)]
+struct ModelOf<'a> {
+    question: Question<'a>,
+    data: Vec<&'a DatasetDefinition>,
+    preparation: Option<&'a PreparationSettings>,
+    public_records: Option<usize>,
+    given: Option<PublicPredictor>,
+    cap: Option<f64>,
+}
+
+impl<'a> PublicAlone<'a> {
+    /// What the score of a run says of public data alone.
+    fn of_run(run: &'a ArchivedRun, score: &Scored) -> Option<Self> {
+        let score = match (is_public(run), score.builds_on_a_model) {
+            (true, _) => score.clone(),
+            (false, true) => return None,
+            (false, false) => score.public_alone.map(|_| score.clone().of_public_data())?,
+        };
+        let of = public_of(run);
+        let data = run.data.iter().filter(|it| of.contains(&it.name.as_str())).collect();
+        let plan = run.plan.as_ref();
+        let model = ModelOf {
+            question: Question::of(run),
+            data,
+            preparation: plan.map(|plan| &plan.preparation),
+            public_records: plan.and_then(|plan| plan.public_records),
+            given: plan.map(PlanDefinition::given_predictor),
+            cap: score.largest_error,
+        };
+        Some(Self { of, score, scores: 1, model })
+    }
+
+    /// Whether both tell of one model. Data may have changed between two runs, so their ranges overlap.
+    fn agrees_with(&self, other: &Self) -> bool {
+        let [one, two] = [self, other].map(|it| it.score.error);
+        self.of == other.of
+            && self.model == other.model
+            && one.low <= two.high
+            && two.low <= one.high
+    }
+
+    /// Whether the model of a run is compared with these.
+    pub fn is_beside(&self, run: &'a ArchivedRun) -> bool {
+        let own = run.score.as_ref().and_then(|score| Self::of_run(run, score));
+        own.is_some_and(|it| it.agrees_with(self))
+    }
+}
+
+/// Public data alone of each set of public data, as the scores of these runs say together.
+pub fn public_alone<'a>(runs: impl IntoIterator<Item = &'a ArchivedRun>) -> Vec<PublicAlone<'a>> {
+    let mut groups: Vec<Vec<PublicAlone>> = Vec::new();
+    let told = runs.into_iter().filter_map(|run| PublicAlone::of_run(run, run.score.as_ref()?));
+    for one in told {
+        match groups.iter_mut().find(|group| group.iter().all(|it| it.agrees_with(&one))) {
+            Some(group) => group.push(one),
+            None => groups.push(vec![one]),
+        }
+    }
+    let pooled = |group: Vec<PublicAlone<'a>>| {
+        let errors: Vec<Score> = group.iter().map(|it| it.score.error).collect();
+        let width = |it: &PublicAlone| it.score.error.high - it.score.error.low;
+        let scores = group.len();
+        let best = group.into_iter().min_by(|one, other| width(one).total_cmp(&width(other)))?;
+        let error = Score::pooled(&errors)?;
+        Some(PublicAlone { score: Scored { error, ..best.score.clone() }, scores, ..best })
+    };
+    groups.into_iter().filter_map(pooled).collect()
+}
+
+/// The public datasets of a run's plan.
+pub fn public_of(run: &ArchivedRun) -> Vec<&str> {
+    let mut names: Vec<&str> =
+        run.plan.iter().flat_map(|plan| &plan.public).map(String::as_str).collect();
+    names.sort_unstable();
+    names
+}
