@@ -11,7 +11,7 @@ use crate::store::{ArchivedRun, PlanDefinition};
 pub struct PublicAlone<'a> {
     /// The names of the public datasets.
     pub of: Vec<&'a str>,
-    /// Their error, from all scores, and the rest from the most precise of them.
+    /// The error that all scores say together, and the rest of the most precise of them.
     pub score: Scored,
     /// How many scores say it.
     pub scores: usize,

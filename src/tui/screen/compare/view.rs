@@ -210,19 +210,19 @@ const OF_A_TASK: [RunColumn; 5] = [
 ];
 
 /// The columns that fit, chosen by weight, in the order of the table, with their widths.
-fn columns_that_fit(shown: Shown, room: u16) -> (Vec<RunColumn>, Vec<u16>) {
+fn columns_that_fit(shown: Shown, room: u16, is_alone: bool) -> (Vec<RunColumn>, Vec<u16>) {
     let Shown { runs, context, .. } = shown;
     let visible = RunColumn::shown(!context.watch.is_sealed());
     let has = |column: RunColumn| match column {
         RunColumn::Score => runs.iter().any(|run| run.score.is_some()),
         RunColumn::Tag => runs.iter().any(|run| !run.tag.is_empty()),
-        // `i` has the steps of a run and its other errors, and the chart its best error.
+        // `i` has the steps of a run and its other errors, the chart its best error, and `z` all.
         RunColumn::Steps
         | RunColumn::PublicBest
         | RunColumn::PrivateBest
         | RunColumn::Further(_) => {
             let is_wanted = shown.screen.is_board || column == shown.screen.sort;
-            is_wanted && column.has_any(runs, &context.watch)
+            (is_wanted || is_alone) && column.has_any(runs, &context.watch)
         }
         other if ALIKE.contains(&other) => !says_the_same(shown, other),
         other => other.has_any(runs, &context.watch),
@@ -267,7 +267,8 @@ const SHORTEST_NAME: u16 = 12;
 fn runs_table(shown: Shown, canvas: &mut Canvas, area: Rect) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let Shown { screen, context, runs, order, answers } = shown;
-    let (columns, mut cells) = columns_that_fit(shown, area.width.saturating_sub(1));
+    let (columns, mut cells) =
+        columns_that_fit(shown, area.width.saturating_sub(1), canvas.alone == Some(ARCHIVE));
     let mut header = vec![Line::raw("")];
     header.extend(columns.iter().map(|column| {
         let mark = sort_mark(*column == screen.sort, screen.reverse);
