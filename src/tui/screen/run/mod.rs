@@ -83,13 +83,16 @@ impl Screen for RunScreen {
 
     fn next_step(&self, context: &Context) -> Option<String> {
         let Some(run) = self.run(context) else {
-            return Some(if context.has_died_run() {
-                DIED_RUN.to_owned()
-            } else if !context.watched.is_empty() {
-                "5 shows earlier runs; q ends the watch and stops no run".to_owned()
+            if context.has_died_run() {
+                return Some(DIED_RUN.to_owned());
+            }
+            let next = if context.watched.is_empty() {
+                "3 shows the plan, l launches it there"
             } else {
-                "3 shows the plan, l launches it there; 5 shows earlier runs".to_owned()
-            });
+                "q ends the watch and stops no run"
+            };
+            let earlier = if context.archived().is_empty() { "" } else { "; 5 shows earlier runs" };
+            return Some(format!("{next}{earlier}"));
         };
         if run.trained.is_some() {
             return Some("its ε is computed here from the noise that its file states".to_owned());
@@ -107,7 +110,7 @@ impl Screen for RunScreen {
         let Some(run) = self.run(context) else {
             // The pace is also that of the next run.
             let works = matches!(name, "slower" | "faster");
-            return (!works).then_some("no run is shown: 3 plans one, 5 shows earlier runs");
+            return (!works).then_some("no run is shown: 3 plans one");
         };
         match name {
             "pause" | "stop" if run.has_ended() => Some("this run has ended"),

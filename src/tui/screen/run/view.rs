@@ -45,9 +45,7 @@ pub(super) struct Shown<'a> {
 pub fn view(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Rect) {
     let Some(run) = screen.run(context) else {
         if context.watched.is_empty() {
-            let words = "No run since this program was opened, and none of another process is under \
-                         way. Press 3 for the plan, then l to launch it; 5 shows earlier runs.";
-            return canvas.empty_box(area, "Run", &[words]);
+            return canvas.empty_box(area, "Run", &["No run since this program was opened."]);
         }
         return waiting(context, canvas, area);
     };
