@@ -15,7 +15,7 @@ use super::{Grid, GridTask, Harvest, StudyTable};
 use crate::data::{DatasetDefinition, Role, Source, Task};
 use crate::error::{Error, Result};
 use crate::evaluation::scoring::Scoring;
-use crate::evaluation::{Answers, Evaluation, Loss, UsualErrors};
+use crate::evaluation::{Answers, Evaluation, Loss, Score, Scored, UsualErrors};
 use crate::methods::baselines::elsewhere::errors_elsewhere;
 use crate::methods::trial::RehearsalNoise;
 use crate::model::Model;
@@ -117,9 +117,8 @@ pub struct Study {
 /// Sums over the releases of one task.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Measured {
-    /// Ranges that contain the truth: of the capped error, of public data alone, of their
-    /// difference, of the error without the cap, and of the share above the cap.
-    held: [f64; 5],
+    /// How often each of [`RANGES`] contains the truth.
+    held: [f64; 6],
     half_width: f64,
     /// The upper end without the cap, over the error without the cap.
     high: f64,
@@ -131,9 +130,10 @@ pub struct Measured {
     error: f64,
 }
 
-const RANGES: [&str; 5] = [
+const RANGES: [&str; 6] = [
     "capped error",
     "capped error of public data alone",
+    "capped error of public data alone, from three scores of the same records",
     "difference of capped errors",
     "error without the cap",
     "share of records above the cap",
@@ -223,11 +223,18 @@ impl Study {
                 ((ours / cap).min(1.0), (theirs / cap).min(1.0))
             };
             let answers = Answers::Numbers((0..records).map(one).collect());
-            let scored = released(&scoring.tally, answers, &noise, draw.random(), Some(cap))?;
-            let scored = scored.bounded(scoring.bound);
+            let mut release = || -> Result<Scored> {
+                let (answers, seed) = (answers.clone(), draw.random());
+                released(&scoring.tally, answers, &noise, seed, Some(cap))
+            };
+            let scored = release()?.bounded(scoring.bound);
+            let three = [Ok(scored.clone()), release(), release()];
+            let three: Vec<Scored> = three.into_iter().collect::<Result<_>>()?;
+            let three: Vec<Score> = three.iter().filter_map(|it| it.public_alone).collect();
             let holds = [
                 Some(scored.error.holds(ours)),
                 scored.public_alone.map(|it| it.holds(theirs)),
+                Score::pooled(&three).map(|it| it.holds(theirs)),
                 scored.difference.map(|it| it.holds(ours - theirs)),
                 scored.uncapped.map(|it| (it.low..=it.high).contains(&error)),
                 scored.above.map(|it| it.holds(above)),
