@@ -221,6 +221,8 @@ enum AsFeature {
     NoValue,
     Commas,
     TooManyValues,
+    /// Says which rows somebody trained on.
+    Division,
 }
 
 impl AsFeature {
@@ -234,6 +236,7 @@ impl AsFeature {
             Self::NoValue => "no value in any row",
             Self::Commas => "numbers with commas in them",
             Self::TooManyValues => "text with too many different values for a category",
+            Self::Division => "somebody's training and test rows",
         }
     }
 }
@@ -344,6 +347,11 @@ impl Inspection {
                     let in_private = private.is_some_and(|it| it.has_numbers(name));
                     !in_private && !all.iter().any(|table| has_numbers(table))
                 }
+                // One private record can have another value.
+                AsFeature::Division => all.iter().any(|table| {
+                    let is_private = private.is_some_and(|own| std::ptr::eq(*table, own));
+                    !is_private && table.problems.contains(problem)
+                }),
                 _ => true,
             };
             if is_useless && !useless.contains(name) {
@@ -570,6 +578,16 @@ fn findings(
     (facts, problem, candidate)
 }
 
+/// What rows are called that somebody set apart.
+const DIVISIONS: [&str; 9] =
+    ["train", "training", "test", "testing", "val", "valid", "validation", "dev", "holdout"];
+
+/// Whether every value says for what somebody used the row.
+fn divides(column: &Column, distinct: usize) -> bool {
+    let is_one = |(value, _): &(Cell, usize)| matches!(value, Cell::Text(text) if DIVISIONS.contains(&&*text.to_lowercase()));
+    (2..=3).contains(&distinct) && column.values().iter().all(is_one)
+}
+
 impl ColumnFacts {
     /// The problem of a column, and whether it can still be a feature.
     fn problem(&self, table: &Table, column: &Column) -> Option<(String, AsFeature)> {
@@ -581,6 +599,10 @@ impl ColumnFacts {
         match distinct {
             Some(0) => Some(("no cell has a value".to_owned(), AsFeature::NoValue)),
             Some(1) if *missing == 0 => Some(("constant".to_owned(), AsFeature::Constant)),
+            Some(values) if is_text && divides(column, *values) => {
+                let what = "says which rows are for training and which for tests: no property";
+                Some((what.to_owned(), AsFeature::Division))
+            }
             Some(_) if is_text && has_commas_for_points(column) => {
                 let what = "numbers with commas in them: write 1.5 for 1,5 and 1000 for 1,000";
                 Some((what.to_owned(), AsFeature::Commas))
@@ -638,6 +660,9 @@ impl ColumnFacts {
             Column::Numbers(cells) => (are_whole(cells), cells.iter().reduce(f64::min)),
             _ => (true, None),
         };
+        if divides(column, distinct) {
+            return None;
+        }
         let few = whole && distinct <= MOST_CLASSES;
         let is_either = few && lowest.is_some() && distinct > 2;
         let measures = is_either && !lowest.is_some_and(|lowest| FIRST_CODES.contains(&lowest));
@@ -956,6 +981,25 @@ mod tests {
         assert_eq!(found.problems[0].column.as_deref(), Some("n"));
         let [label] = &found.label_candidates[..] else { panic!("{:?}", found.label_candidates) };
         assert_eq!((label.column.as_str(), label.task), ("v", Task::Regression));
+    }
+
+    #[test]
+    fn a_column_of_training_and_test_rows_is_no_feature_and_no_label() {
+        let guess = |values: &[&str], is_private: bool| {
+            let rows: String = (0..40)
+                .map(|i| format!("{},{}.5\n", values[i % values.len()], i * 7 % 13))
+                .collect();
+            let table = csv::read_bytes("t.csv", format!("part,y\n{rows}").as_bytes()).unwrap();
+            let found = Inspection::of(&table, false);
+            let source = Source::File("t.csv".into());
+            let private = is_private.then_some(&found);
+            let made = Inspection::definition_of_all(&[&found], private, "t", source);
+            (made.uses("part"), made.label.unwrap())
+        };
+        assert_eq!(guess(&["train", "test"], false), (false, "y".to_owned()));
+        assert_eq!(guess(&["Train", "Test", "validation"], false), (false, "y".to_owned()));
+        assert!(guess(&["train", "bus"], false).0, "a means of transport");
+        assert!(guess(&["train", "test"], true).0, "private cells decide nothing");
     }
 
     #[test]

@@ -331,12 +331,20 @@ impl Scored {
         format!("{}: {}", self.error_name(), self.short())
     }
 
-    /// How much less error than public data alone in a few letters: `44 % less (31–58)`.
+    /// How much less error than public data alone in a few letters: `44 % less (31–58)`, or
+    /// `11 % more (−16 to 37)`.
     pub fn brief_gain(&self) -> Option<String> {
         let gain = self.gain().filter(|it| it.high - it.low <= WIDE)?;
-        let word = if self.loss.is_some() { "less" } else { "fewer" };
-        let [value, low, high] = [gain.value, gain.low, gain.high.min(1.0)].map(|it| 100.0 * it);
-        Some(format!("{value:.0} % {word} ({low:.0}–{high:.0})").replace('-', "−"))
+        let (sign, word) = match self.loss {
+            _ if gain.value < 0.0 => (-1.0, "more"),
+            Some(_) => (1.0, "less"),
+            None => (1.0, "fewer"),
+        };
+        let ends = [gain.low, gain.high.min(1.0)].map(|it| sign * 100.0 * it);
+        let (low, high) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
+        let to = if low < 0.0 { " to " } else { "–" };
+        let value = sign * 100.0 * gain.value;
+        Some(format!("{value:.0} % {word} ({low:.0}{to}{high:.0})").replace('-', "−"))
     }
 
     /// How the error stands beside that of public data alone.
@@ -540,6 +548,20 @@ mod tests {
         };
         let said = squared.verdict().unwrap();
         assert!(said.ends_with("the score says 50 % (40 to 60) less error"), "{said}");
+    }
+
+    #[test]
+    fn a_gain_in_a_few_letters_is_no_negative_one() {
+        let told = |gap, half: f64| {
+            let difference = Some(score(gap, gap - half, gap + half));
+            let public_alone = Some(score(0.2, 0.15, 0.25));
+            Scored { public_alone, difference, ..classes() }.brief_gain().unwrap_or_default()
+        };
+        assert_eq!(told(-0.08, 0.02), "40 % fewer (30–50)");
+        assert_eq!(told(-0.02, 0.04), "10 % fewer (−10 to 30)");
+        assert_eq!(told(0.02, 0.04), "10 % more (−10 to 30)");
+        assert_eq!(told(0.04, 0.02), "20 % more (10–30)");
+        assert_eq!(told(0.0, 0.09), "", "too wide for one number");
     }
 
     #[test]

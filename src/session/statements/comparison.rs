@@ -5,10 +5,11 @@ use super::sum;
 use crate::data::{DatasetDefinition, Task};
 use crate::evaluation::words::less_error;
 use crate::evaluation::{Score, Scored};
+use crate::glossary::change;
 use crate::plot::number::compact_up;
-use crate::privacy::Watch;
 use crate::privacy::accountant::{Guarantee, delta_words, round_up};
 use crate::privacy::ledger::{RunId, Total, TotalStanding};
+use crate::privacy::{Adjacency, Watch};
 use crate::rehearsal::advice::{capital, may_decide};
 use crate::store::ArchivedRun;
 use crate::store::archive::{epsilon, last};
@@ -242,16 +243,17 @@ fn scored(
         let named = format!("{of_set}{named}");
         let with_scores = if let Some(total) = runs.first().and_then(|run| total(&run.id)) {
             format!(
-                ". With the scores, all spending on these records counts: {} (δ {})",
+                ". With the scores, all spending on these records counts: {} (δ {}){}",
                 total.words(),
-                delta_words(total.delta)
+                delta_words(total.delta),
+                if_blanked(runs, Some(&total))
             )
         } else {
             let sum = summed(runs).map_or_else(
                 || "the ε of their runs".to_owned(),
                 |it| format!("ε {} (δ {})", sum_words(it.epsilon), delta_words(it.delta)),
             );
-            format!("; the scores for {sum}")
+            format!("; the scores for {sum}{}", if_blanked(runs, None))
         };
         let telling = format!("that model with anybody, for no ε{with_scores}.{}", ranked(runs));
         // Without a score that says so, this is no praise.
@@ -537,7 +539,7 @@ fn telling(
         // A choice among runs, and a ranking before them, depend on all that was released.
         let (all, at) = (total.words(), delta_words(total.delta));
         let is_own = total.standing == TotalStanding::AtMost
-            && total.known.is_some_and(|it| it.epsilon <= own.epsilon)
+            && total.known.as_ref().is_some_and(|it| it.epsilon <= own.epsilon)
             && at == delta;
         let all = if is_own {
             format!(": ε {epsilon} (δ {delta})")
@@ -550,10 +552,12 @@ fn telling(
             };
             format!(". All spending on these records: {all} (δ {at}); this run alone: {own}")
         };
-        return format!("{what} with anybody{all}.{}", ranked(runs));
+        let whom = if_blanked(runs, Some(&total));
+        return format!("{what} with anybody{all}{whom}.{}", ranked(runs));
     }
     if runs.len() == 1 && run.later_scores.is_empty() {
-        return format!("{what} with anybody: ε {epsilon} (δ {delta}).{}", ranked(runs));
+        let whom = if_blanked(runs, None);
+        return format!("{what} with anybody: ε {epsilon} (δ {delta}){whom}.{}", ranked(runs));
     }
     let with = match runs.len() {
         1 if run.later_scores.len() > 1 => "with the scores that were paid for later".to_owned(),
@@ -571,7 +575,21 @@ fn telling(
         ),
         None => format!("ε {epsilon} (δ {delta}) alone; {with}, ε is the sum in the ledger"),
     };
-    format!("{what} with anybody: {all}.{}", ranked(runs))
+    format!("{what} with anybody: {all}{}.{}", if_blanked(runs, None), ranked(runs))
+}
+
+/// The weaker promise, where a run makes no other: neither its ε nor a sum with it holds for replaced
+/// records.
+fn if_blanked(runs: &[&ArchivedRun], total: Option<&Total>) -> String {
+    let all = total.and_then(|total| Some(total.known.as_ref()?.adjacency));
+    let drawn = || runs.iter().flat_map(|run| &run.drawn);
+    let mut events = drawn().flat_map(|it| &it.mechanisms);
+    let is_weaker = |adjacency| adjacency == Adjacency::ZeroOut;
+    if !events.any(|event| is_weaker(event.adjacency)) && !all.is_some_and(is_weaker) {
+        return String::new();
+    }
+    let of_persons = drawn().any(|it| it.person.is_some());
+    format!(", only if {}, not replaced", change(Adjacency::ZeroOut, of_persons))
 }
 
 /// The answer without a score: exact errors of the two best, if they may be seen.
@@ -601,9 +619,9 @@ mod tests {
 
     use super::*;
     use crate::evaluation::Loss;
-    use crate::privacy::Target;
     use crate::privacy::accountant::Composition;
     use crate::privacy::openings::OpenWatch;
+    use crate::privacy::{Event, Target};
     use crate::store::archive::DrawnRun;
     use crate::store::demo;
     use crate::store::example::gaussian;
@@ -761,6 +779,28 @@ mod tests {
             "{}",
             only(&both)
         );
+    }
+
+    #[test]
+    fn a_promise_for_blanked_records_alone_is_called_so() {
+        let weaker = Event { adjacency: Adjacency::ZeroOut, ..gaussian(0.1) };
+        let mut one = run("a", 1.0, Some(score(20.0, 40.0)));
+        let drawn = |mechanisms| vec![DrawnRun { run: one.id.clone(), person: None, mechanisms }];
+        let (usual, blanked) = (drawn(vec![gaussian(0.1)]), drawn(vec![weaker.clone()]));
+        let whom = ", only if any one record is blanked, not replaced.";
+        one.drawn = usual;
+        assert!(!only(std::slice::from_ref(&one)).contains("blanked"));
+        // Runs that are not compared here may be in the total.
+        let known = Composition::of(&[weaker]).unwrap().gate(1e-6).ok();
+        let (standing, missing) = (TotalStanding::AtMost, Vec::new());
+        let total = Total { standing, delta: 1e-6, known, claims: None, missing, remark: None };
+        let found = answers(&[&one], usual_name, &|_| Some(total.clone()), &Watch::open());
+        assert!(found[0].telling.ends_with(whom), "{}", found[0].telling);
+        one.drawn = blanked;
+        let alone = run("b", 1.0, Some(score(60.0, 40.0)));
+        for runs in [vec![one.clone()], vec![one.clone(), run("b", 1.0, None)], vec![one, alone]] {
+            assert!(only(&runs).ends_with(whom), "{}", only(&runs));
+        }
     }
 
     #[test]

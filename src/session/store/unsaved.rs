@@ -99,9 +99,10 @@ impl Keeper {
         Self { base: workspace.base().to_path_buf(), held: Arc::default() }
     }
 
-    /// From now on in this file.
+    /// From now on in this file. What was kept until then would be taken for that of a dead program.
     pub fn adopt(&self, file: HeldFile) {
-        *self.held.lock().unwrap_or_else(PoisonError::into_inner) = Some(file);
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.replace(file).into_iter().for_each(HeldFile::remove);
     }
 
     /// Writes a session, of which this file is known. A session that has moved to another folder is kept
@@ -136,4 +137,26 @@ fn real(path: &Path) -> PathBuf {
     path.canonicalize()
         .or_else(|_| std::path::absolute(path))
         .unwrap_or_else(|_| path.to_path_buf())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_goes_on_with_the_session_of_a_dead_one_leaves_no_file_of_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = Workspace::of(folder.path()).unwrap();
+        let [dead, living] = [(); 2].map(|()| Keeper::new(&workspace));
+        dead.keep(Session::default(), None, None).unwrap();
+        let lost = dead.held.lock().unwrap().take().unwrap().path;
+        living.keep(Session::default(), None, None).unwrap();
+        let (_, file) = find(&workspace, None).expect("that of the dead program");
+        assert_eq!(file.path, lost);
+        living.adopt(file);
+        assert!(find(&workspace, None).is_none(), "nothing else is left behind");
+        living.keep(Session::default(), None, None).unwrap();
+        living.forget();
+        assert!(!lost.exists());
+    }
 }
