@@ -47,9 +47,17 @@ pub fn task_of(id: &str) -> Option<Task> {
     method(id).ok().map(|method| method.spec().task)
 }
 
-/// The method of a grant in plain words, and where its noise came from if that is known.
+/// The method of a grant in plain words, and where its noise came from if that is known. A grant may be
+/// no training.
 pub fn name_in(grant: &Grant) -> String {
-    grant.method_words().replacen(&grant.method, name_of(&grant.method), 1)
+    let name = match grant.method.as_str() {
+        "private_errors" => "private ranking by errors",
+        "private_table" => "private ranking by a table",
+        "private_selection" => "private ranking, the best name",
+        "private_direction" => "private ranking by a direction",
+        id => name_of(id),
+    };
+    grant.method_words().replacen(&grant.method, name, 1)
 }
 
 /// The method called `id`.

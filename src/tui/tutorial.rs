@@ -120,7 +120,7 @@ fn rehearse(context: &Context) -> &'static str {
         "The rehearsal goes on. Press 3 to see what it finds, and wait for its end."
     } else if context.tab != Tab::Plan {
         "The table begins with the best hospital: its own model has the least error on the city's \
-         records. GSD near 0 means much alike. When you have read the verdicts, press 3."
+         records. GSD compares gradients: less is more alike. When you have read the verdicts, press 3."
     } else if rehearsal.work.is_some() {
         "Each public hospital plays the city's part in turn, and every method that fits is tried on \
          it. This takes some seconds and costs no privacy. Wait for the end."
@@ -144,7 +144,7 @@ fn plan(context: &Context) -> &'static str {
         "The plan has another method than the advised one. Press t to take it."
     } else if context.rehearsal.shown {
         "Each number is an error, divided by that of public data alone: below 1 is better. Press t \
-         to take the advised method (it may be yours already), then r to see what it costs."
+         to take the advised method (it may be yours already), then r again: the costs come back."
     } else {
         "The costs are being worked out."
     }
@@ -224,7 +224,7 @@ fn report(context: &Context) -> &'static str {
         (_, Tab::Compare) => "Press w to write a page about this run that you could pass on.",
         _ => {
             "The ledger keeps what the run has spent, for good; the budget has that much less left. \
-             Last of all, press 5 and then w: a page for others, without exact numbers."
+             Last of all, press 5 for Compare, and w there: a page for others, without exact numbers."
         }
     }
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::candidate_line::Mean;
 use super::candidates::RankingSetup;
 use super::ranking::RankStep;
+use super::verdict;
 use crate::error::Result;
 use crate::privacy::release::ReleaseKind;
 use crate::privacy::{Adjacency, Allotment, PlannedRelease, Release, Released, Spender};
@@ -65,6 +66,16 @@ pub enum Disclosed {
     /// The share of one direction in every candidate's span, the largest first: the energy is the
     /// squared cosine of their angle, the distance its sine.
     Direction(Released<Vec<ReleasedLine>>),
+}
+
+impl Disclosed {
+    /// What released errors say against a plan that uses these datasets.
+    pub fn against(&self, used: &[String]) -> Option<String> {
+        match self {
+            Self::Errors(lines) => verdict::against_released(lines.get(), used),
+            _ => None,
+        }
+    }
 }
 
 /// One candidate of the released table.

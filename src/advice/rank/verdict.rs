@@ -2,6 +2,7 @@
 
 use super::candidate_line::{CandidateLine, CandidatePlace, listed};
 use super::comparison::Comparison;
+use super::released::ReleasedError;
 use super::repeat::Repeat;
 use super::settings::CandidateOrder;
 
@@ -151,11 +152,25 @@ pub(super) fn against(
         ));
     }
     let behind = named(&|line| line.place == CandidatePlace::Behind);
-    let best = &lines.first()?.name;
+    pooled_with(&lines.first()?.name, &behind, used)
+}
+
+fn pooled_with(best: &String, behind: &[&str], used: &[String]) -> Option<String> {
     (!behind.is_empty() && used.contains(best)).then(|| {
-        let (names, are) = (listed(&behind), are(behind.len()));
+        let (names, are) = (listed(behind), are(behind.len()));
         format!("by the ranking, {names} {are} behind {best}, with which this plan pools them")
     })
+}
+
+/// About the datasets of a plan, from released errors: those that are clearly behind the best one, with
+/// which they are pooled.
+pub(super) fn against_released(lines: &[ReleasedError], used: &[String]) -> Option<String> {
+    let is_behind = |line: &&ReleasedError| {
+        let behind = line.behind.map(|it| it.estimate());
+        used.contains(&line.name) && behind.is_some_and(|it| it.value > it.half_width)
+    };
+    let behind: Vec<&str> = lines.iter().filter(is_behind).map(|it| it.name.as_str()).collect();
+    pooled_with(&lines.first()?.name, &behind, used)
 }
 
 /// One or two words for a narrow column; [`of_line`] says it in full.
@@ -183,7 +198,12 @@ fn was(count: usize) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use halflight_privacy_inside::openings::OpenReleased as _;
+
+    use super::super::candidate_line::Mean;
+    use super::super::released::Disclosed;
     use super::*;
+    use crate::privacy::Released;
 
     fn line(name: &str, place: CandidatePlace, as_noise: bool) -> CandidateLine {
         CandidateLine {
@@ -283,6 +303,20 @@ mod tests {
         assert!(said(&["hospital_b", "cifar"]).starts_with(useless));
         let pooled = said(&["hospital_b", "clinic"]);
         assert!(pooled.starts_with("by the ranking, clinic is behind hospital_b"), "{pooled}");
+        // Released errors say it where the noise leaves no doubt.
+        let error = |name: &str, behind: f64| ReleasedError {
+            name: name.to_owned(),
+            error: None,
+            behind: (behind > 0.0).then_some(Mean { mean: behind, deviation: 1.0 }),
+            first: None,
+            elsewhere: None,
+            in_label_units: false,
+        };
+        let errors = [error("hospital_b", 0.0), error("near", 1.9), error("clinic", 2.1)];
+        let disclosed = Disclosed::Errors(Released::of_public(errors.to_vec()));
+        let used = ["hospital_b", "near", "clinic"].map(str::to_owned);
+        assert_eq!(disclosed.against(&used), Some(pooled));
+        assert_eq!(disclosed.against(&used[1..]), None);
         // One of the second rank may be what somebody wants to try.
         assert_eq!(said(&["clinic"]), "");
         assert_eq!(said(&["hospital_b"]), "");

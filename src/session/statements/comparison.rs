@@ -18,6 +18,8 @@ use crate::verdict::error_cell;
 /// The caution beside exact numbers of several runs.
 pub const NOT_FOR_CHOICE: &str = "◆ is not for choosing or telling.";
 
+const PUBLIC_ALONE: &str = "public data alone";
+
 /// What the ranges of an answer are.
 const RANGES: &str = "ranges are 95 %";
 
@@ -239,7 +241,9 @@ fn scored(
         let set = set.or_else(|| of_public_data.map(public_of)).unwrap_or_default();
         let is_one = runs.iter().all(|run| public_of(run) == set);
         let of_set = if is_one { String::new() } else { format!(" ({})", set.join(" + ")) };
-        let named = of_public_data.map_or_else(String::new, |run| format!(", {}", name(run)));
+        // The plan may be called what it is.
+        let named = of_public_data.map(&name).filter(|it| !it.contains(PUBLIC_ALONE));
+        let named = named.map_or_else(String::new, |name| format!(", {name}"));
         let named = format!("{of_set}{named}");
         let with_scores = if let Some(total) = runs.first().and_then(|run| total(&run.id)) {
             format!(
@@ -264,8 +268,7 @@ fn scored(
                 "; with {records} held-out records no model is shown to beat one answer for all"
             )
         });
-        let of =
-            Answer::of(&format!("public data alone{named}"), format!("{why}{doubt}."), telling);
+        let of = Answer::of(&format!("{PUBLIC_ALONE}{named}"), format!("{why}{doubt}."), telling);
         let error = best.map(|PublicAlone { score, scores, .. }| {
             let (error, beside) = (score.named_error(), beside_constant(score));
             let of =

@@ -111,7 +111,7 @@ fn tabs(app: &App, canvas: &mut Canvas, area: Rect) {
         (context.working() > 0, "running"),
         (context.rehearsal.work.is_some(), "rehearsing"),
         (context.demo.is_some(), "demo"),
-        (context.demo.is_none() && context.unsaved, "unsaved"),
+        (context.demo.is_none() && context.unsaved, "unsaved: Ctrl-s"),
     ];
     state.retain(|(holds, _)| *holds);
     let mut state: Vec<&str> = state.into_iter().map(|(_, word)| word).collect();

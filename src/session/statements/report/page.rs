@@ -570,8 +570,9 @@ fn sums(report: &Report, together: &[Together]) -> Markup {
                 @if !has_delta(guarantee.delta) { ", which is the δ of the budget" }
                 " (" (guarantee.adjacency.words()) "): all their noise is accounted together, \
                  usually for less than the sum of their ε. It holds also if later ones were chosen \
-                 after seeing earlier ones. Other runs on these data add to that; the ledger has the \
-                 whole sum."
+                 after seeing earlier ones. Rankings and other runs on these data add to that; "
+                @if report.totals.is_empty() { "the ledger has" } @else { "all spending, above, is" }
+                " the whole sum."
                 @if differ {
                     " Some promises are for records that are replaced. They hold for blanked ones at \
                      the same ε, and so does the sum."

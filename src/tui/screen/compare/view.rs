@@ -403,7 +403,9 @@ fn chart(Shown { screen, context, runs, order, .. }: Shown, canvas: &mut Canvas,
             Some((screen.slot(&run.id), [(epsilon(run)?, value)], exact, range(run)))
         };
         // Errors of other data, or of another kind, are on no axis with these.
-        let subject = screen.pinned(runs).first().map(|(_, run)| *run);
+        let scored = scored_rows(screen, runs, order).filter(|_| quantity == Quantity::Score);
+        let first = scored.and_then(|rows| rows.first().map(|(run, _)| *run));
+        let subject = first.or_else(|| screen.pinned(runs).first().map(|(_, run)| *run));
         let in_order = order.iter().map(|index| &runs[*index]);
         let alike = if quantity == Quantity::Score { are_comparable } else { are_on_same_data };
         let in_order = in_order.filter(|run| subject.is_none_or(|it| alike(run, it)));

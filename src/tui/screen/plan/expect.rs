@@ -171,7 +171,12 @@ fn cannot_play(advice: &Advice) -> Option<String> {
 
 /// What the ranking says against the public data of the plan.
 pub fn ranked_against(context: &Context, canvas: &Canvas) -> Option<Line<'static>> {
-    let (plan, ranked) = (context.shown_plan()?, context.ranking.exact(&context.watch)?);
+    let plan = context.shown_plan()?;
+    let Some(ranked) = context.ranking.exact(&context.watch) else {
+        let (released, _) = context.ranking.released.as_ref()?;
+        let text = released.against(&plan.public)?;
+        return Some(Line::styled(text, canvas.theme.warning));
+    };
     let text = ranked.against(&plan.public)?;
     Some(Line::styled(format!("{} {text}", canvas.glyphs.curator), canvas.theme.curator))
 }
