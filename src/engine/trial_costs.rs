@@ -34,7 +34,7 @@ impl ExpectedTrial {
         Self { trial, behind: Some(f64::NEG_INFINITY), open: 0.0 }
     }
 
-    /// Whether it is played if nothing changes.
+    /// Whether the trial is played if nothing changes.
     pub fn is_likely(&self) -> bool {
         self.behind.is_some_and(|behind| behind <= 0.0)
     }
@@ -56,7 +56,7 @@ impl ExpectedTrial {
     }
 }
 
-/// What is told of a time left after so much more time in which no trial was done. A tenth of it stays: a
+/// The time left that is told after so much more time in which no trial was done. A tenth of it stays: a
 /// trial that takes long is not done because it should be.
 pub fn counted_down(left: Duration, time: Duration) -> Duration {
     left.saturating_sub(time).max(left / 10)
