@@ -70,7 +70,7 @@ pub struct Rehearse {
     deep: bool,
 
     /// How often each trial is repeated, with other records and other noise (default: 3; with at most
-    /// 500 records 8, and 2 at other ε than the plan's; with images 2).
+    /// 500 records 8, and 2 at other ε than the plan's; with many columns and classes 2).
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1000))]
     repetitions: Option<u64>,
 

@@ -61,7 +61,7 @@ pub use halflight_tables::{
 };
 pub use persons::{Unit, WithoutUnit};
 pub use preparation::{Preparation, PreparationSettings};
-pub use public_records::{Notes, PublicRecords};
+pub use public_records::{Notes, PublicRecords, SharedTime};
 
 /// Limits that every prepared record obeys, because it was clipped to them. Sensitivities are
 /// computed from these alone.

@@ -8,7 +8,9 @@
 //! records.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use super::{Persons, PublicData};
 use crate::error::Result;
@@ -94,11 +96,11 @@ impl PublicRecords {
         work: fn(&PublicData, f64) -> Result<T>,
     ) -> Result<T> {
         let note = self.note(what, setting.to_bits());
-        let mut known = note.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = SharedTime::waiting(|| note.lock().unwrap_or_else(PoisonError::into_inner));
         if let Some(known) = known.as_ref().and_then(|known| known.downcast_ref::<T>()) {
             return Ok(known.clone());
         }
-        let value = work(&self.data, setting)?;
+        let value = SharedTime::learning(|| work(&self.data, setting))?;
         *known = Some(Arc::new(value.clone()));
         Ok(value)
     }
@@ -115,6 +117,44 @@ impl PublicRecords {
         let value = Arc::<LearnedValue>::default();
         notes.push(PublicNote { what, setting, value: Arc::clone(&value) });
         value
+    }
+}
+
+/// How long a thread has worked on what several runs share, and waited for others that did.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SharedTime {
+    pub learned: Duration,
+    pub waited: Duration,
+}
+
+thread_local! {
+    static SHARED: Cell<SharedTime> = const {
+        Cell::new(SharedTime { learned: Duration::ZERO, waited: Duration::ZERO })
+    };
+}
+
+impl SharedTime {
+    /// The sums of this thread so far.
+    pub fn of_this_thread() -> Self {
+        SHARED.get()
+    }
+
+    /// Counts the time of `work` as waiting for others.
+    pub fn waiting<T>(work: impl FnOnce() -> T) -> T {
+        let (start, before) = (Instant::now(), SHARED.get());
+        let done = work();
+        SHARED.set(Self { waited: before.waited + start.elapsed(), ..before });
+        done
+    }
+
+    /// Counts the time of `work` as learning, but for what it waits.
+    pub fn learning<T>(work: impl FnOnce() -> T) -> T {
+        let (start, before) = (Instant::now(), SHARED.get());
+        let done = work();
+        let waited = SHARED.get().waited;
+        let learned = start.elapsed().saturating_sub(waited - before.waited);
+        SHARED.set(Self { learned: before.learned + learned, waited });
+        done
     }
 }
 
@@ -143,6 +183,21 @@ mod tests {
     use super::*;
     use crate::error::Error;
     use crate::synthetic::{self, SyntheticPart};
+
+    #[test]
+    fn waiting_within_learning_counts_as_waiting_and_learning_within_learning_once() {
+        let sleep = || std::thread::sleep(Duration::from_millis(20));
+        let before = SharedTime::of_this_thread();
+        let start = Instant::now();
+        SharedTime::learning(|| {
+            SharedTime::learning(sleep);
+            SharedTime::waiting(sleep);
+        });
+        let (whole, after) = (start.elapsed(), SharedTime::of_this_thread());
+        let (learned, waited) = (after.learned - before.learned, after.waited - before.waited);
+        let least = Duration::from_millis(20);
+        assert!(learned >= least && waited >= least && learned + waited <= whole);
+    }
 
     #[test]
     fn the_same_is_worked_out_once_for_each_setting_and_a_failure_is_not_kept() {

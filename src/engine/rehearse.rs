@@ -14,11 +14,11 @@ use super::assembly::{
 };
 use super::control::Control;
 use super::job::{Job, named};
-use super::trial_costs::TrialCosts;
+use super::trial_costs::{ExpectedTrial, TrialCosts, TrialTime, counted_down};
 use super::{overlap, resemblance};
 use crate::data::filter::Filter;
 use crate::data::selection::{resolved, used_columns};
-use crate::data::{DatasetDefinition, Source, Table, Task};
+use crate::data::{DatasetDefinition, SharedTime, Source, Table, Task};
 use crate::error::{Error, Result};
 use crate::evaluation::{Evaluation, Pay, Scoring};
 use crate::methods::labelled::public_shape::MOST_FEATURES;
@@ -41,6 +41,9 @@ const VERSION: u32 = 2;
 
 /// How often signals are checked.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
+
+/// While trials take longer, the time left is told this often.
+const TICK: Duration = Duration::from_secs(1);
 
 /// The grid of ε, as multiples of the plan's own.
 const EPSILON_GRID: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 4.0];
@@ -115,7 +118,7 @@ pub struct RehearsalProgress {
     pub done: usize,
     /// The number of trials if no further method falls behind, and none comes near.
     pub total: usize,
-    /// The time until the end, as soon as each method has shown how long its trials take.
+    /// The time until the end, from the first trial on.
     pub left: Option<Duration>,
     pub advice: Advice,
 }
@@ -125,12 +128,18 @@ impl RehearsalProgress {
         self.done == self.total
     }
 
+    /// The state after so much more time in which no trial was done.
+    fn after(&self, time: Duration) -> Self {
+        let left = self.left.map(|left| counted_down(left, time));
+        Self { left, ..self.clone() }
+    }
+
     /// `about 12 s left, 80 of 126`.
     pub fn words(&self) -> String {
         let left = match self.left {
             _ if self.is_whole() => String::new(),
             Some(left) => format!("about {} left, ", duration(left.as_secs_f64().ceil())),
-            None => "measuring the time left, ".to_owned(),
+            None => "measuring, ".to_owned(),
         };
         format!("{left}{} of {}", self.done, self.total)
     }
@@ -215,7 +224,8 @@ fn rehearse_plan(
         played: 0,
         later: rounds,
         variants: if job.part == ALL_TRIALS { repetitions } else { 0 },
-        costs: TrialCosts::default(),
+        costs: TrialCosts::new(parallel::threads()),
+        begun: Instant::now(),
     };
     let mut progress = work.progress(&[]);
     for round in 0..=ROUNDS {
@@ -306,28 +316,30 @@ struct Work<'a> {
     /// How often other settings of the advised method will be tried.
     variants: u64,
     costs: TrialCosts,
+    begun: Instant,
 }
 
 impl Work<'_> {
-    /// Which trials of a round play, by what is known so far: those of players near enough to the best one,
-    /// and those of the plan as it is, at its own ε.
-    fn promising(
+    /// How far behind the last one that plays a trial of a round is, by what is known so far: at most 0
+    /// are those of players near enough to the best one, and those of the plan as it is, at its own ε.
+    fn behind(
         &self,
         round: usize,
         playing: &BTreeSet<usize>,
-    ) -> impl Fn(&TrialResult) -> bool + use<> {
+    ) -> impl Fn(&TrialResult) -> Option<f64> + use<> {
         let epsilon = self.job.run.plan.target.epsilon;
-        let near = self.results.near(round, epsilon, self.thinning, playing);
+        let margins = self.results.margins(round, epsilon, self.thinning, playing);
         let plan = self.plan.filter(|_| round < ROUNDS);
         move |entry| {
             let is_plan = Some(entry.player) == plan && entry.epsilon == Some(epsilon);
-            is_plan || near.contains(&entry.player)
+            if is_plan { Some(f64::NEG_INFINITY) } else { margins.get(&entry.player).copied() }
         }
     }
 
     /// The trials of a round that are promising, or known.
     fn still_promising(&self, round: usize, mut entries: Vec<TrialResult>) -> Vec<TrialResult> {
-        let plays = self.promising(round, &BTreeSet::new());
+        let behind = self.behind(round, &BTreeSet::new());
+        let plays = |entry: &TrialResult| behind(entry).is_some_and(|margin| margin <= 0.0);
         let players = &self.results.players;
         let is_known =
             |entry: &TrialResult| self.notebook.find(&key_of(entry, &self.data, players)).is_some();
@@ -335,30 +347,39 @@ impl Work<'_> {
         entries
     }
 
-    /// The trials that will follow this round if nothing changes: those of the players that are near
-    /// enough now, and other settings of the method that is advised now, each of which counts as a trial of
-    /// it.
-    fn expected(&self, left: &[TrialResult], advice: &Advice) -> Vec<TrialResult> {
+    /// The trials that may follow this round, each with its probability: those of the players that may be
+    /// near enough then, and other settings of the method that is advised now, each of which counts as a
+    /// trial of it.
+    fn expected(&self, left: &[TrialResult], advice: &Advice) -> Vec<ExpectedTrial> {
         let playing: BTreeSet<usize> = left.iter().map(|entry| entry.player).collect();
-        let rounds = self.later.iter().enumerate().filter(|(_, entries)| !entries.is_empty());
-        let mut expected: Vec<TrialResult> = rounds
-            .flat_map(|(round, entries)| {
-                let plays = self.promising(round, &playing);
-                entries.iter().copied().filter(move |entry| plays(entry))
-            })
-            .collect();
+        let mut waiting: BTreeMap<usize, usize> = BTreeMap::new();
+        left.iter().for_each(|entry| *waiting.entry(entry.player).or_default() += 1);
+        let mut expected = Vec::new();
+        for (round, entries) in self.later[..ROUNDS].iter().enumerate() {
+            if entries.is_empty() {
+                continue;
+            }
+            let behind = self.behind(round, &playing);
+            let open = |player: &usize| {
+                let waiting = waiting.get(player).copied().unwrap_or(0);
+                waiting as f64 / (waiting + self.results.count(*player)).max(1) as f64
+            };
+            let players: BTreeSet<usize> = entries.iter().map(|entry| entry.player).collect();
+            let open: BTreeMap<usize, f64> =
+                players.into_iter().map(|player| (player, open(&player))).collect();
+            for entry in entries {
+                let (behind, open) = (behind(entry), open[&entry.player]);
+                expected.push(ExpectedTrial { trial: *entry, behind, open });
+            }
+            entries.iter().for_each(|entry| *waiting.entry(entry.player).or_default() += 1);
+        }
         if let Some((line, (player, _))) = advice.choice[advice.at].zip(advice.chosen(advice.at)) {
             let epsilon = Some(advice.epsilons[advice.at]);
             let variants = player.variants().len() as u64 * self.variants;
             let cases = 0..self.data.cases.len();
-            expected.extend(cases.flat_map(|case| {
-                (0..variants).map(move |_| TrialResult {
-                    case,
-                    player: line,
-                    repetition: u64::MAX,
-                    epsilon,
-                })
-            }));
+            let variant = |case| TrialResult { case, player: line, repetition: u64::MAX, epsilon };
+            let variants = cases.flat_map(|case| (0..variants).map(move |_| variant(case)));
+            expected.extend(variants.map(ExpectedTrial::surely));
         }
         expected
     }
@@ -386,10 +407,17 @@ impl Work<'_> {
         let mut progress = self.progress(&left);
         tell(&progress);
         let (trials, receiver) = self.begin(&players, waiting, self.costs.is_empty());
+        let (mut told, mut since) = (Instant::now(), Instant::now());
         while !self.job.run.control.is_stopped() {
-            let Outcome { entry, found, seconds } = match receiver.recv_timeout(CHECK_INTERVAL) {
+            let Outcome { entry, found, time } = match receiver.recv_timeout(CHECK_INTERVAL) {
                 Ok(found) => found,
-                Err(RecvTimeoutError::Timeout) => continue,
+                Err(RecvTimeoutError::Timeout) => {
+                    if told.elapsed() >= TICK {
+                        told = Instant::now();
+                        tell(&progress.after(since.elapsed()));
+                    }
+                    continue;
+                }
                 Err(RecvTimeoutError::Disconnected) => break,
             };
             match found {
@@ -401,36 +429,35 @@ impl Work<'_> {
             }
             self.played += 1;
             left.retain(|waiting| *waiting != entry);
-            self.costs.note(&entry, seconds);
+            let counted = self.counted(&entry, &progress.advice);
+            self.costs.note(&counted, time, self.begun.elapsed());
             progress = self.progress(&left);
             let ratio = |line: &PlayerLine| Some(line.standings[progress.advice.at]?.ratio);
             let ratios = progress.advice.lines.iter().map(|line| ratio(line).unwrap_or(1.0));
             trials.queue().ratios = ratios.collect();
             tell(&progress);
+            (told, since) = (Instant::now(), Instant::now());
         }
         Ok(progress)
+    }
+
+    /// Other settings of the advised method count as trials of it.
+    fn counted(&self, entry: &TrialResult, advice: &Advice) -> TrialResult {
+        let is_known = entry.player < advice.lines.len();
+        let player = if is_known { Some(entry.player) } else { advice.choice[advice.at] };
+        TrialResult { player: player.unwrap_or(0), ..*entry }
     }
 
     /// The state, with these trials still to come in this round.
     fn progress(&self, left: &[TrialResult]) -> RehearsalProgress {
         let advice = self.results.advice(self.job.run.plan.target.epsilon);
         let expected = self.expected(left, &advice);
-        // Other settings of the advised method count as trials of it.
-        let counted = |entry: &TrialResult| {
-            let is_known = entry.player < advice.lines.len();
-            let player = if is_known { Some(entry.player) } else { advice.choice[advice.at] };
-            TrialResult { player: player.unwrap_or(0), ..*entry }
-        };
-        let all: Vec<TrialResult> = left.iter().map(counted).chain(expected).collect();
-        let whole = self.costs.of(all.iter());
-        // One trial is on one thread.
-        let longest = left.iter().map(counted).filter_map(|entry| self.costs.of([entry].iter()));
-        let longest = longest.fold(0.0, f64::max);
-        let seconds = whole.map(|whole| longest.max(whole / parallel::threads() as f64));
+        let counted = |entry: &TrialResult| ExpectedTrial::surely(self.counted(entry, &advice));
+        let all: Vec<ExpectedTrial> = left.iter().map(counted).chain(expected).collect();
         RehearsalProgress {
             done: self.played,
-            total: self.played + all.len(),
-            left: seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
+            total: self.played + all.iter().filter(|it| it.is_likely()).count(),
+            left: self.costs.left(&all, left.len()),
             advice,
         }
     }
@@ -713,11 +740,11 @@ struct TrialQueue {
 /// A trial that takes longer comes after those of other players.
 const SLOW: f64 = 2.0;
 
-/// The result of a trial and the seconds that it would have taken on one thread.
+/// The result of a trial.
 struct Outcome {
     entry: TrialResult,
     found: Result<Played>,
-    seconds: f64,
+    time: TrialTime,
 }
 
 impl TrialQueue {
@@ -760,11 +787,14 @@ impl Trials {
             return false;
         }
         let Some(entry) = self.queue().next() else { return false };
-        let start = Instant::now();
+        let (start, before) = (Instant::now(), SharedTime::of_this_thread());
         let player = &self.players[entry.player];
         let found = self.data.play(entry.case, player, entry.repetition, entry.epsilon);
-        let seconds = start.elapsed().as_secs_f64();
-        let mut told = vec![Outcome { entry, found, seconds: seconds * threads as f64 }];
+        let after = SharedTime::of_this_thread();
+        let (took, waited) = (start.elapsed(), after.waited - before.waited);
+        let time =
+            TrialTime::new(took.saturating_sub(waited), after.learned - before.learned, threads);
+        let mut told = vec![Outcome { entry, found, time }];
         if let Err(error) = &told[0].found {
             // A player that fails once in a case always fails: it does not fit these data.
             let error = error.clone();
@@ -772,10 +802,10 @@ impl Trials {
             told.extend(others.map(|entry| Outcome {
                 entry,
                 found: Err(error.clone()),
-                seconds: 0.0,
+                time: TrialTime::default(),
             }));
         }
-        if seconds > SLOW {
+        if took.as_secs_f64() > SLOW {
             self.queue().slow.insert(entry.player);
         }
         told.into_iter().all(|found| sender.send(found).is_ok())
@@ -1120,11 +1150,10 @@ mod tests {
             ..job(directory, 1.0, "")
         };
         let mut lefts = Vec::new();
-        let quick = rehearse(&of(one.path(), false), &mut |state| lefts.push(state.left)).unwrap();
-        // Until every method has played once, nobody knows how long the others take; then it stays known.
-        let first = lefts.iter().position(Option::is_some).unwrap();
-        assert!((5..lefts.len() / 2).contains(&first), "{lefts:?}");
-        assert!(quick.is_whole() && lefts[first..].iter().all(Option::is_some), "{lefts:?}");
+        let tell = &mut |state: &RehearsalProgress| lefts.push((state.done, state.left));
+        let quick = rehearse(&of(one.path(), false), tell).unwrap();
+        // From the first trial on, the time left is told.
+        assert!(quick.is_whole() && lefts.iter().all(|(done, left)| (*done > 0) == left.is_some()));
         // What is told of the plan as it is has every repetition, however far behind it is.
         let (own, _) = quick.advice.of_plan(&Player::method("target_only"), 1.0).unwrap();
         assert!(own.cases == quick.advice.cases.len() && own.spread.is_some(), "{own:?}");

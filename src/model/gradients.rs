@@ -143,7 +143,12 @@ impl<T: Many> Gradients<T> {
 
     /// The squares of all numbers of the gradients.
     pub fn squares(&self) -> Gradients {
-        let square = |matrix: &Matrix| matrix.component_mul(matrix);
+        // On a slice, whole registers are multiplied.
+        let square = |matrix: &Matrix| {
+            let mut squares = matrix.clone();
+            squares.as_mut_slice().iter_mut().for_each(|number| *number *= *number);
+            squares
+        };
         let layers = self.layers.iter().map(|layer| match layer {
             // A bias has the input 1.
             Contribution::Outer { inputs, deltas, biases } => Contribution::Outer {

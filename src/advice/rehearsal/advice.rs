@@ -277,6 +277,12 @@ impl Results {
         }
     }
 
+    /// The number of results of a player.
+    pub fn count(&self, player: usize) -> usize {
+        let own = self.losses.iter().filter(|((_, of, _), _)| *of == player);
+        own.map(|(_, results)| results.len()).sum()
+    }
+
     pub fn fail(&mut self, entry: TrialResult, error: &Error) {
         self.failed.entry(entry.player).or_insert_with(|| error.what().to_owned());
     }
@@ -379,10 +385,26 @@ impl Results {
         thinning: Thinning,
         playing: &BTreeSet<usize>,
     ) -> BTreeSet<usize> {
+        let margins = self.margins(round, epsilon, thinning, playing);
+        margins.into_iter().filter(|(_, margin)| *margin <= 0.0).map(|(player, _)| player).collect()
+    }
+
+    /// By how much the score of each player is above the last one with which it plays in a round; those
+    /// who play whatever comes are far below it. A player without a result has none.
+    pub fn margins(
+        &self,
+        round: usize,
+        epsilon: f64,
+        thinning: Thinning,
+        playing: &BTreeSet<usize>,
+    ) -> BTreeMap<usize, f64> {
+        let surely = |player: usize| (player, f64::NEG_INFINITY);
         if round >= ROUNDS {
-            return BTreeSet::new();
+            return BTreeMap::new();
         }
-        let Some(behind) = thinning.behind(round) else { return (0..self.variants).collect() };
+        let Some(behind) = thinning.behind(round) else {
+            return (0..self.variants).map(surely).collect();
+        };
         let k = nearest(&self.known.epsilons, epsilon);
         let played = |player: usize, case: &usize| self.logarithm(*case, player, k).is_some();
         let count = |player| self.cases().filter(|case| played(player, case)).count();
@@ -401,8 +423,9 @@ impl Results {
         // Public data alone have the score 0.
         let best = scores.first().map_or(0.0, |best| best.min(0.0));
         let most = last.map_or(best, |last| scores[last]).max(best + (1.0 + CAUTION) * behind.ln());
-        let near = able.into_iter().filter(|player| score(*player) <= most);
-        near.chain((0..self.variants).filter(|player| !self.players[*player].spends())).collect()
+        let others = (0..self.variants).filter(|player| !self.players[*player].spends());
+        let margins = able.into_iter().map(|player| (player, score(player) - most));
+        margins.chain(others.map(surely)).collect()
     }
 
     /// The advice so far.

@@ -1,7 +1,7 @@
 //! The public records of a plan, and what is known about the private ones without looking.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
@@ -18,14 +18,13 @@ use crate::data::selection::used_columns;
 use crate::data::table::{seeded, shuffled};
 use crate::data::{
     Column, Dataset, DatasetDefinition, Persons, Preparation, PreparationSettings, PublicRecords,
-    Table, Unit,
+    SharedTime, Table, Unit,
 };
 use crate::error::Result;
 use crate::evaluation::scoring::ForeseenScore;
 use crate::evaluation::{Loss, Pay, Scoring};
 use crate::methods::baselines::public_only;
 use crate::methods::baselines::reference::{DEFAULT_RIDGE, reference};
-use crate::methods::labelled::public_shape;
 use crate::methods::public_predictor::{self, EarlierModel, PublicRows};
 use crate::methods::{self, PublicPredictor, Spec};
 use crate::privacy::Target;
@@ -44,6 +43,10 @@ const REPETITIONS: u64 = 3;
 /// quick. Then there are [`MANY_REPETITIONS`].
 const FEW_ACTING: usize = 500;
 const MANY_REPETITIONS: u64 = 8;
+
+/// A linear model of so many weights makes trials long, as with images, or with ten classes and 50 columns:
+/// the work of a step, of a tree, and of every release grows with columns times classes.
+const MANY_WEIGHTS: usize = 500;
 
 /// With wide features, public models take so long to learn in each case that slices play only where
 /// there are fewer other cases than these.
@@ -246,14 +249,19 @@ impl RehearsalData {
         !self.is_wide() && self.cases.iter().all(|case| case.acting.len() <= FEW_ACTING)
     }
 
-    /// Whether a linear model has so many weights that a trial takes long, as with images.
+    /// Whether a linear model has so many weights that a trial takes long.
     pub fn is_wide(&self) -> bool {
         let width = |column: &Column| match column {
             Column::Vectors(vectors) => vectors.width(),
             _ => 1,
         };
         let features: usize = self.table.columns.iter().map(width).sum();
-        public_shape::is_wide(features, self.definition.classes.len().max(1))
+        // Two classes have one score.
+        let scores = match self.definition.classes.len() {
+            0..=2 => 1,
+            classes => classes,
+        };
+        features * scores >= MANY_WEIGHTS
     }
 
     /// The number of cases that play, the first ones, and of repetitions, where a trial takes long.
@@ -293,10 +301,15 @@ impl RehearsalData {
     }
 
     fn set(&self, case: usize) -> Result<Arc<Set>> {
-        let mut known = self.sets[case].lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = waited_for(&self.sets[case]);
         if let Some(set) = known.as_ref() {
             return Ok(Arc::clone(set));
         }
+        let set = SharedTime::learning(|| self.prepared_set(case))?;
+        Ok(Arc::clone(known.insert(Arc::new(set))))
+    }
+
+    fn prepared_set(&self, case: usize) -> Result<Set> {
         let Case { acting, public, .. } = &self.cases[case];
         let mut draw = ChaCha20Rng::seed_from_u64(self.terms.seed);
         let all = self.each(public);
@@ -333,8 +346,7 @@ impl RehearsalData {
         let acting = some(self.each(acting), self.actors[case], &mut draw);
         let (plain, wide) = (Arc::new(side(plain)?), Arc::new(wide));
         let (scored, public_alone) = <_>::default();
-        let set = Set { plain, wide, acting, rows: (table, owners), scored, public_alone };
-        Ok(Arc::clone(known.insert(Arc::new(set))))
+        Ok(Set { plain, wide, acting, rows: (table, owners), scored, public_alone })
     }
 
     /// Public records with what is known of them.
@@ -352,7 +364,7 @@ impl RehearsalData {
         if wanted.is_none() {
             return Ok(None);
         }
-        let mut known = set.scored.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = waited_for(&set.scored);
         if let Some((_, side)) = known.iter().find(|(predictor, _)| predictor == wanted) {
             return Ok(Some(Arc::clone(side)));
         }
@@ -436,7 +448,7 @@ impl RehearsalData {
         records: usize,
         repetition: u64,
     ) -> Result<Arc<Vec<f64>>> {
-        let mut known = set.public_alone.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = waited_for(&set.public_alone);
         if let Some(errors) = known.get(&repetition) {
             return Ok(Arc::clone(errors));
         }
@@ -511,6 +523,11 @@ impl RehearsalData {
         let order = shuffled(own.len(), &mut seeded(own.first().map_or(0, |row| *row as u64)));
         order.iter().take(self.private.definition.most_records()).map(|at| own[*at]).collect()
     }
+}
+
+/// What another thread may be working on.
+fn waited_for<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    SharedTime::waiting(|| shared.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// The person of each row, if private records are protected by person and these rows also name
@@ -634,7 +651,8 @@ mod tests {
         assert_eq!(data(784, &[set, set, set, set, slice, slice]).few_of_wide(), (4, 2));
         assert_eq!(data(784, &[set, slice, slice, slice]).few_of_wide(), (3, 2));
         assert_eq!(data(784, &[set, set]).few_of_wide(), (2, 2));
-        let narrow = data(64, &[slice; 6]);
+        assert!(data(64, &[slice; 6]).is_wide(), "ten classes of 64 columns");
+        let narrow = data(40, &[slice; 6]);
         assert!(!narrow.is_wide() && narrow.has_few_records());
     }
 }

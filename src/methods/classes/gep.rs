@@ -33,6 +33,7 @@ use super::sampled::step_length::StepLengths;
 use super::sampled::training::{ClippingEffect, GradientSource, SampledTraining, seen};
 use super::sampled::{Examples, rounding};
 use crate::model::Gradients;
+use crate::numeric::positive::{evened_columns, orthogonal_columns};
 use crate::numeric::product::{inner_products, plain, product};
 use crate::numeric::projection::shrink_factor;
 use crate::numeric::symmetric;
@@ -459,9 +460,9 @@ impl Anchor {
             )
         };
         for _ in 0..POWER_ITERATIONS {
-            combinations = times(&combinations.qr().q());
+            combinations = times(&evened_columns(&combinations));
         }
-        let combinations = combinations.qr().q();
+        let combinations = orthogonal_columns(&combinations);
         let inside = inner_products(&combinations, &times(&combinations));
         let broken = || {
             Error::failed("the public gradients hold something else than numbers")
