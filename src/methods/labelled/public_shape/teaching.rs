@@ -126,19 +126,15 @@ pub fn is_wide(features: usize, outputs: usize) -> bool {
     features * outputs >= WIDE
 }
 
-/// So many rounds without a lower loss end a forest of several classes, of which each round grows a tree.
-const PATIENCE_OF_CLASSES: usize = 12;
-
-fn boosting(leaves: usize, records: usize, (features, outputs): (usize, usize)) -> Boosting {
+fn boosting(leaves: usize, records: usize, is_wide: bool) -> Boosting {
     let growth = Growth { most_leaves: leaves, most_depth: 32, least_examples: 20, ridge: 1.0 };
-    if is_wide(features, outputs) {
+    if is_wide {
         let learning_rate = if leaves > 8 { 0.15 } else { 0.25 };
         return Boosting { rounds: 60, learning_rate, growth, patience: Some(6) };
     }
     let rounds = if records > 50_000 { 100 } else { 150 };
     let learning_rate = if leaves > 8 { 0.06 } else { 0.1 };
-    let patience = (outputs > 1).then_some(PATIENCE_OF_CLASSES);
-    Boosting { rounds, learning_rate, growth, patience }
+    Boosting { rounds, learning_rate, growth, patience: None }
 }
 
 /// Trains everything. `scores` has the places of the features that are the user's scores, and `seed`
@@ -268,10 +264,10 @@ pub fn teach_alone(features: &Matrix, labels: &Labels, trees: bool, of: &[u32]) 
     let parts: Vec<Part> = Part::all(records, count, |i| of[i] as usize).collect();
     let everyone: Vec<u32> = (0..records as u32).collect();
     let (predictor, without): (_, Vec<Predictor>) = if trees {
-        let size = (features.nrows(), labels.answer().outputs());
-        let binned = BinnedParts::new(features, is_wide(size.0, size.1));
+        let is_wide = is_wide(features.nrows(), labels.answer().outputs());
+        let binned = BinnedParts::new(features, is_wide);
         let grow = |taught: &[u32], rounds: Option<usize>, watched: &[u32]| {
-            let plan = boosting(FEW_LEAVES, taught.len(), size);
+            let plan = boosting(FEW_LEAVES, taught.len(), is_wide);
             let plan = Boosting { rounds: rounds.unwrap_or(plan.rounds), ..plan };
             plan.fit((&binned, features), taught, labels.loss(), None, watched)
         };
@@ -360,7 +356,7 @@ fn learn(
         let (leaves, on_rest) = FORESTS[kind];
         let (Part { taught, left_out }, (_, offset)) = (&parts[part], &linear[part]);
         let start = on_rest.then_some(offset.as_slice());
-        let plan = boosting(leaves, taught.len(), (features.nrows(), outputs));
+        let plan = boosting(leaves, taught.len(), is_wide(features.nrows(), outputs));
         plan.fit((binned, features), taught, labels.loss(), start, left_out)
     });
     let mut grown: Vec<_> = jobs.into_iter().zip(grown).collect();
@@ -384,12 +380,12 @@ fn finally(
     let everyone: Vec<u32> = (0..features.ncols() as u32).collect();
     let linear = line.fit(features, labels, &everyone);
     let outputs = labels.answer().outputs();
+    let is_wide = is_wide(features.nrows(), outputs);
     let offset = linear.scores(features, outputs);
     let jobs = FORESTS.into_iter().zip(rounds[1..].iter().copied()).collect();
     let forests = shared_out(jobs, |((leaves, on_rest), rounds)| {
         let start = on_rest.then_some(offset.as_slice());
-        let size = (features.nrows(), outputs);
-        let plan = Boosting { rounds, ..boosting(leaves, everyone.len(), size) };
+        let plan = Boosting { rounds, ..boosting(leaves, everyone.len(), is_wide) };
         plan.fit((binned, features), &everyone, labels.loss(), start, &[]).0
     });
     std::iter::once(linear).chain(forests.into_iter().map(Predictor::Forest)).collect()
