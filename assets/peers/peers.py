@@ -175,20 +175,28 @@ def trees(records, split, seed):
 
 def logistic(records, split, _seed):
     """Probabilities of a logistic regression whose strength is cross-validated."""
-    from sklearn.compose import make_column_transformer
+    learner = logistic_pipeline(records)
+    return learner.predict_proba(features(split["held_out"]))[:, 1]
+
+
+def logistic_pipeline(records):
     from sklearn.linear_model import LogisticRegressionCV
     from sklearn.pipeline import make_pipeline
+
+    learner = make_pipeline(one_hot(records), LogisticRegressionCV(
+        Cs=8, max_iter=3000, scoring="neg_log_loss", l1_ratios=(0,), use_legacy_attributes=False
+    ))
+    return learner.fit(features(records), records[LABEL])
+
+
+def one_hot(records):
+    """Turns categories into columns of 0 and 1, and gives numbers the spread 1."""
+    from sklearn.compose import make_column_transformer
     from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
     categories = [name for name in features(records).columns if name not in NUMBERS]
-    encoder = make_column_transformer(
-        (OneHotEncoder(handle_unknown="ignore"), categories), (StandardScaler(), NUMBERS)
-    )
-    learner = make_pipeline(encoder, LogisticRegressionCV(
-        Cs=8, max_iter=3000, scoring="neg_log_loss", l1_ratios=(0,), use_legacy_attributes=False
-    ))
-    learner.fit(features(records), records[LABEL])
-    return learner.predict_proba(features(split["held_out"]))[:, 1]
+    encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    return make_column_transformer((encoder, categories), (StandardScaler(), NUMBERS))
 
 
 def of_public(learner):
@@ -306,6 +314,118 @@ def learned_scores(split, records, seed):
     return np.log(p / (1 - p))
 
 
+def dp_sgd(split, epsilon, seed):
+    """DP-SGD of Opacus from a logistic regression and from a small network of the public records."""
+    import warnings
+
+    import numpy as np
+    import torch
+
+    warnings.filterwarnings("ignore")
+    torch.manual_seed(1000 * seed + int(100 * epsilon))
+    torch.set_num_threads(1)
+    found = []
+    for learner in (public_line, public_network):
+        tried = [(rehearsed(learner, split, epsilon, seed, steps), steps) for steps in STEPS]
+        steps = min(tried)[1]
+        encoder, model = learner(split["public"], seed)
+        model = descended(model, encoder(split["private"]), labels(split["private"]), epsilon, steps)
+        found.append(answers(model, encoder(split["held_out"])))
+        print(learner.__name__, epsilon, steps, file=sys.stderr, flush=True)
+    return found
+
+
+# Share of the records in a step, passes over them, length of a step; longest gradients are .5.
+STEPS = [(share, passes, rate) for share, passes in ((0.05, 4), (0.25, 20)) for rate in (0.02, 0.1, 0.5)]
+LONGEST = 0.5
+
+
+def rehearsed(learner, split, epsilon, seed, steps):
+    """The loss of these steps where public records play all roles: half of them teach the first model,
+    a quarter, drawn as often as there are private records, is the private data, and a quarter judges."""
+    import numpy as np
+    from sklearn.metrics import log_loss
+
+    draw = np.random.default_rng(seed)
+    order, count = draw.permutation(len(split["public"])), len(split["public"])
+    taught, private, judges = (
+        split["public"].iloc[part] for part in np.split(order, [count // 2, 3 * count // 4])
+    )
+    private = private.iloc[draw.integers(len(private), size=len(split["private"]))]
+    encoder, model = learner(taught, seed)
+    model = descended(model, encoder(private), labels(private), epsilon, steps)
+    return log_loss(labels(judges), answers(model, encoder(judges)), labels=[0, 1])
+
+
+def descended(model, inputs, labels, epsilon, steps):
+    """The model after DP-SGD on these records; its accountant is Opacus's default, that of PRVs."""
+    import torch
+    from opacus import PrivacyEngine
+    from torch.utils.data import DataLoader, TensorDataset
+
+    share, passes, rate = steps
+    data = TensorDataset(torch.tensor(inputs), torch.tensor(labels))
+    optimizer = torch.optim.SGD(model.parameters(), lr=rate)
+    model, optimizer, loader = PrivacyEngine().make_private_with_epsilon(
+        module=model, optimizer=optimizer,
+        data_loader=DataLoader(data, batch_size=round(share * len(data))),
+        target_epsilon=epsilon, target_delta=DELTA, epochs=passes, max_grad_norm=LONGEST,
+    )
+    for _ in range(passes):
+        for records, truth in loader:
+            optimizer.zero_grad()
+            scores = model(records)[:, 0]
+            torch.nn.functional.binary_cross_entropy_with_logits(scores, truth).backward()
+            optimizer.step()
+    return model
+
+
+def labels(records):
+    return records[LABEL].to_numpy("float32")
+
+
+def answers(model, inputs):
+    import torch
+
+    with torch.no_grad():
+        return torch.sigmoid(model(torch.tensor(inputs)))[:, 0].numpy()
+
+
+def public_line(records, seed):
+    """An encoder of records, and a logistic regression of them as a layer."""
+    learner = logistic_pipeline(records)
+    return encoder_of(learner), layers([(learner[-1].coef_.T, learner[-1].intercept_)])
+
+
+def public_network(records, seed):
+    """An encoder of records, and a network with 32 units that learned them until a tenth of them, left
+    out, did not improve."""
+    from sklearn.neural_network import MLPClassifier
+    from sklearn.pipeline import make_pipeline
+
+    network = MLPClassifier((32,), alpha=1e-2, early_stopping=True, max_iter=400, random_state=seed)
+    learner = make_pipeline(one_hot(records), network)
+    learner.fit(features(records), records[LABEL])
+    return encoder_of(learner), layers(list(zip(network.coefs_, network.intercepts_)))
+
+
+def encoder_of(learner):
+    return lambda records: learner[0].transform(features(records)).astype("float32")
+
+
+def layers(weights):
+    """Linear layers with these weights, and ReLU between them."""
+    import torch
+
+    modules = []
+    for matrix, intercept in weights:
+        layer = torch.nn.Linear(*matrix.shape)
+        layer.weight.data = torch.tensor(matrix.T.astype("float32"))
+        layer.bias.data = torch.tensor(intercept.astype("float32"))
+        modules += [torch.nn.ReLU(), layer]
+    return torch.nn.Sequential(*modules[1:])
+
+
 def synthesizer(name):
     return [f"{name}, trees on its records", f"{name}, trees on its and the public records"]
 
@@ -318,6 +438,11 @@ PEERS = {
     "no-privacy": (of_both, ["scikit-learn, trees on all, no privacy"], "none", "scikit-learn"),
     "dp-ebm": (
         dp_ebm, ["DP-EBM", "DP-EBM on top of public trees"], ADD, "interpret-core",
+    ),
+    "dp-sgd": (
+        dp_sgd,
+        ["DP-SGD of Opacus, from public logistic", "DP-SGD of Opacus, from a public network"],
+        ADD, "opacus",
     ),
     "mst": (mst, synthesizer("MST"), ADD, "mbi"),
     "jam": (jam, synthesizer("JAM"), REPLACE, "mbi"),
