@@ -430,9 +430,9 @@ def learned_scores(split, records, seed):
     return np.log(p / (1 - p))
 
 
-# Share of the records in a step, passes over them, and length of a step. Gradients are clipped at .5.
-STEPS = [(*each, rate) for each in ((0.05, 4), (0.25, 20)) for rate in (0.02, 0.1, 0.5, 2)]
-LONGEST = 0.5
+# Longest gradients, and lengths of steps. Each of 80 steps draws a quarter of the records.
+STEPS = [(longest, rate) for longest in (1, 4) for rate in (0.1, 0.5, 2, 8)]
+SHARE, PASSES = 0.25, 20
 
 
 def dp_sgd(split, epsilon, seed):
@@ -484,15 +484,15 @@ def descended(start, inputs, labels, epsilon, steps):
         def __getitems__(self, rows):
             return self[rows]
 
-    share, passes, rate = steps
+    longest, rate = steps
     model = copy.deepcopy(start)
     data = Rows(torch.tensor(inputs), torch.tensor(labels))
     model, optimizer, loader = PrivacyEngine().make_private_with_epsilon(
         module=model, optimizer=torch.optim.SGD(model.parameters(), lr=rate),
-        data_loader=DataLoader(data, batch_size=round(share * len(data)), collate_fn=tuple),
-        target_epsilon=epsilon, target_delta=DELTA, epochs=passes, max_grad_norm=LONGEST,
+        data_loader=DataLoader(data, batch_size=round(SHARE * len(data)), collate_fn=tuple),
+        target_epsilon=epsilon, target_delta=DELTA, epochs=PASSES, max_grad_norm=longest,
     )
-    for _ in range(passes):
+    for _ in range(PASSES):
         for records, truth in loader:
             optimizer.zero_grad()
             scores = model(records)[:, 0]

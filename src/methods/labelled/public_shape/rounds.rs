@@ -351,3 +351,36 @@ fn factors(ground: &Ground) -> Vec<f64> {
     }
     factors
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example;
+    use crate::prelude::Adjacency;
+
+    #[test]
+    fn whatever_releases_say_scores_of_classes_move_no_farther_than_the_noise_can_tell() {
+        let (_, public, _) = example::two_classes(6, 600, 60, 2);
+        let (_, learned) = super::super::lesson(&public.into(), 3).unwrap();
+        let mut most: f64 = 0.0;
+        for sigma in [0.05, 0.5, 1.0] {
+            let ground = Ground::clone(&learned).weighed(sigma / 10_f64.sqrt());
+            let features = ground.seen.features.nrows();
+            let query = Question::new(ScoreMeaning::TwoClasses, features, Adjacency::ReplaceOne);
+            let mut rounds = Rounds::new(ground, query, sigma, 60, Vec::new());
+            for round in 1..=10 {
+                // The largest slope in each round, however far the correction has gone.
+                let mut released = vec![0.0; query.numbers()];
+                released[0] = 1.0;
+                rounds.hear(&released);
+                let moved = rounds.ground.seen.features.tr_mul(&rounds.correction);
+                let size = moved.norm() / (moved.nrows() as f64).sqrt();
+                let noise = sigma / f64::from(round).sqrt();
+                let bound = if noise < 0.5 { ((1.0 - noise) / noise).ln() } else { 0.0 };
+                assert!(size <= bound * (1.0 + 1e-9), "{sigma}, round {round}: {size} {bound}");
+                most = most.max(if bound > 0.0 { size / bound } else { 0.0 });
+            }
+        }
+        assert!(most > 0.99, "{most}");
+    }
+}

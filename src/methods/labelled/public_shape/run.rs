@@ -326,30 +326,6 @@ mod tests {
     }
 
     #[test]
-    fn scores_of_classes_move_no_farther_than_the_noise_can_tell() {
-        let (_, public, mut private) = example::two_classes(6, 1500, 200, 2);
-        // No correction is large enough for records of one class.
-        private.classes.as_mut().unwrap().of.fill(1);
-        let moved = |epsilon: f64| {
-            let noise = RehearsalNoise::For(Target { epsilon, delta: 1e-6 });
-            let found = rehearse(&public, &private, noise, "replace_one");
-            let each = found.calibrated.events()[0].mechanism.noise.scale;
-            let Model::Shape(mut shape) = found.model else { panic!("another model") };
-            let scores = shape.answers(&public.features);
-            shape.correction.fill(0.0);
-            let size = (scores - shape.answers(&public.features)).norm();
-            (size / (public.features.ncols() as f64).sqrt(), each / (ROUNDS as f64).sqrt())
-        };
-        for epsilon in [0.4, 0.8] {
-            let (size, noise) = moved(epsilon);
-            let farthest = ((1.0 - noise) / noise).ln();
-            assert!((size / farthest - 1.0).abs() < 0.05, "{epsilon}: {size} {farthest}");
-        }
-        let (size, noise) = moved(0.05);
-        assert!(noise > 0.5 && size == 0.0, "{noise} {size}");
-    }
-
-    #[test]
     fn less_noise_is_needed_where_a_record_may_only_be_missing() {
         let target = Target { epsilon: 1.0, delta: 1e-6 };
         let (_, public, private) = example::shifted(3, 200, 500, 4);
