@@ -14,22 +14,27 @@ use crate::data::read::{Reading, Unwatched, read};
 use crate::data::{
     DatasetDefinition, Preparation, PreparationSettings, PublicRecords, Role, Source, Table, Task,
 };
-use crate::error::Result;
+use crate::error::{Doing as _, Error, Result};
 use crate::evaluation::Measured;
+use crate::numeric::Vector;
 use crate::privacy::Target;
 use halflight_advice::rehearsal::{ErrorMeasure, RehearsalNoise, Split};
+use serde::Deserialize;
 
-const EPSILONS: [f64; 3] = [0.5, 1.0, 2.0];
-const DELTA: f64 = 1e-5;
-const LABEL: &str = "income>50K";
-/// Columns of codes that are in order; the others are categories.
-const NUMBERS: [&str; 6] =
-    ["age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week"];
-/// The file of the peers' scores.
+/// The file of the peers' scores, and what it is about.
 const SCORES: &str = "peers.csv";
+const ABOUT: &str = "about.json";
 const WARM_START: &str = "noisy warm start, linear";
 /// Our methods; the wide ones take features that are hardly clipped.
-const OURS: [(&str, bool); 5] = [
+type Ours = [(&'static str, bool); 5];
+const OF_NUMBERS: Ours = [
+    ("public_only", true),
+    ("public_shape", true),
+    ("profiled_cnvx_adap", false),
+    (WARM_START, false),
+    ("target_only", false),
+];
+const OF_CLASSES: Ours = [
     ("public_only_classes", true),
     ("public_shape_classes", true),
     ("profiled_logistic", false),
@@ -37,13 +42,27 @@ const OURS: [(&str, bool); 5] = [
     ("target_only_logistic", false),
 ];
 
-/// Accuracy, AUC and logarithmic loss.
-type PeerScores = [f64; 3];
-const TITLES: [&str; 3] = [
-    "accuracy, % (higher is better)",
-    "AUC (higher is better)",
-    "logarithmic loss, nats (lower is better)",
+/// Accuracy, AUC and logarithmic loss of classes, or R² of numbers.
+type PeerScores = Vec<f64>;
+/// Columns of [`SCORES`] with their factors and titles.
+type Titles = &'static [(&'static str, f64, &'static str)];
+const TITLES_OF_NUMBERS: Titles = &[("r2", 1.0, "R² (higher is better)")];
+const TITLES_OF_CLASSES: Titles = &[
+    ("accuracy", 100.0, "accuracy, % (higher is better)"),
+    ("auc", 1.0, "AUC (higher is better)"),
+    ("log_loss", 1.0, "logarithmic loss, nats (lower is better)"),
 ];
+
+/// What the splits have in common.
+#[derive(Debug, Deserialize)]
+struct About {
+    label: String,
+    task: Task,
+    /// Columns of codes that are in order; the others are categories.
+    numbers: Vec<String>,
+    epsilons: Vec<f64>,
+    delta: f64,
+}
 
 /// A line of the peers' scores.
 #[derive(Debug)]
@@ -60,6 +79,7 @@ struct PeerLine {
 #[derive(Debug)]
 pub struct PeerStudy {
     directory: PathBuf,
+    about: About,
     lines: Vec<PeerLine>,
     seeds: Vec<u64>,
 }
@@ -69,6 +89,10 @@ impl PeerStudy {
     pub fn new(directory: &Path) -> Result<Self> {
         let file = read(&directory.join(SCORES), &Reading::Plain, &mut Unwatched)
             .map_err(|error| error.cure("run assets/peers/peers.py with this directory first"))?;
+        let place = directory.join(ABOUT);
+        let about = std::fs::read(&place).doing("read", &place)?;
+        let about: About = serde_json::from_slice(&about)
+            .map_err(|error| Error::failed(format!("{ABOUT}: {error}")))?;
         let cell = |row: usize, name: &str| file.column(name).map(|column| column.cell(row));
         let number = |row, name: &str| -> Result<f64> {
             Ok(if let Cell::Number(number) = cell(row, name)? { number } else { f64::NAN })
@@ -77,13 +101,12 @@ impl PeerStudy {
             Ok(if let Cell::Text(text) = cell(row, name)? { text.into() } else { String::new() })
         };
         let line = |row: usize| -> Result<PeerLine> {
-            let [accuracy, auc, log_loss] =
-                ["accuracy", "auc", "log_loss"].map(|it| number(row, it));
+            let score = |(name, factor, _): &(&str, f64, _)| Ok(factor * number(row, name)?);
             Ok(PeerLine {
                 peer: text(row, "peer")?,
                 epsilon: number(row, "epsilon")?,
                 seed: number(row, "seed")? as u64,
-                scores: [100.0 * accuracy?, auc?, log_loss?],
+                scores: titles(about.task).iter().map(score).collect::<Result<_>>()?,
                 neighbours: text(row, "neighbours")?,
                 version: text(row, "version")?,
             })
@@ -92,29 +115,45 @@ impl PeerStudy {
         let mut seeds: Vec<u64> = lines.iter().map(|line| line.seed).collect();
         seeds.sort_unstable();
         seeds.dedup();
-        Ok(Self { directory: directory.to_owned(), lines, seeds })
+        Ok(Self { directory: directory.to_owned(), about, lines, seeds })
+    }
+
+    fn ours(&self) -> Ours {
+        if self.about.task == Task::Regression { OF_NUMBERS } else { OF_CLASSES }
     }
 
     /// One row for each of our methods.
     pub fn grid(&self) -> Grid {
         Grid {
-            rows: OURS.iter().map(|(method, _)| (*method).to_owned()).collect(),
+            rows: self.ours().iter().map(|(method, _)| (*method).to_owned()).collect(),
             columns: vec!["split".to_owned()],
             seeds: self.seeds.clone(),
         }
     }
 
+    fn table(&self, seed: u64, name: &str) -> Result<Table> {
+        let path = self.directory.join(format!("split-{seed}/{name}.csv"));
+        read(&path, &Reading::Plain, &mut Unwatched)
+    }
+
+    /// The mean square error of the best constant on held-out records.
+    fn variance(&self, seed: u64) -> Result<f64> {
+        let table = self.table(seed, "held_out")?;
+        let column = table.column(&self.about.label)?;
+        let number = |row| if let Cell::Number(number) = column.cell(row) { number } else { 0.0 };
+        let labels: Vec<f64> = (0..table.rows()).map(number).collect();
+        Ok(Vector::from_vec(labels).variance())
+    }
+
     fn split(&self, seed: u64, wide: bool) -> Result<Split> {
-        let table = |name: &str| -> Result<Table> {
-            let path = self.directory.join(format!("split-{seed}/{name}.csv"));
-            read(&path, &Reading::Plain, &mut Unwatched)
-        };
+        let table = |name: &str| self.table(seed, name);
         let public = table("public")?;
         let mut definition =
             DatasetDefinition::new("peers", Role::Public, Source::Builtin("peers".to_owned()));
-        definition.label = Some(LABEL.to_owned());
-        definition.task = Task::Classification;
-        let category = |name: &&String| **name != LABEL && !NUMBERS.contains(&name.as_str());
+        let About { label, task, numbers, .. } = &self.about;
+        definition.label = Some(label.clone());
+        definition.task = *task;
+        let category = |name: &&String| *name != label && !numbers.contains(name);
         definition.categories =
             public.names.iter().filter(category).map(|name| (name.clone(), Vec::new())).collect();
         let plain = Preparation::fit(&public, &definition, &PreparationSettings::default())?;
@@ -125,41 +164,46 @@ impl PeerStudy {
 
     /// The scores of one of our methods on a split, by ε.
     pub fn measure(&self, place: GridTask<'_>) -> Result<Option<Vec<PeerScores>>> {
-        let (method, wide) = OURS[place.row];
+        let (method, wide) = self.ours()[place.row];
         let split = self.split(place.repetition, wide)?;
         let score = |(k, epsilon): (usize, &f64)| {
-            let noise = RehearsalNoise::For(Target { epsilon: *epsilon, delta: DELTA });
+            let target = Target { epsilon: *epsilon, delta: self.about.delta };
+            let noise = RehearsalNoise::For(target);
             let seed = place.seed().wrapping_add(k as u64);
             let model = if method == WARM_START {
-                warm_start(split.trial("profiled_logistic", noise, seed)).run_sealed()?.model
+                warm_start(split.trial(self.ours()[2].0, noise, seed)).run_sealed()?.model
             } else {
                 split.trial(method, noise, seed).run_sealed()?.model
             };
+            if self.about.task == Task::Regression {
+                let square = split.loss(&model, ErrorMeasure::MeanSquare)?;
+                return Ok(vec![1.0 - square / self.variance(place.repetition)?]);
+            }
             let Measured { error, further } = split.measured(&model)?;
             let loss = split.loss(&model, ErrorMeasure::Logarithmic)?;
-            Ok([100.0 * (1.0 - error), further.auc.unwrap_or(f64::NAN), loss])
+            Ok(vec![100.0 * (1.0 - error), further.auc.unwrap_or(f64::NAN), loss])
         };
-        EPSILONS.iter().enumerate().map(score).collect::<Result<_>>().map(Some)
+        self.about.epsilons.iter().enumerate().map(score).collect::<Result<_>>().map(Some)
     }
 
     /// A table for each score: our methods, then the peers.
     pub fn tables(&self, harvest: &Harvest<Vec<PeerScores>>) -> Vec<StudyTable> {
         let peers = self.peers();
-        let table = |(score, title): (usize, &str)| {
-            let ours = OURS.iter().enumerate().map(|(row, (method, _))| {
+        let table = |(score, (_, _, title)): (usize, &(_, _, &'static str))| {
+            let ours = self.ours().into_iter().enumerate().map(|(row, (method, _))| {
                 let cell = |k: usize| harvest.of(row, 0).map(move |found| found[k][score]);
-                TableRow::new(*method, (0..EPSILONS.len()).map(cell))
+                TableRow::new(method, (0..self.about.epsilons.len()).map(cell))
             });
             let theirs = peers.iter().map(|(peer, lines)| {
                 let cell = |epsilon: f64| {
                     let fits = move |it: &&&PeerLine| it.epsilon.is_nan() || it.epsilon == epsilon;
                     lines.iter().filter(fits).map(|line| line.scores[score])
                 };
-                TableRow::new(*peer, EPSILONS.map(cell))
+                TableRow::new(*peer, self.about.epsilons.iter().copied().map(cell))
             });
-            StudyTable::new(title, epsilon_columns(&EPSILONS), ours.chain(theirs))
+            StudyTable::new(*title, epsilon_columns(&self.about.epsilons), ours.chain(theirs))
         };
-        TITLES.into_iter().enumerate().map(table).collect()
+        titles(self.about.task).iter().enumerate().map(table).collect()
     }
 
     /// The lines of each peer.
@@ -173,10 +217,11 @@ impl PeerStudy {
 
     pub fn header(&self) -> Vec<String> {
         let mut header = vec![format!(
-            "Peers on adult_pub025_01: 3238 public records, and the 32384 private ones without a \
-             fifth that is held out for the scores. δ = {DELTA}. Ours guarantee ε for replacing one \
-             record, which is stricter than for adding or removing one; public_only_classes spends \
+            "Our methods on the records of the peers in this directory; δ = {}. Ours guarantee ε for \
+             replacing one record, which is stricter than for adding or removing one; {} spends \
              nothing. Splits: {}.",
+            self.about.delta,
+            self.ours()[0].0,
             self.seeds.len()
         )];
         for (peer, lines) in self.peers() {
@@ -190,6 +235,10 @@ impl PeerStudy {
         }
         header
     }
+}
+
+fn titles(task: Task) -> Titles {
+    if task == Task::Regression { TITLES_OF_NUMBERS } else { TITLES_OF_CLASSES }
 }
 
 #[cfg(test)]
@@ -209,10 +258,12 @@ mod tests {
                 format!("{},{},{}\n", i % 7, i % 3, usize::from(i % 7 > 3 && !i.is_multiple_of(11)))
             };
             let rows: String = (first..first + 120).map(row).collect();
-            let text = format!("age,race,{LABEL}\n{rows}");
+            let text = format!("age,race,rich\n{rows}");
             let file = directory.path().join(format!("split-0/{name}.csv"));
             std::fs::write(file, text).unwrap();
         }
+        let about = r#"{"label":"rich","task":"classification","numbers":["age"],"epsilons":[0.5,1,2],"delta":1e-5}"#;
+        std::fs::write(directory.path().join(ABOUT), about).unwrap();
         let lines = "peer,epsilon,seed,accuracy,auc,log_loss,seconds,neighbours,version\n\
                      theirs,1.0,0,0.75,0.8,0.5,1,replace one,theirs 2\n\
                      free,,0,0.7,0.7,0.6,1,,free 1\n";

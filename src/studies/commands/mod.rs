@@ -333,6 +333,10 @@ struct CorrectionCommand {
     #[arg(long, conflicts_with = "further")]
     kept: bool,
 
+    /// These ε, such as 0.05,0.1, instead of the usual ones.
+    #[arg(long, value_delimiter = ',', conflicts_with_all = ["peers", "trees"])]
+    epsilons: Vec<f64>,
+
     #[command(flatten)]
     on: OnDatasets,
 }
@@ -354,8 +358,11 @@ impl CorrectionCommand {
         };
         let (problems, missing) = self.on.problems(cases)?;
         let (manner, chosen_on) = (&self.on.manner, !self.further && !self.kept);
-        let study =
+        let mut study =
             correction::CorrectionStudy::new(problems, manner.quick, manner.seeds(), chosen_on);
+        if !self.epsilons.is_empty() {
+            study.epsilons.clone_from(&self.epsilons);
+        }
         manner.conduct(
             ("correction", "splits"),
             |_| study.header(&missing),

@@ -41,6 +41,8 @@ pub struct Rounds {
     asked: Vec<Round>,
     /// The sum of the released moments.
     moments: Matrix,
+    /// The mean of ω·xxᵀ over public records under the base.
+    first_moment: Matrix,
     /// The unit of the residuals.
     pub clip: f64,
     /// The unit of a person's slope, if these are clipped by themselves.
@@ -85,6 +87,7 @@ impl Rounds {
             records,
             asked: Vec::new(),
             moments: Matrix::zeros(features, features),
+            first_moment: ground.moment(&vec![0.0; features * outputs]),
             clip,
             length: 1.0,
             left: 1.0,
@@ -250,6 +253,17 @@ impl Rounds {
         &self.correction + shrink_factor(length, REACH) * step
     }
 
+    /// The correction, made smaller where it moves the scores of public records farther than releases
+    /// with this noise can tell. The proof of the method says what this bounds.
+    fn within_sight(&self, weights: Matrix, noise: f64) -> Matrix {
+        if self.query.answer == ScoreMeaning::Number {
+            return weights;
+        }
+        let moved = self.ground.seen.features.tr_mul(&weights);
+        let size = moved.norm() / (moved.nrows() as f64).sqrt();
+        shrink_factor(size, farthest(noise)) * weights
+    }
+
     /// Processes the release of a round.
     pub fn hear(&mut self, released: &[f64]) {
         let statistics = self.query.read(released, self.clip, self.length);
@@ -269,7 +283,7 @@ impl Rounds {
         let tiers = &self.ground.tiers;
         let most = self.query.most_weight();
         let moment = curvature(&(&self.moments / asked), &public, tiers, noise, most);
-        let (unit, sampling) = match self.query.answer {
+        let (expected_unit, sampling) = match self.query.answer {
             ScoreMeaning::Number => (self.ground.rest, self.square),
             _ => (1.0, 1.0),
         };
@@ -286,14 +300,17 @@ impl Rounds {
             curvature_noise: noise,
             sampling: sampling * self.differing / self.records as f64,
             tiers,
-            unit,
-            moment: &public,
+            unit: expected_unit,
+            // Far from the base answers are certain and the curvature under them is small: measured by
+            // that, parts of the same size would be expected to lead farther each round.
+            moment: &self.first_moment,
         };
         for (output, mut told) in self.told.column_iter_mut().enumerate() {
             let (slope, variance) = evidence.pooled(output);
             told.copy_from(&(slope / variance.sqrt()));
         }
         let weights = self.within_reach(evidence.correction(), &moment);
+        let weights = self.within_sight(weights, self.sigma * unit / asked.sqrt());
         self.sizes = sizes(tiers, &weights, &moment);
         self.correction = weights;
     }
@@ -303,6 +320,13 @@ impl Rounds {
 /// the residuals: a small clip needs little noise, a large one keeps the mean of skewed residuals.
 fn deviations(noise: f64) -> f64 {
     (CLIPS.0 * (QUIET / noise.max(f64::MIN_POSITIVE)).powf(NARROWING)).clamp(CLIPS.1, CLIPS.0)
+}
+
+/// How far log-odds may be moved where shares are known up to this noise: from ½ to the last share that
+/// can be told from 1.
+fn farthest(noise: f64) -> f64 {
+    let noise = noise.clamp(f64::MIN_POSITIVE, 0.5);
+    ((1.0 - noise) / noise).ln()
 }
 
 fn sizes(tiers: &[Tier], correction: &Matrix, moment: &Matrix) -> Vec<f64> {
@@ -326,4 +350,37 @@ fn factors(ground: &Ground) -> Vec<f64> {
         }
     }
     factors
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example;
+    use crate::prelude::Adjacency;
+
+    #[test]
+    fn whatever_releases_say_scores_of_classes_move_no_farther_than_the_noise_can_tell() {
+        let (_, public, _) = example::two_classes(6, 600, 60, 2);
+        let (_, learned) = super::super::lesson(&public.into(), 3).unwrap();
+        let mut most: f64 = 0.0;
+        for sigma in [0.05, 0.5, 1.0] {
+            let ground = Ground::clone(&learned).weighed(sigma / 10_f64.sqrt());
+            let features = ground.seen.features.nrows();
+            let query = Question::new(ScoreMeaning::TwoClasses, features, Adjacency::ReplaceOne);
+            let mut rounds = Rounds::new(ground, query, sigma, 60, Vec::new());
+            for round in 1..=10 {
+                // The largest slope in each round, however far the correction has gone.
+                let mut released = vec![0.0; query.numbers()];
+                released[0] = 1.0;
+                rounds.hear(&released);
+                let moved = rounds.ground.seen.features.tr_mul(&rounds.correction);
+                let size = moved.norm() / (moved.nrows() as f64).sqrt();
+                let noise = sigma / f64::from(round).sqrt();
+                let bound = if noise < 0.5 { ((1.0 - noise) / noise).ln() } else { 0.0 };
+                assert!(size <= bound * (1.0 + 1e-9), "{sigma}, round {round}: {size} {bound}");
+                most = most.max(if bound > 0.0 { size / bound } else { 0.0 });
+            }
+        }
+        assert!(most > 0.99, "{most}");
+    }
 }
