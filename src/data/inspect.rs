@@ -986,9 +986,8 @@ mod tests {
     #[test]
     fn a_column_of_training_and_test_rows_is_no_feature_and_no_label() {
         let guess = |values: &[&str], is_private: bool| {
-            let rows: String = (0..40)
-                .map(|i| format!("{},{}.5\n", values[i % values.len()], i * 7 % 13))
-                .collect();
+            let row = |i| format!("{},{}.5\n", values[i % values.len()], i * 7 % 13);
+            let rows = (0..40).map(row).collect::<Vec<_>>().concat();
             let table = csv::read_bytes("t.csv", format!("part,y\n{rows}").as_bytes()).unwrap();
             let found = Inspection::of(&table, false);
             let source = Source::File("t.csv".into());

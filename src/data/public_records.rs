@@ -147,12 +147,21 @@ impl SharedTime {
         done
     }
 
+    /// The time since an earlier moment.
+    pub fn since(self, before: Self) -> Self {
+        let [learned, waited] = [
+            self.learned.saturating_sub(before.learned),
+            self.waited.saturating_sub(before.waited),
+        ];
+        Self { learned, waited }
+    }
+
     /// Counts the time of `work` as learning, but for what it waits.
     pub fn learning<T>(work: impl FnOnce() -> T) -> T {
         let (start, before) = (Instant::now(), SHARED.get());
         let done = work();
         let waited = SHARED.get().waited;
-        let learned = start.elapsed().saturating_sub(waited - before.waited);
+        let learned = start.elapsed().saturating_sub(waited.saturating_sub(before.waited));
         SHARED.set(Self { learned: before.learned + learned, waited });
         done
     }
@@ -193,8 +202,8 @@ mod tests {
             SharedTime::learning(sleep);
             SharedTime::waiting(sleep);
         });
-        let (whole, after) = (start.elapsed(), SharedTime::of_this_thread());
-        let (learned, waited) = (after.learned - before.learned, after.waited - before.waited);
+        let whole = start.elapsed();
+        let SharedTime { learned, waited } = SharedTime::of_this_thread().since(before);
         let least = Duration::from_millis(20);
         assert!(learned >= least && waited >= least && learned + waited <= whole);
     }

@@ -353,7 +353,12 @@ impl Work<'_> {
     fn expected(&self, left: &[TrialResult], advice: &Advice) -> Vec<ExpectedTrial> {
         let playing: BTreeSet<usize> = left.iter().map(|entry| entry.player).collect();
         let mut waiting: BTreeMap<usize, usize> = BTreeMap::new();
-        left.iter().for_each(|entry| *waiting.entry(entry.player).or_default() += 1);
+        let count = |waiting: &mut BTreeMap<usize, usize>, entries: &[TrialResult]| {
+            for entry in entries {
+                *waiting.entry(entry.player).or_default() += 1;
+            }
+        };
+        count(&mut waiting, left);
         let mut expected = Vec::new();
         for (round, entries) in self.later[..ROUNDS].iter().enumerate() {
             if entries.is_empty() {
@@ -371,7 +376,7 @@ impl Work<'_> {
                 let (behind, open) = (behind(entry), open[&entry.player]);
                 expected.push(ExpectedTrial { trial: *entry, behind, open });
             }
-            entries.iter().for_each(|entry| *waiting.entry(entry.player).or_default() += 1);
+            count(&mut waiting, entries);
         }
         if let Some((line, (player, _))) = advice.choice[advice.at].zip(advice.chosen(advice.at)) {
             let epsilon = Some(advice.epsilons[advice.at]);
@@ -429,7 +434,7 @@ impl Work<'_> {
             }
             self.played += 1;
             left.retain(|waiting| *waiting != entry);
-            let counted = self.counted(&entry, &progress.advice);
+            let counted = counted(&entry, &progress.advice);
             self.costs.note(&counted, time, self.begun.elapsed());
             progress = self.progress(&left);
             let ratio = |line: &PlayerLine| Some(line.standings[progress.advice.at]?.ratio);
@@ -441,19 +446,12 @@ impl Work<'_> {
         Ok(progress)
     }
 
-    /// Other settings of the advised method count as trials of it.
-    fn counted(&self, entry: &TrialResult, advice: &Advice) -> TrialResult {
-        let is_known = entry.player < advice.lines.len();
-        let player = if is_known { Some(entry.player) } else { advice.choice[advice.at] };
-        TrialResult { player: player.unwrap_or(0), ..*entry }
-    }
-
     /// The state, with these trials still to come in this round.
     fn progress(&self, left: &[TrialResult]) -> RehearsalProgress {
         let advice = self.results.advice(self.job.run.plan.target.epsilon);
         let expected = self.expected(left, &advice);
-        let counted = |entry: &TrialResult| ExpectedTrial::surely(self.counted(entry, &advice));
-        let all: Vec<ExpectedTrial> = left.iter().map(counted).chain(expected).collect();
+        let surely = |entry: &TrialResult| ExpectedTrial::surely(counted(entry, &advice));
+        let all: Vec<ExpectedTrial> = left.iter().map(surely).chain(expected).collect();
         RehearsalProgress {
             done: self.played,
             total: self.played + all.iter().filter(|it| it.is_likely()).count(),
@@ -500,6 +498,13 @@ impl Work<'_> {
         });
         (trials, receiver)
     }
+}
+
+/// Other settings of the advised method count as trials of it.
+fn counted(entry: &TrialResult, advice: &Advice) -> TrialResult {
+    let is_known = entry.player < advice.lines.len();
+    let player = if is_known { Some(entry.player) } else { advice.choice[advice.at] };
+    TrialResult { player: player.unwrap_or(0), ..*entry }
 }
 
 /// What is public about the private records. How many of them fall on each side of the hold-out
@@ -790,10 +795,8 @@ impl Trials {
         let (start, before) = (Instant::now(), SharedTime::of_this_thread());
         let player = &self.players[entry.player];
         let found = self.data.play(entry.case, player, entry.repetition, entry.epsilon);
-        let after = SharedTime::of_this_thread();
-        let (took, waited) = (start.elapsed(), after.waited - before.waited);
-        let time =
-            TrialTime::new(took.saturating_sub(waited), after.learned - before.learned, threads);
+        let (took, shared) = (start.elapsed(), SharedTime::of_this_thread().since(before));
+        let time = TrialTime::new(took.saturating_sub(shared.waited), shared.learned, threads);
         let mut told = vec![Outcome { entry, found, time }];
         if let Err(error) = &told[0].found {
             // A player that fails once in a case always fails: it does not fit these data.
