@@ -1129,12 +1129,15 @@ impl Advice {
             ));
         }
         said.extend(enough.map(|k| {
-            format!(
-                "beyond ε {} nothing more is gained ({:.3} × public data alone there, {:.3} at best beyond)",
-                compact(self.epsilons[k]),
-                chosen[k],
-                best_after(k + 1)
-            )
+            // The advice before it is for the plan's ε.
+            let epsilon = compact(self.epsilons[k]);
+            let enough = if k < self.at {
+                format!("already ε {epsilon} is enough")
+            } else {
+                format!("beyond ε {epsilon} nothing more is gained")
+            };
+            let (there, beyond) = (chosen[k], best_after(k + 1));
+            format!("{enough} ({there:.3} × public data alone there, {beyond:.3} at best beyond)")
         }));
         (!said.is_empty()).then(|| capital(&said.join("; ")) + ".")
     }

@@ -164,6 +164,11 @@ fn what_is_said_of_other_epsilons_is_what_the_table_shows() {
     };
     assert_eq!(of([[0.9, 0.89], [0.95, 0.94]], None), nothing_more("0.900", "0.890"));
     assert_eq!(of([[0.9, 0.87], [0.95, 0.94]], None), None);
+    let plan = results(&[[[1.0; 2], [0.5; 2], [0.9, 0.89], [0.95, 0.94]]; 2]).advice(2.0).ends();
+    assert!(
+        plan.as_ref().is_some_and(|it| it.starts_with("Already ε 0.5 is enough (0.900")),
+        "{plan:?}"
+    );
     // A small error may halve.
     assert_eq!(of([[0.03, 0.015], [0.95, 0.94]], None), None);
     // The first has less logarithmic loss, and the table shows that the second one errs less and less.
