@@ -3,8 +3,8 @@
 use super::public_alone::{PublicAlone, public_alone, public_of};
 use super::sum;
 use crate::data::{DatasetDefinition, Task};
+use crate::evaluation::Scored;
 use crate::evaluation::words::less_error;
-use crate::evaluation::{Score, Scored};
 use crate::glossary::change;
 use crate::plot::number::compact_up;
 use crate::privacy::accountant::{Guarantee, delta_words, round_up};
@@ -281,12 +281,12 @@ fn scored(
         Answer { reasons: error.into_iter().chain(how).collect(), taken, ..of }
     };
     let promised = || {
-        let (run, score) = promised(all().filter(|(run, _)| !is_public(run)))?;
+        let (run, score) = promised(all().filter(|(run, _)| !is_public(run)), &publics)?;
         let is_better = |it: &PublicAlone| it.score.is_clearly_less(score) == Some(true);
         if publics.iter().any(is_better) {
             return None;
         }
-        let public = publics.iter().find(|it| it.is_beside(run)).map(|it| it.score.error);
+        let public = publics.iter().find(|it| it.is_beside(run))?;
         let name = with_epsilon(name(run), run);
         Some(on_promise((runs, total(&run.id)), (run, score), (&name, public)))
     };
@@ -407,17 +407,27 @@ fn is_useful(score: &Scored, publics: &[PublicAlone]) -> bool {
 /// The run that its rehearsal promised to be better than public data alone, where scores are too
 /// imprecise to say so. Its ε is spent, and both estimates are on its side, so it is expected to have the
 /// least error. Nothing speaks against it: no score is clearly worse, and together those of all such
-/// runs say the same. The promise chooses among them, so that chance favours none.
-fn promised<'a>(private: impl Iterator<Item = Entry<'a>>) -> Option<Entry<'a>> {
+/// runs say the same, each by itself and beside what all scores say of public data alone. The promise
+/// chooses among them, so that chance favours none.
+fn promised<'a>(
+    private: impl Iterator<Item = Entry<'a>>,
+    publics: &[PublicAlone],
+) -> Option<Entry<'a>> {
     let has_promise = |(_, score): &Entry| score.foretold.as_ref().is_some_and(may_decide);
     let of: Vec<Entry> = private.filter(has_promise).filter(|it| !it.1.builds_on_a_model).collect();
     let gains = of.iter().filter_map(|(_, score)| Some((score.difference?, score.public_alone?)));
     let together: f64 = gains.map(|(gap, public)| gap.value / public.value).sum();
+    let beside = of.iter().filter_map(|(run, score)| {
+        let public = publics.iter().find(|it| it.is_beside(run))?;
+        Some(score.error.value / public.score.error.value - 1.0)
+    });
+    let beside: f64 = beside.sum();
     let is_denied = |score: &Scored| {
         let is_worse = score.difference.is_none_or(|gap| gap.low > 0.0);
         is_worse || score.contradiction().is_some() || score.beyond_constant().is_some()
     };
-    if together.is_nan() || together >= 0.0 || of.iter().any(|(_, score)| is_denied(score)) {
+    let agree = together < 0.0 && beside < 0.0;
+    if !agree || of.iter().any(|(_, score)| is_denied(score)) {
         return None;
     }
     let gain = |(_, score): &Entry| score.foretold.map_or(0.0, |gain| gain.value);
@@ -431,18 +441,19 @@ fn promised<'a>(private: impl Iterator<Item = Entry<'a>>) -> Option<Entry<'a>> {
 fn on_promise(
     of: (&[&ArchivedRun], Option<Total>),
     (run, score): Entry<'_>,
-    (name, public): (&str, Option<Score>),
+    (name, public): (&str, &PublicAlone),
 ) -> Answer {
     let promise = score.foretold_words().unwrap_or_default();
     let verdict = format!(
         "its rehearsal promises {promise} than public data alone; its score agrees, but is too \
          imprecise to confirm it."
     );
-    let public = public.as_ref().map(|public| score.error_text(public));
-    let public = public.map_or_else(String::new, |it| format!(", that of public data alone {it},"));
+    let from =
+        if public.scores > 1 { format!(" from {} scores", public.scores) } else { String::new() };
     let error = format!(
-        "Error {}{public}{}{}; {RANGES}.",
+        "Error {}, that of public data alone {}{from},{}{}; {RANGES}.",
         score.short(),
+        score.error_text(&public.score.error),
         on_records(score),
         beside_constant(score)
     );
@@ -498,7 +509,7 @@ fn sum_words(epsilon: f64) -> String {
 fn beside_constant(score: &Scored) -> String {
     score.constant_text().map_or_else(String::new, |constant| {
         if score.is_below_constant() {
-            format!("; one answer for all has {constant} on public records")
+            format!("; one answer for all has {constant} on public records, on these nobody knows")
         } else {
             format!(
                 ", not clearly less than the {constant} of one answer for all on public records"
@@ -621,7 +632,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::evaluation::Loss;
+    use crate::evaluation::{Loss, Score};
     use crate::privacy::accountant::Composition;
     use crate::privacy::openings::OpenWatch;
     use crate::privacy::{Event, Target};
@@ -768,6 +779,19 @@ mod tests {
         assert!(only(&[of(promised(0.01, 0.005, 30.0))]).starts_with(alone));
         assert!(only(&[of(promised(0.2, 0.5, 30.0))]).starts_with(alone));
         assert!(only(&[of(promised(0.4, 0.2, 44.0))]).starts_with(alone));
+        // What all scores say of public data alone counts, too: beside that this error is no lower.
+        let beside = |public_alone, error, foretold| {
+            let difference = Some(around(error - public_alone, 30.0));
+            let half = if foretold { 9.0 } else { 1.0 };
+            let scored = promised(0.4, 0.2, error);
+            let public_alone = Some(around(public_alone, half));
+            let foretold = scored.foretold.filter(|_| foretold);
+            of(Scored { public_alone, difference, foretold, ..scored })
+        };
+        let own = beside(42.0, 36.0, true);
+        assert!(only(std::slice::from_ref(&own)).starts_with("Take 'a' at ε 1: its rehearsal"));
+        let said = only(&[own, beside(34.0, 40.0, false)]);
+        assert!(said.starts_with(alone), "{said}");
         // Repeating a plan until one of its scores is on the right side does not help.
         let repeated = [44.0, 36.0, 47.0].map(|error| of(promised(0.4, 0.2, error)));
         assert!(only(&repeated).starts_with(alone), "{}", only(&repeated));

@@ -97,11 +97,11 @@ fn account_list(screen: &LedgerScreen, canvas: &mut Canvas, area: Rect, accounts
         ]
     };
     let states = longest(accounts.iter().map(|account| state_of(account).0)).max(5);
-    let widths = [Fill(1), Length(15), Length(8), Length(5), Length(states)];
+    let widths = [Fill(1), Length(15), Length(8), Length(7), Length(states)];
     // If persons are protected, persons are counted.
     let persons = accounts.iter().any(|account| account.protects().is_some());
     let size = if persons { "size" } else { "rows" };
-    let header = ["dataset", "account", size, "runs", "state"].map(Line::raw).to_vec();
+    let header = ["dataset", "account", size, "entries", "state"].map(Line::raw).to_vec();
     let list = (ACCOUNTS, accounts.len(), Some(screen.selected));
     canvas.list(inner, (header, widths.to_vec()), list, row);
 }
