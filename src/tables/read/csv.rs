@@ -105,6 +105,7 @@ pub fn read_input(input: &Input, dialect: &Dialect) -> Result<Table> {
         Table::with_content(input.origin.clone(), names, columns, lines, Some(content))?;
     if !input.forgiving {
         table.remarks = sheet.words_of_gaps(&table.names);
+        table.remarks.extend(texts_over_lines(&table));
     }
     if input.forgiving && has_header {
         refuse_a_first_record(&table, &input.origin)?;
@@ -127,6 +128,27 @@ pub fn read_input(input: &Input, dialect: &Dialect) -> Result<Table> {
         };
     }
     Ok(table)
+}
+
+/// About texts of several lines: a quote that is missing takes what follows, up to the next one, into its
+/// cell.
+fn texts_over_lines(table: &Table) -> Vec<String> {
+    let is_long = |text: &str| text.contains(['\n', '\r']);
+    let of_column = |(name, column): (&String, &Column)| {
+        let Column::Text(texts) = column else { return None };
+        let long: usize =
+            texts.counts().filter(|(text, _)| is_long(text)).map(|(_, count)| count).sum();
+        // A column of long texts has many.
+        if long == 0 || long > 3 && 100 * long > table.rows() {
+            return None;
+        }
+        let first = texts.iter().position(|text| is_long(&text))?;
+        let place = table.place(first);
+        Some(format!(
+            "a text of '{name}' goes over several lines, the first in {place}: is a quote missing there?"
+        ))
+    };
+    table.names.iter().zip(&table.columns).filter_map(of_column).collect()
 }
 
 /// The number of comment lines before the table, as in the files of UCI (`|1x3 Cross validator`),

@@ -232,6 +232,18 @@ fn what_is_no_text_is_refused() {
 }
 
 #[test]
+fn a_quote_that_closes_some_lines_further_down_is_said() {
+    let found = table("a,b\n1,x\n2,\"y\n3,z\"\n4,x\n");
+    assert_eq!(found.rows(), 3);
+    let [said] = &found.remarks[..] else { panic!("{:?}", found.remarks) };
+    assert!(
+        said.starts_with("a text of 'b' goes over several lines, the first in t.csv:3"),
+        "{said}"
+    );
+    assert!(table("a,b\n1,x\n2,\"y, z\"\n").remarks.is_empty());
+}
+
+#[test]
 fn a_quote_that_never_closes_swallows_no_rows() {
     assert!(refusal("a,b\n1,x\n2,\"y\n3,z\n").starts_with("t.csv:3: a quote"));
     assert!(refusal("a,b\n1,\"x\"\"\n").contains("never closed"));
