@@ -26,7 +26,7 @@ pub struct Errors {
     pub public_alone: Option<f64>,
     /// The error of a model of the private records without any noise.
     pub no_privacy: Option<f64>,
-    /// The error of always answering with the mean, or the most common class.
+    /// The error of one answer for all: the mean, the median for absolute errors, or the most common class.
     pub trivial: Option<f64>,
     /// The number of held-out records.
     pub records: Option<usize>,
@@ -173,10 +173,7 @@ impl Errors {
             sentences.push(sentence);
         }
         if let Some(trivial) = self.trivial {
-            let what = match self.task {
-                Task::Regression => "always answering with the mean",
-                Task::Classification => "always giving the most common answer",
-            };
+            let what = "one answer for all";
             if self.model >= (1.0 - SAME) * trivial {
                 tone = Tone::Bad;
                 let sentence = format!("No better than {what} {}.", against(trivial));
@@ -281,7 +278,7 @@ mod tests {
             verdict.sentences,
             [
                 "Half the error of public data alone (RMSE 49 against 100 ◆).",
-                "Less than a third of the error of always answering with the mean (RMSE 49 against 160 ◆).",
+                "Less than a third of the error of one answer for all (RMSE 49 against 160 ◆).",
                 "17 % above what private data without privacy would give (42 ◆).",
                 "400 records were held out: the error is known to ± 3.4 (95 %) ◆.",
             ]
@@ -356,7 +353,7 @@ mod tests {
         let useless = Errors { model: 159.0, public_alone: Some(300.0), ..WINTER };
         let useless = useless.verdict();
         assert_eq!(useless.tone, Tone::Bad);
-        assert!(useless.sentences[0].starts_with("No better than always answering with the mean"));
+        assert!(useless.sentences[0].starts_with("No better than one answer for all"));
         for told in [&worse, &useless] {
             // Exact numbers are not for choosing.
             assert!(!told.sentences[0].contains("use "), "{told:?}");
@@ -373,7 +370,7 @@ mod tests {
         let near = Errors { model: 150.0, trivial: Some(160.0), records: Some(30), ..WINTER };
         let verdict = near.verdict();
         assert_ne!(verdict.tone, Tone::Good);
-        assert!(verdict.sentences[0].starts_with("Not clearly better than always"), "{verdict:?}");
+        assert!(verdict.sentences[0].starts_with("Not clearly better than one answer"), "{verdict:?}");
     }
 
     #[test]

@@ -101,8 +101,12 @@ impl Baselines {
 /// The usual label of the private training records.
 #[derive(Debug, Clone, Copy)]
 enum Usual {
-    /// The mean of the labels, as models see them.
-    Mean(f64),
+    /// The mean and the median of the labels, as models see them: the best answers for squared and for
+    /// absolute errors.
+    Number {
+        mean: f64,
+        median: f64,
+    },
     Class(u32),
 }
 
@@ -114,7 +118,10 @@ impl Usual {
             return all.max_by_key(|class| count(*class)).map(Self::Class);
         }
         let labels = data.target.as_ref().filter(|labels| !labels.is_empty())?;
-        Some(Self::Mean(labels.iter().sum::<f64>() / labels.len() as f64))
+        let mut sorted: Vec<f64> = labels.iter().copied().collect();
+        sorted.sort_by(f64::total_cmp);
+        let mean = sorted.iter().sum::<f64>() / sorted.len() as f64;
+        Some(Self::Number { mean, median: sorted[sorted.len() / 2] })
     }
 }
 
@@ -252,10 +259,11 @@ impl<'a> Evaluator<'a> {
                 let wrong = classes.of.iter().filter(|it| **it != class).count();
                 Some(wrong as f64 / classes.of.len() as f64)
             }
-            Usual::Mean(raw) => {
+            Usual::Number { mean, median } => {
                 let target = holdout.target.as_ref().filter(|target| !target.is_empty())?;
-                let mean = self.preparation.label_from_prediction(raw);
-                let pairs = target.iter().map(|label| (mean, *label));
+                let raw = if loss == Loss::Absolute { median } else { mean };
+                let answer = self.preparation.label_from_prediction(raw);
+                let pairs = target.iter().map(|label| (answer, *label));
                 Measured::of_numbers(pairs).map(|measured| measured.led_by(loss).error)
             }
         }
