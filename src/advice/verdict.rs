@@ -370,7 +370,10 @@ mod tests {
         let near = Errors { model: 150.0, trivial: Some(160.0), records: Some(30), ..WINTER };
         let verdict = near.verdict();
         assert_ne!(verdict.tone, Tone::Good);
-        assert!(verdict.sentences[0].starts_with("Not clearly better than one answer"), "{verdict:?}");
+        assert!(
+            verdict.sentences[0].starts_with("Not clearly better than one answer"),
+            "{verdict:?}"
+        );
     }
 
     #[test]
