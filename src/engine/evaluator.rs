@@ -118,7 +118,7 @@ impl Usual {
             return all.max_by_key(|class| count(*class)).map(Self::Class);
         }
         let labels = data.target.as_ref().filter(|labels| !labels.is_empty())?;
-        let mut sorted = labels.to_vec();
+        let mut sorted = labels.clone();
         sorted.sort_by(f64::total_cmp);
         let mean = sorted.iter().sum::<f64>() / sorted.len() as f64;
         Some(Self::Number { mean, median: sorted[sorted.len() / 2] })
