@@ -5,7 +5,6 @@ use super::sum;
 use crate::data::{DatasetDefinition, Task};
 use crate::evaluation::Scored;
 use crate::evaluation::words::less_error;
-use crate::glossary::change;
 use crate::plot::number::compact_up;
 use crate::privacy::accountant::{Guarantee, delta_words, round_up};
 use crate::privacy::ledger::{RunId, Total, TotalStanding};
@@ -509,7 +508,7 @@ fn sum_words(epsilon: f64) -> String {
 fn beside_constant(score: &Scored) -> String {
     score.constant_text().map_or_else(String::new, |constant| {
         if score.is_below_constant() {
-            format!("; one answer for all has {constant} on public records, on these nobody knows")
+            format!("; one answer for all has {constant} on public records, and was not measured on these")
         } else {
             format!(
                 ", not clearly less than the {constant} of one answer for all on public records"
@@ -602,8 +601,12 @@ fn if_blanked(runs: &[&ArchivedRun], total: Option<&Total>) -> String {
     if !events.any(|event| is_weaker(event.adjacency)) && !all.is_some_and(is_weaker) {
         return String::new();
     }
-    let of_persons = drawn().any(|it| it.person.is_some());
-    format!(", only if {}, not replaced", change(Adjacency::ZeroOut, of_persons))
+    let of = if drawn().any(|it| it.person.is_some()) {
+        "a person whose records are"
+    } else {
+        "a record that is"
+    };
+    format!(", for {of} blanked, not replaced")
 }
 
 /// The answer without a score: exact errors of the two best, if they may be seen.
@@ -814,7 +817,7 @@ mod tests {
         let mut one = run("a", 1.0, Some(score(20.0, 40.0)));
         let drawn = |mechanisms| vec![DrawnRun { run: one.id.clone(), person: None, mechanisms }];
         let (usual, blanked) = (drawn(vec![gaussian(0.1)]), drawn(vec![weaker.clone()]));
-        let whom = ", only if any one record is blanked, not replaced.";
+        let whom = ", for a record that is blanked, not replaced.";
         one.drawn = usual;
         assert!(!only(std::slice::from_ref(&one)).contains("blanked"));
         // Runs that are not compared here may be in the total.

@@ -18,8 +18,9 @@ pub struct PublicAlone<'a> {
     model: ModelOf<'a>,
 }
 
-/// What is asked, and what the model of public data alone and the cap of its errors depend on. The method of the plan, its
-/// settings and its ε are of the model beside it; seeds are left out, because they change little.
+/// What is asked, and what the model of public data alone and the cap of its errors depend on. The
+/// method of the plan, its settings and its ε are of the model beside it; seeds are left out, because
+/// they change little.
 #[derive(Debug, Clone, PartialEq)]
 struct ModelOf<'a> {
     question: Question<'a>,
