@@ -332,9 +332,9 @@ impl Scored {
     }
 
     /// How much less error than public data alone in a few letters: `44 % less (31–58)`, or
-    /// `11 % more (−16 to 37)`.
+    /// `11 % more (−16 to 37)`; of a wide range only the ends, `32–100 % less`.
     pub fn brief_gain(&self) -> Option<String> {
-        let gain = self.gain().filter(|it| it.high - it.low <= WIDE)?;
+        let gain = self.gain()?;
         let (sign, word) = match self.loss {
             _ if gain.value < 0.0 => (-1.0, "more"),
             Some(_) => (1.0, "less"),
@@ -344,7 +344,12 @@ impl Scored {
         let (low, high) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
         let to = if low < 0.0 { " to " } else { "–" };
         let value = sign * 100.0 * gain.value;
-        Some(format!("{value:.0} % {word} ({low:.0}{to}{high:.0})").replace('-', "−"))
+        let told = if gain.high - gain.low > WIDE {
+            format!("{low:.0}{to}{high:.0} % {word}")
+        } else {
+            format!("{value:.0} % {word} ({low:.0}{to}{high:.0})")
+        };
+        Some(told.replace('-', "−"))
     }
 
     /// How the error stands beside that of public data alone.
@@ -561,7 +566,8 @@ mod tests {
         assert_eq!(told(-0.02, 0.04), "10 % fewer (−10 to 30)");
         assert_eq!(told(0.02, 0.04), "10 % more (−10 to 30)");
         assert_eq!(told(0.04, 0.02), "20 % more (10–30)");
-        assert_eq!(told(0.0, 0.09), "", "too wide for one number");
+        assert_eq!(told(-0.09, 0.09), "0–90 % fewer", "too wide for one number");
+        assert_eq!(told(0.02, 0.07), "−25 to 45 % more");
     }
 
     #[test]

@@ -75,6 +75,9 @@ pub fn view(screen: &CompareScreen, context: &Context, canvas: &mut Canvas, area
         let [left, right] = canvas.two_columns("compare.chart", below, chart_width);
         chart(shown, canvas, left);
         differences(shown, canvas, right);
+    } else if below.height < WITH_DETAILS {
+        let is_asked = canvas.has_focus(DETAILS);
+        (if is_asked { differences } else { chart })(shown, canvas, below);
     } else {
         // Few words about one run: the charts take the room.
         let lines = selected(shown, canvas, below.width.saturating_sub(2)).len() as u16;
@@ -340,6 +343,8 @@ const MOST_RANGES: usize = 12;
 
 /// The height below which a chart shows little.
 const LEAST_CHART: u16 = 9;
+/// The height from which the selected run has lines of its own below the charts.
+const WITH_DETAILS: u16 = 10;
 /// The width from which two charts stand side by side.
 const TWO_CHARTS: u16 = 100;
 /// The width from which a range has its number beside it.
