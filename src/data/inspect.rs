@@ -316,6 +316,17 @@ impl Inspection {
         let in_table = |table: &Self, wanted: &LabelCandidate| {
             table.label_candidates.iter().any(|other| other.column == wanted.column)
         };
+        // One private record can have another value, so only public tables say it.
+        let is_division = |column: &str| {
+            let public =
+                all.iter().filter(|it| !private.is_some_and(|own| std::ptr::eq(**it, own)));
+            let mut problems = public.flat_map(|table| &table.problems);
+            problems.any(|it| {
+                it.as_feature == AsFeature::Division && it.column.as_deref() == Some(column)
+            })
+        };
+        let candidates: Vec<LabelCandidate> =
+            candidates.iter().filter(|it| !is_division(&it.column)).cloned().collect();
         let mut in_all = candidates.iter().filter(|it| all.iter().all(|table| in_table(table, it)));
         if let Some(label) = in_all.next().or(candidates.first()) {
             definition.label = Some(label.column.clone());
@@ -327,7 +338,7 @@ impl Inspection {
             let is_number = found().any(|it| is_number(it) && !it.is_either)
                 || (is_number(label) && found().all(is_number));
             definition.task = if is_number { Task::Regression } else { Task::Classification };
-            definition.guessed.insert(Guessed::Label, label.guess(definition.task, candidates));
+            definition.guessed.insert(Guessed::Label, label.guess(definition.task, &candidates));
         }
         let mut useless: Vec<String> = Vec::new();
         let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
@@ -347,11 +358,7 @@ impl Inspection {
                     let in_private = private.is_some_and(|it| it.has_numbers(name));
                     !in_private && !all.iter().any(|table| has_numbers(table))
                 }
-                // One private record can have another value.
-                AsFeature::Division => all.iter().any(|table| {
-                    let is_private = private.is_some_and(|own| std::ptr::eq(*table, own));
-                    !is_private && table.problems.contains(problem)
-                }),
+                AsFeature::Division => is_division(name),
                 _ => true,
             };
             if is_useless && !useless.contains(name) {
@@ -660,9 +667,6 @@ impl ColumnFacts {
             Column::Numbers(cells) => (are_whole(cells), cells.iter().reduce(f64::min)),
             _ => (true, None),
         };
-        if divides(column, distinct) {
-            return None;
-        }
         let few = whole && distinct <= MOST_CLASSES;
         let is_either = few && lowest.is_some() && distinct > 2;
         let measures = is_either && !lowest.is_some_and(|lowest| FIRST_CODES.contains(&lowest));
@@ -998,7 +1002,13 @@ mod tests {
         assert_eq!(guess(&["train", "test"], false), (false, "y".to_owned()));
         assert_eq!(guess(&["Train", "Test", "validation"], false), (false, "y".to_owned()));
         assert!(guess(&["train", "bus"], false).0, "a means of transport");
-        assert!(guess(&["train", "test"], true).0, "private cells decide nothing");
+        let private = |values: &[&str]| guess(values, true);
+        assert_eq!(
+            private(&["train", "test"]),
+            private(&["train", "bus"]),
+            "one cell decides nothing"
+        );
+        assert!(private(&["train", "test"]).0);
     }
 
     #[test]

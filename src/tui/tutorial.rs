@@ -120,7 +120,7 @@ fn rehearse(context: &Context) -> &'static str {
         "The rehearsal goes on. Press 3 to see what it finds, and wait for its end."
     } else if context.tab != Tab::Plan {
         "The table begins with the best hospital: its own model has the least error on the city's \
-         records. GSD compares gradients: less is more alike. When you have read the verdicts, press 3."
+         records. The smaller the GSD, the more alike. When you have read the verdicts, press 3."
     } else if rehearsal.work.is_some() {
         "Each public hospital plays the city's part in turn, and every method that fits is tried on \
          it. This takes some seconds and costs no privacy. Wait for the end."
