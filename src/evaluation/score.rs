@@ -109,8 +109,12 @@ pub struct Scored {
     /// theirs: public.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub foretold: Option<Score>,
-    /// The error of the best constant answer on public records, with the same limit: public. Earlier
-    /// versions did not report it.
+    /// The error of the best answer that is the same for all on public records: the most common class,
+    /// the median, or the mean for squared losses. Earlier versions did not measure it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub one_answer: Option<Score>,
+    /// What earlier versions told instead: the error of that answer on public records. It says nothing
+    /// about private ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub constant: Option<f64>,
     /// The first minus the second; for squared losses, before the root is taken.
@@ -154,6 +158,25 @@ pub struct Elsewhere {
     pub run: String,
 }
 
+/// The best answer that is the same for all, on public records.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Constant {
+    /// The most common class.
+    Class(u32),
+    /// The median label, or the mean for squared losses.
+    Number(f64),
+}
+
+/// What is public of a score, besides its tally.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct KnownOfScore {
+    /// The first bin in which the second class is the answer.
+    pub threshold: usize,
+    /// The limit of errors.
+    pub largest_error: Option<f64>,
+    pub constant: Option<Constant>,
+}
+
 /// A class with fewer records gets no share.
 const FEW: f64 = 3.0;
 
@@ -170,7 +193,7 @@ impl ReleasedCounts<'_> {
     fn cells(&self) -> impl Iterator<Item = (usize, usize, usize, bool)> {
         let tally = self.tally;
         let (model, public) = tally.outcomes();
-        let cells = tally.numbers() - usize::from(tally.counts_gaps());
+        let cells = tally.own_numbers() - usize::from(tally.counts_gaps());
         (0..cells).map(move |cell| {
             (cell, cell / (model * public), cell / public % model, cell % public == 1)
         })
@@ -215,18 +238,19 @@ impl ReleasedCounts<'_> {
 }
 
 impl Scored {
-    /// The scores from a released vector. `scale` is σ or b of its noise; `threshold` is the first
-    /// bin in which the second class is the answer.
+    /// The scores from a released vector. `scale` is σ or b of its noise.
     pub fn of(
         tally: &Tally,
         released: &[f64],
         scale: f64,
         classes: &[String],
-        (threshold, largest_error): (usize, Option<f64>),
+        known: &KnownOfScore,
     ) -> Self {
         match tally.kind {
-            Kind::Numbers { loss } => Self::of_numbers(tally, released, scale, loss, largest_error),
-            Kind::Classes { .. } => Self::of_classes(tally, released, scale, classes, threshold),
+            Kind::Numbers { loss } => {
+                Self::of_numbers(tally, released, scale, loss, known.largest_error)
+            }
+            Kind::Classes { .. } => Self::of_classes(tally, released, scale, classes, known),
         }
     }
 
@@ -240,9 +264,9 @@ impl Scored {
             high: value + wider * (high - value),
         };
         let error = widened(self.error);
-        let [public_alone, difference] =
-            [self.public_alone, self.difference].map(|it| it.map(widened));
-        Self { error, public_alone, difference, ..self.clone() }
+        let [public_alone, difference, one_answer] =
+            [self.public_alone, self.difference, self.one_answer].map(|it| it.map(widened));
+        Self { error, public_alone, difference, one_answer, ..self.clone() }
     }
 
     /// Without a comparison, if there was nothing to compare with.
@@ -294,16 +318,17 @@ impl Scored {
         largest_error: Option<f64>,
     ) -> Self {
         let largest = largest_error.unwrap_or(1.0);
-        let usable = tally.counts_gaps().then(|| released[released.len() - 1]);
+        let usable = tally.counts_gaps().then(|| released[tally.own_numbers() - 1]);
         let records = usable.unwrap_or(tally.rows as f64).clamp(1.0, tally.rows as f64);
         // Mean and variance of a pair of numbers; the variance is raised by the amount that noise
         // may hide.
-        let moments = |part: usize| {
-            let mean = (released[PER_PART * part] / records).clamp(0.0, 1.0);
-            let second = released[PER_PART * part + 1] * tally.second_to_mean(records);
+        let moments = |[sum, second]: [f64; 2], scale: f64| {
+            let mean = (sum / records).clamp(0.0, 1.0);
+            let second = second * tally.second_to_mean(records);
             let variance = mean - second - mean * mean + tally.hidden(scale, records);
             (mean, variance.clamp(0.0, mean * (1.0 - mean)))
         };
+        let of_part = |part: usize| [0, 1].map(|it| released[PER_PART * part + it]);
         // If the number of records is noisy, it also moves the mean.
         let law = |weight: f64, mean: f64| {
             let factors = if tally.counts_gaps() { vec![weight, mean] } else { vec![weight] };
@@ -321,12 +346,18 @@ impl Scored {
                 None => interval::share(count, rows, &Law::of(tally.laplace, scale, &[one]), tail),
             }
         };
-        let (mean, variance) = moments(0);
+        let (mean, variance) = moments(of_part(0), scale);
         let sum = (released[0], [0.0, 1.0]);
         let error = interval::mean(sum, records, variance, &law(1.0, mean), tail);
+        let one_answer = tally.has_constant.then(|| {
+            let each = 1.0 / tally.constant_weight();
+            let own = [0, 1].map(|it| each * released[tally.own_numbers() + it]);
+            let (mean, variance) = moments(own, each * scale);
+            interval::mean((own[0], [0.0, 1.0]), records, variance, &law(each, mean), tail)
+        });
         let (mut public_alone, mut difference) = (None, None);
         if tally.compared {
-            let (half, spread) = moments(1);
+            let (half, spread) = moments(of_part(1), scale);
             let gap = 2.0 * half - 1.0;
             // Both errors are between the ends, which bounds their difference.
             let own = released[0].clamp(0.0, records);
@@ -358,6 +389,7 @@ impl Scored {
             above: Some(at_cap(above(0), error)),
             public_above: public_alone.map(|error| at_cap(above(1), error)),
             public_alone: public_alone.map(units),
+            one_answer: one_answer.map(units),
             difference: difference.map(|it: Score| it.map(|it| size * it)),
             ..Self::of_error(tally, units(error))
         }
@@ -368,13 +400,18 @@ impl Scored {
         released: &[f64],
         scale: f64,
         names: &[String],
-        threshold: usize,
+        &KnownOfScore { threshold, constant, .. }: &KnownOfScore,
     ) -> Self {
         let rows = tally.rows as f64;
+        let (released, of_constant) = released.split_at(tally.own_numbers());
+        let each = 1.0 / tally.constant_weight();
         if let [wrong] = released {
-            let law = Law::of(tally.laplace, scale, &[1.0]);
-            let tail = interval::outside(tally.models);
-            return Self::of_error(tally, interval::share(*wrong, tally.rows, &law, tail));
+            let share = |count: f64, factor: f64| {
+                let law = Law::of(tally.laplace, scale, &[factor]);
+                interval::share(count, tally.rows, &law, interval::outside(tally.models))
+            };
+            let one_answer = of_constant.first().map(|count| share(each * count, each));
+            return Self { one_answer, ..Self::of_error(tally, share(*wrong, 1.0)) };
         }
         let missing = (rows - released.iter().sum::<f64>()) / released.len() as f64;
         let counts = released.iter().map(|count| count + missing).collect();
@@ -388,6 +425,24 @@ impl Scored {
         let mut scored = Self::of_error(tally, cells.share(&wrong, &usable));
         let counted = tally.counts_gaps().then(|| cells.sum(&usable).clamp(0.0, rows));
         scored.usable = counted.filter(|_| tally.expects_gaps);
+        scored.one_answer = match (constant, of_constant) {
+            (_, [count]) => {
+                // Where gaps count for themselves, noise also moves the number of usable rows.
+                let law = |p: f64| match cells.law(&usable) {
+                    Law::Gaussian { sd } => Law::Gaussian { sd: (p * sd).hypot(each * scale) },
+                    laplace => {
+                        Law::of(true, 1.0, &[each * scale, p * laplace.sd() / 2.0_f64.sqrt()])
+                    }
+                };
+                let among = counted.unwrap_or(rows);
+                Some(interval::ratio(each * count, among, tally.rows, law, cells.tail()))
+            }
+            (Some(Constant::Class(constant)), []) if tally.has_constant => {
+                let others = cells.factors(|class, _, _| class != constant as usize);
+                Some(cells.share(&others, &usable))
+            }
+            _ => None,
+        };
         if tally.compared {
             let public = cells.factors(|_, _, public_wrong| public_wrong);
             scored.public_alone = Some(cells.share(&public, &usable));
@@ -507,11 +562,13 @@ mod tests {
     use rand::rngs::ChaCha20Rng;
     use rand::{RngExt, SeedableRng};
 
-    use super::super::tally::Answer;
+    use super::super::tally::{Answer, Losses};
     use super::super::{Answers, Evaluation, Scoring};
     use super::*;
 
     const RELEASES: usize = 400;
+    const KNOWN: KnownOfScore =
+        KnownOfScore { threshold: 5, largest_error: None, constant: Some(Constant::Class(0)) };
 
     fn noisy(exact: Vec<f64>, scale: f64, laplace: bool, draw: &mut ChaCha20Rng) -> Vec<f64> {
         let one = |draw: &mut ChaCha20Rng| -(1.0 - draw.random::<f64>()).ln();
@@ -534,7 +591,7 @@ mod tests {
             if wrong { draw.random::<f64>() < 0.7 } else { draw.random::<f64>() < 0.1 };
         let high = (class == 1) != wrong;
         let bin = if high { 5 + draw.random_range(0..4) } else { draw.random_range(0..5) };
-        Answer { class, wrong, bin, public_wrong }
+        Answer { class, wrong, bin, public_wrong, constant_wrong: class == 1 }
     }
 
     /// How often each interval contained the truth.
@@ -555,19 +612,21 @@ mod tests {
                 }
                 Kind::Numbers { .. } => {
                     let losses = (0..usable).map(|_| {
-                        let x = draw.random::<f64>().powi(2);
-                        (x, (0.6 * x + 0.4 * draw.random::<f64>()).min(1.0))
+                        let own = draw.random::<f64>().powi(2);
+                        let public = (0.6 * own + 0.4 * draw.random::<f64>()).min(1.0);
+                        Losses { own, public, constant: 0.5 + 0.5 * draw.random::<f64>() }
                     });
                     tally.count(&Answers::Numbers(losses.collect()))
                 }
             };
             let released = noisy(exact, scale, tally.laplace, &mut draw);
-            let scored = Scored::of(tally, &released, scale, &names, (5, None));
+            let scored = Scored::of(tally, &released, scale, &names, &KNOWN);
             for ((name, truth), held) in truth.iter().zip(&mut held) {
                 let score = match *name {
                     "error" => Some(scored.error),
                     "public" => scored.public_alone,
                     "difference" => scored.difference,
+                    "constant" => scored.one_answer,
                     "yes" => scored.classes.get(1).and_then(|class| class.wrong),
                     "balanced" => scored.balanced_accuracy,
                     _ => scored.auc,
@@ -601,6 +660,7 @@ mod tests {
             ("error", error),
             ("public", public),
             ("difference", error - public),
+            ("constant", 0.3),
             ("yes", 0.25),
             ("balanced", 1.0 - 0.5 * (0.25 + 0.1)),
             ("auc", auc),
@@ -655,13 +715,13 @@ mod tests {
     #[test]
     fn of_one_class_no_auc_is_told() {
         let tally = classes((true, true), 60, false, false);
-        let one = |bin| Answer { class: 0, wrong: bin > 4, bin, public_wrong: false };
+        let one = |bin| Answer { wrong: bin > 4, bin, ..Answer::default() };
         let exact = tally.count(&Answers::Classes((0..60).map(|k| one(k % BINS)).collect()));
         let names = ["no".to_owned(), "yes".to_owned()];
         let mut draw = ChaCha20Rng::seed_from_u64(2);
         let told = (0..200).filter(|_| {
             let released = noisy(exact.clone(), 3.0, false, &mut draw);
-            let told = Scored::of(&tally, &released, 3.0, &names, (5, None));
+            let told = Scored::of(&tally, &released, 3.0, &names, &KNOWN);
             assert_eq!(
                 told.balanced_accuracy.is_some(),
                 told.classes.iter().all(|class| class.wrong.is_some()),
@@ -679,16 +739,16 @@ mod tests {
         let tally = classes((false, false), 60, false, false);
         let of = |own_only: f64| {
             // Right of both, wrong of one or the other, wrong of both.
-            let released = [60.0 - 15.0 - own_only - 4.0, 15.0, own_only, 4.0];
-            Scored::of(&tally, &released, 8.0, &[], (5, None)).difference.unwrap()
+            let released = [60.0 - 15.0 - own_only - 4.0, 15.0, own_only, 4.0, 0.0];
+            Scored::of(&tally, &released, 8.0, &[], &KNOWN).difference.unwrap()
         };
         assert_eq!(of(-14.0).value, of(0.0).value);
         assert!(of(0.0).value < of(5.0).value && of(-14.0).high >= of(0.0).high);
         let numbers = Tally::new(&Evaluation::default(), 60, 0, true, false, false);
         let of = |gap: f64| {
             let half = 0.5 * (60.0 + gap);
-            let released = [-9.0, 0.0, 0.0, half, 0.0, 0.0];
-            Scored::of(&numbers, &released, 4.0, &[], (5, None)).difference.unwrap()
+            let released = [-9.0, 0.0, 0.0, half, 0.0, 0.0, 0.0, 0.0];
+            Scored::of(&numbers, &released, 4.0, &[], &KNOWN).difference.unwrap()
         };
         assert_eq!(of(6.0).value, of(0.0).value, "a model without errors is not worse");
         assert!(of(-6.0).value < of(0.0).value);
@@ -697,7 +757,7 @@ mod tests {
     #[test]
     fn all_scores_of_numbers_hold_the_truth() {
         let (x, y) = (1.0 / 3.0, 0.6 / 3.0 + 0.2);
-        let truth = [("error", x), ("public", y), ("difference", x - y)];
+        let truth = [("error", x), ("public", y), ("difference", x - y), ("constant", 0.75)];
         for (rows, usable) in [(100, 100), (1500, 1500), (400, 350)] {
             for laplace in [false, true] {
                 for scale in [0.5, 5.0] {
@@ -705,9 +765,10 @@ mod tests {
                     let tally = Tally::new(&asked, rows, 0, true, usable < rows, laplace);
                     for (name, found, _) in coverage(&tally, usable, scale, &truth) {
                         let at = format!("{name}: {found}, {tally:?}, {scale}");
+                        // Four standard deviations for this many releases.
                         assert!(found >= 0.905, "{at}");
                         // Public data alone are reported only with certain numbers.
-                        assert!(found <= 0.985 || name == "public", "{at}");
+                        assert!(found <= 0.993 || name == "public", "{at}");
                     }
                 }
             }
@@ -737,9 +798,11 @@ mod tests {
                 let found = scoring(&tally, asked).foreseen_with((&model, &public), scale).unwrap();
                 let losses = |of: &[f64]| of.iter().map(|x| loss.of(*x)).collect::<Vec<f64>>();
                 let (model, public) = (losses(&model), losses(&public));
-                let pairs = model.iter().copied().zip(public.iter().copied()).collect();
-                let exact = tally.count(&Answers::Numbers(pairs));
-                let told = Scored::of(&tally, &exact, scale, &[], (0, Some(1.0)));
+                let pairs = model.iter().zip(&public);
+                let pairs = pairs.map(|(&own, &public)| Losses { own, public, constant: 0.5 });
+                let exact = tally.count(&Answers::Numbers(pairs.collect()));
+                let known = KnownOfScore { largest_error: Some(1.0), ..KNOWN };
+                let told = Scored::of(&tally, &exact, scale, &[], &known);
                 let told = told.difference.unwrap();
                 let (model, public) = (mean(&model), mean(&public));
                 let half = 0.5 * (told.high - told.low);
@@ -751,7 +814,7 @@ mod tests {
             let tally = classes((false, false), rows, false, false);
             let exact = tally.count(&Answers::Classes(answers.clone()));
             let told =
-                Scored::of(&tally, &exact, scale, &["no".to_owned(), "yes".to_owned()], (5, None));
+                Scored::of(&tally, &exact, scale, &["no".to_owned(), "yes".to_owned()], &KNOWN);
             let wrong = |of: fn(&Answer) -> bool| {
                 answers.iter().map(|it| f64::from(u8::from(of(it)))).collect::<Vec<f64>>()
             };
@@ -769,11 +832,13 @@ mod tests {
         let answers: Vec<Answer> = (0..300).map(|_| answer(&mut draw)).collect();
         let wrong = answers.iter().filter(|it| it.wrong).count() as f64 / 300.0;
         let public = answers.iter().filter(|it| it.public_wrong).count() as f64 / 300.0;
+        let constant = answers.iter().filter(|it| it.constant_wrong).count() as f64 / 300.0;
         let names = ["no".to_owned(), "yes".to_owned()];
         for (auc, per_class) in [(false, false), (false, true), (true, true)] {
             let tally = classes((auc, per_class), 300, false, false);
             let exact = tally.count(&Answers::Classes(answers.clone()));
-            let scored = Scored::of(&tally, &exact, 0.0, &names, (5, None));
+            let scored = Scored::of(&tally, &exact, 0.0, &names, &KNOWN);
+            assert!((scored.one_answer.unwrap().value - constant).abs() < 1e-12);
             assert!((scored.error.value - wrong).abs() < 1e-12);
             assert!((scored.public_alone.unwrap().value - public).abs() < 1e-12);
             assert!((scored.difference.unwrap().value - (wrong - public)).abs() < 1e-12);
@@ -803,19 +868,22 @@ mod tests {
                 assert!((scored.auc.unwrap().value - won / all).abs() < 1e-12);
             }
         }
-        let losses: Vec<(f64, f64)> = (0..50).map(|_| (draw.random(), draw.random())).collect();
-        let mean = |of: fn(&(f64, f64)) -> f64| losses.iter().map(of).sum::<f64>() / 50.0;
+        let losses: Vec<Losses> = (0..50)
+            .map(|_| [(); 3].map(|()| draw.random()))
+            .map(|[own, public, constant]| Losses { own, public, constant })
+            .collect();
+        let mean = |of: fn(&Losses) -> f64| losses.iter().map(of).sum::<f64>() / 50.0;
         for loss in [Loss::Absolute, Loss::Squared] {
             let asked = Evaluation { loss, ..Evaluation::default() };
             let tally = Tally::new(&asked, 50, 0, true, false, false);
             let exact = tally.count(&Answers::Numbers(losses.clone()));
-            let scored = Scored::of(&tally, &exact, 0.0, &[], (0, Some(10.0)));
-            let (error, public) = match loss {
-                Loss::Absolute => (10.0 * mean(|it| it.0), 10.0 * mean(|it| it.1)),
-                Loss::Squared => (10.0 * mean(|it| it.0).sqrt(), 10.0 * mean(|it| it.1).sqrt()),
-            };
-            assert!((scored.error.value - error).abs() < 1e-9);
-            assert!((scored.public_alone.unwrap().value - public).abs() < 1e-9);
+            let known = KnownOfScore { largest_error: Some(10.0), ..KNOWN };
+            let scored = Scored::of(&tally, &exact, 0.0, &[], &known);
+            let found = [scored.error, scored.public_alone.unwrap(), scored.one_answer.unwrap()];
+            let truth = [mean(|it| it.own), mean(|it| it.public), mean(|it| it.constant)];
+            for (found, truth) in found.into_iter().zip(truth) {
+                assert!((found.value - loss.error(10.0, truth)).abs() < 1e-9);
+            }
         }
     }
 }

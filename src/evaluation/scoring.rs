@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::definition::FEWEST;
 use super::interval;
 use super::law::Law;
-use super::tally::{Answer, BINS, Kind, LABEL};
+use super::score::{Constant, KnownOfScore};
+use super::tally::{Answer, BINS, Kind, LABEL, Losses};
 use super::words;
 use super::{Answers, Evaluation, Judged, Loss, Pay, Scored, Tally, UsualErrors};
 use crate::data::{Classes, Dataset, DatasetDefinition, HeldOut, Missing, PublicData};
@@ -42,8 +43,8 @@ pub struct Scoring {
     pub usual: Option<UsualErrors>,
     /// The bound of every error, from the declared range of the label.
     pub bound: Option<f64>,
-    /// The error of the best constant answer on public records.
-    pub constant: Option<f64>,
+    /// The best answer that is the same for all on public records, and its error there.
+    pub constant: Option<(Constant, f64)>,
     /// The unit of the label.
     pub unit: Option<String>,
     /// Whether the method builds on a finished model.
@@ -147,16 +148,20 @@ impl Scoring {
         Ok(known)
     }
 
-    /// Adds the error of the best constant answer on these public records: the most common class, the
-    /// median, or the mean for squared losses. `label` gives a label in its own units. A private
-    /// number would cost a part of the score's precision.
+    /// Adds the best answer that is the same for all of these public records: the most common class, the
+    /// median, or the mean for squared losses. `label` gives a label in its own units.
     pub fn beside_constant(self, public: &PublicData, label: impl Fn(f64) -> f64) -> Self {
         let constant = match (&public.classes, &public.target, self.largest_error()) {
             (Some(classes), ..) => {
-                let count =
-                    |class| classes.of.iter().filter(|of| **of as usize == class).count() as f64;
-                let most = (0..classes.names.len()).map(count).fold(0.0, f64::max);
-                Some(1.0 - most / classes.of.len().max(1) as f64)
+                let mut counts = vec![0_usize; classes.names.len()];
+                for of in &classes.of {
+                    counts[*of as usize] += 1;
+                }
+                let best = (0..counts.len()).rev().max_by_key(|class| counts[*class]);
+                best.map(|class| {
+                    let share = counts[class] as f64 / classes.of.len().max(1) as f64;
+                    (Constant::Class(class as u32), 1.0 - share)
+                })
             }
             (None, Some(raw), Some(cap)) if !raw.is_empty() => {
                 let mut labels: Vec<f64> = raw.iter().map(|raw| label(*raw)).collect();
@@ -170,7 +175,7 @@ impl Scoring {
                     Loss::Squared => mean(&|label| label),
                 };
                 let losses = mean(&|label| loss.of((label - answer).abs() / cap));
-                Some(loss.error(cap, losses))
+                Some((Constant::Number(answer), loss.error(cap, losses)))
             }
             _ => None,
         };
@@ -357,7 +362,7 @@ impl Scoring {
                 let noise = Law::of(
                     self.tally.laplace,
                     scale,
-                    &vec![1.0; self.tally.numbers().div_ceil(2)],
+                    &vec![1.0; self.tally.own_numbers().div_ceil(2)],
                 );
                 let hidden = noise.sd() / rows;
                 (Loss::Absolute, 1.0, noise, hidden)
@@ -405,7 +410,7 @@ impl Scoring {
 
     /// The noise in the summed loss, for noise of this scale in each number of the tally.
     pub fn noise(&self, scale: f64) -> Law {
-        let cells = self.tally.numbers();
+        let cells = self.tally.own_numbers();
         let factors = match self.tally.kind {
             // Half of the cells are wrong, and their total is known.
             Kind::Classes { .. } if cells > 1 => vec![0.5; cells],
@@ -435,7 +440,7 @@ impl Scoring {
                 loss.words(),
                 words::two_digits(half)
             );
-            if let Some(constant) = self.constant {
+            if let Some((_, constant)) = self.constant {
                 let error = words::three_digits(constant);
                 let _ = write!(brief, "; one answer for all has {error} on public records");
                 if half > IMPRECISE * constant {
@@ -488,14 +493,13 @@ impl Scoring {
             let release = self.tally.gaussian();
             (holdout.release_gaussian(spender, release, &reach, query)?, spender.scale(&release)?)
         };
-        let known = (scorer.threshold(), scorer.largest_error());
+        let known = scorer.known();
         let compared = needs.public_alone.is_some();
         Ok(released.map(|released| {
-            let scored = Scored::of(&self.tally, &released, scale, needs.classes, known);
+            let scored = Scored::of(&self.tally, &released, scale, needs.classes, &known);
             let scored = if compared { scored } else { scored.alone() };
-            let Self { constant, builds_on_a_model, .. } = *self;
-            let unit = self.unit.clone();
-            Scored { unit, builds_on_a_model, constant, ..scored.bounded(self.bound) }
+            let (unit, builds_on_a_model) = (self.unit.clone(), self.builds_on_a_model);
+            Scored { unit, builds_on_a_model, ..scored.bounded(self.bound) }
         }))
     }
 }
@@ -520,6 +524,8 @@ pub struct ModelScorer<'a> {
     /// The edges of probabilities between bins.
     edges: Vec<f64>,
     loss: Option<(Loss, f64)>,
+    /// The answer that is the same for all.
+    constant: Option<Constant>,
 }
 
 impl<'a> ModelScorer<'a> {
@@ -530,6 +536,7 @@ impl<'a> ModelScorer<'a> {
             label: needs.label,
             edges: Vec::new(),
             loss: None,
+            constant: scoring.constant.map(|(answer, _)| answer),
         };
         match scoring.tally.kind {
             Kind::Classes { binned: true, .. } => {
@@ -559,9 +566,13 @@ impl<'a> ModelScorer<'a> {
         self.loss.map(|(_, largest)| largest)
     }
 
-    /// The first bin in which the second class is the answer.
-    fn threshold(&self) -> usize {
-        self.edges.iter().position(|edge| *edge >= 0.5).map_or(BINS, |place| place + 1)
+    fn known(&self) -> KnownOfScore {
+        let threshold = self.edges.iter().position(|edge| *edge >= 0.5);
+        KnownOfScore {
+            threshold: threshold.map_or(BINS, |place| place + 1),
+            largest_error: self.largest_error(),
+            constant: self.constant,
+        }
     }
 
     fn answers<F: ExampleColumns>(&self, holdout: &Dataset<F>) -> Answers {
@@ -573,7 +584,14 @@ impl<'a> ModelScorer<'a> {
                 };
                 let ours = scaled(self.judged);
                 let theirs = self.public.map_or_else(|| ours.clone(), scaled);
-                Answers::Numbers(ours.into_iter().zip(theirs).collect())
+                let truth = holdout.target.iter().flatten();
+                let constants = truth.map(|label| match self.constant {
+                    Some(Constant::Number(answer)) => loss.of((label - answer).abs() / largest),
+                    _ => 1.0,
+                });
+                let all = ours.into_iter().zip(theirs).zip(constants);
+                let losses = |((own, public), constant)| Losses { own, public, constant };
+                Answers::Numbers(all.map(losses).collect())
             }
             None => Answers::Classes(self.classes(holdout)),
         }
@@ -582,7 +600,7 @@ impl<'a> ModelScorer<'a> {
     /// Losses of the model on the usable records, in [0, 1].
     pub fn losses<F: ExampleColumns>(&self, holdout: &Dataset<F>) -> Vec<f64> {
         match self.answers(holdout) {
-            Answers::Numbers(losses) => losses.into_iter().map(|(ours, _)| ours).collect(),
+            Answers::Numbers(losses) => losses.into_iter().map(|losses| losses.own).collect(),
             Answers::Classes(answers) => {
                 answers.into_iter().map(|answer| f64::from(u8::from(answer.wrong))).collect()
             }
@@ -605,6 +623,7 @@ impl<'a> ModelScorer<'a> {
                 wrong: found.get(row) != Some(class),
                 bin: self.edges.iter().filter(|edge| chance > **edge).count(),
                 public_wrong: public.as_ref().is_some_and(|public| public.get(row) != Some(class)),
+                constant_wrong: self.constant != Some(Constant::Class(*class)),
             }
         };
         truth.of.iter().enumerate().map(answer).collect()

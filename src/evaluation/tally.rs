@@ -36,6 +36,16 @@
 //! its pair is at most ¼ + w² squared, or ¾ in ℓ₁. With v² ≤ ¾ − w², or v ≤ ¼, this is no more than
 //! from x = 1, y = 0: √(3 + v²), or 3 + v.
 //!
+//! # One answer for all
+//!
+//! The best constant answer on public records is scored by the same rows: the yardstick for every
+//! model. Where classes are counted separately, its errors are a sum of cells. Otherwise a number is
+//! added: how many rows it answers wrongly, with the weight c; for numbers, its loss and the second
+//! number of that, both with this weight. As shown above, they move by at most c, and by c in the worst
+//! cases above: its loss does not depend on the models'. So c² is added to the square of the
+//! sensitivity in ℓ₂, and c to that in ℓ₁. As c² (or c) is a fixed part of the rest, this makes the noise 6 %
+//! larger, or 10 % with Laplace noise.
+//!
 //! The rounding of sums under either neighbour is counted as well.
 
 use super::definition::{Evaluation, Loss};
@@ -54,6 +64,11 @@ const SECOND_IN_L1: f64 = 0.25;
 /// with Laplace noise.
 const ABOVE_IN_L2: f64 = 0.23;
 const ABOVE_IN_L1: f64 = 0.05;
+
+/// What the numbers of one answer for all add, as a part of the square of the sensitivity without them
+/// (in the ℓ₁ norm, of the sensitivity).
+const CONSTANT_IN_L2: f64 = 0.125;
+const CONSTANT_IN_L1: f64 = 0.1;
 
 /// Numbers of one part: the mean, its second number, and the count of rows that the cap cuts.
 pub(super) const PER_PART: usize = 3;
@@ -77,6 +92,8 @@ pub struct Tally {
     pub laplace: bool,
     /// The number of models, if one was chosen by the same rows.
     pub models: usize,
+    /// Whether one answer for all is also scored.
+    pub has_constant: bool,
 }
 
 /// The kind of count.
@@ -99,12 +116,23 @@ pub enum Kind {
 pub enum Answers {
     /// One answer for each record.
     Classes(Vec<Answer>),
-    /// Scaled losses of the model and of public data alone, in \[0, 1\].
-    Numbers(Vec<(f64, f64)>),
+    /// The losses for each record.
+    Numbers(Vec<Losses>),
+}
+
+/// Scaled losses of the answers for one row, in \[0, 1\].
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Losses {
+    /// Of the model.
+    pub own: f64,
+    /// Of public data alone.
+    pub public: f64,
+    /// Of one answer for all.
+    pub constant: f64,
 }
 
 /// The answer for one row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Answer {
     /// The true class.
     pub class: u32,
@@ -114,6 +142,8 @@ pub struct Answer {
     pub bin: usize,
     /// Whether public data alone are wrong.
     pub public_wrong: bool,
+    /// Whether one answer for all is wrong.
+    pub constant_wrong: bool,
 }
 
 impl Tally {
@@ -133,7 +163,15 @@ impl Tally {
             let binned = asked.auc && classes == 2;
             Kind::Classes { classes: (asked.per_class || binned).then_some(classes), binned }
         };
-        Self { rows, compared, expects_gaps: may_have_gaps, kind, laplace, models: 1 }
+        Self {
+            rows,
+            compared,
+            expects_gaps: may_have_gaps,
+            kind,
+            laplace,
+            models: 1,
+            has_constant: compared,
+        }
     }
 
     /// Whether unusable rows count separately: they are expected, or classes are counted
@@ -157,6 +195,11 @@ impl Tally {
 
     /// Length of the vector.
     pub fn numbers(&self) -> usize {
+        self.own_numbers() + self.constant_numbers()
+    }
+
+    /// The length without the numbers of one answer for all, which stand at the end.
+    pub(super) fn own_numbers(&self) -> usize {
         match self.kind {
             Kind::Classes { classes, .. } => {
                 if self.is_single() {
@@ -169,6 +212,16 @@ impl Tally {
         }
     }
 
+    /// How many numbers one answer for all adds.
+    fn constant_numbers(&self) -> usize {
+        match self.kind {
+            _ if !self.has_constant => 0,
+            Kind::Classes { classes: Some(_), .. } => 0,
+            Kind::Classes { .. } => 1,
+            Kind::Numbers { .. } => 2,
+        }
+    }
+
     /// Means of numbers: the model's loss, and its difference from public data alone.
     fn parts(&self) -> usize {
         if self.compared { 2 } else { 1 }
@@ -177,7 +230,16 @@ impl Tally {
     /// How far one replaced row moves the vector, in the norm of its noise: see the module's
     /// documentation.
     pub fn sensitivity(&self) -> f64 {
-        let square = match self.kind {
+        let added = self.constant_weight();
+        let added = if self.laplace { added } else { added * added };
+        let square = self.own_sensitivity() + added;
+        let exact = if self.laplace { square } else { square.sqrt() * (1.0 + f64::EPSILON) };
+        exact + 2.0 * self.rounding()
+    }
+
+    /// The sensitivity without one answer for all; squared in the ℓ₂ norm.
+    fn own_sensitivity(&self) -> f64 {
+        match self.kind {
             Kind::Classes { .. } if self.is_single() => 1.0,
             Kind::Classes { .. } => 2.0,
             Kind::Numbers { .. } => {
@@ -185,18 +247,26 @@ impl Tally {
                 let (parts, gaps) = (self.parts() as f64, self.counts_gaps());
                 if gaps { parts + 1.0 + above } else { parts * (1.0 + above) }
             }
-        };
-        let exact = if self.laplace { square } else { square.sqrt() * (1.0 + f64::EPSILON) };
-        exact + 2.0 * self.rounding()
+        }
+    }
+
+    /// The weight of the numbers of one answer for all; 0 if there are none.
+    pub(super) fn constant_weight(&self) -> f64 {
+        match (self.constant_numbers(), self.laplace) {
+            (0, _) => 0.0,
+            (_, true) => CONSTANT_IN_L1 * self.own_sensitivity(),
+            (_, false) => (CONSTANT_IN_L2 * self.own_sensitivity()).sqrt(),
+        }
     }
 
     /// How far the vector of sums may be from the true one, in the norm of its noise, under either
-    /// neighbour. Counts are exact; every other number is a sum with one term of at most 1 per row.
+    /// neighbour. Counts are exact, but for the product with a weight; every other number is a sum with one
+    /// term of at most 1 per row.
     fn rounding(&self) -> f64 {
-        if matches!(self.kind, Kind::Classes { .. }) {
-            return 0.0;
-        }
         let (rows, numbers) = (self.rows as f64, self.numbers() as f64);
+        if matches!(self.kind, Kind::Classes { .. }) {
+            return self.constant_weight() * rows * f64::EPSILON;
+        }
         let each = summation_error(self.rows + 8) * rows;
         each * if self.laplace { numbers } else { numbers.sqrt() }
     }
@@ -264,35 +334,25 @@ impl Tally {
     /// The exact tally. Rows that are not among the answers could not be used.
     pub fn count(&self, answers: &Answers) -> Vec<f64> {
         let mut vector = vec![0.0; self.numbers()];
+        let (own, constant) = vector.split_at_mut(self.own_numbers());
         match (answers, &self.kind) {
             (Answers::Classes(answers), Kind::Classes { .. }) => {
-                let unused = self.rows.saturating_sub(answers.len()) as f64;
-                if self.is_single() {
-                    let wrong = answers.iter().filter(|answer| answer.wrong).count();
-                    vector[0] = wrong as f64 + unused;
-                    return vector;
-                }
-                let cells = vector.len() - usize::from(self.counts_gaps());
-                for answer in answers {
-                    if let Some(count) = vector[..cells].get_mut(self.cell(answer)) {
-                        *count += 1.0;
-                    }
-                }
-                // In a cell of their own, or with the largest loss.
-                if let Some(last) = vector.last_mut() {
-                    *last += unused;
+                self.count_classes(answers, own);
+                if let [count] = constant {
+                    *count = self.constant_weight() * self.wrong_if_constant(answers);
                 }
             }
             (Answers::Numbers(losses), Kind::Numbers { .. }) => {
                 let unused = self.rows.saturating_sub(losses.len());
-                for &(x, y) in losses {
-                    self.add(&mut vector, x, y);
+                for losses in losses {
+                    self.add(losses, own, constant);
                 }
                 if self.counts_gaps() {
-                    let last = vector.len() - 1;
-                    vector[last] = losses.len() as f64;
+                    let last = own.len() - 1;
+                    own[last] = losses.len() as f64;
                 } else {
-                    (0..unused).for_each(|_| self.add(&mut vector, 1.0, 1.0));
+                    let most = Losses { own: 1.0, public: 1.0, constant: 1.0 };
+                    (0..unused).for_each(|_| self.add(&most, own, constant));
                 }
             }
             _ => {}
@@ -300,14 +360,43 @@ impl Tally {
         vector
     }
 
-    fn add(&self, vector: &mut [f64], x: f64, y: f64) {
+    fn count_classes(&self, answers: &[Answer], counts: &mut [f64]) {
+        let unused = self.rows.saturating_sub(answers.len()) as f64;
+        if self.is_single() {
+            counts[0] = answers.iter().filter(|answer| answer.wrong).count() as f64 + unused;
+            return;
+        }
+        let cells = counts.len() - usize::from(self.counts_gaps());
+        for answer in answers {
+            if let Some(count) = counts[..cells].get_mut(self.cell(answer)) {
+                *count += 1.0;
+            }
+        }
+        // In a cell of their own, or with the largest loss.
+        if let Some(last) = counts.last_mut() {
+            *last += unused;
+        }
+    }
+
+    /// How many rows one answer for all answers wrongly, those that cannot be used included if they are
+    /// not counted for themselves.
+    fn wrong_if_constant(&self, answers: &[Answer]) -> f64 {
+        let unused = if self.counts_gaps() { 0 } else { self.rows.saturating_sub(answers.len()) };
+        (answers.iter().filter(|it| it.constant_wrong).count() + unused) as f64
+    }
+
+    fn add(&self, losses: &Losses, own: &mut [f64], constant: &mut [f64]) {
         let bounded = |x: f64| if x.is_nan() { 1.0 } else { x.clamp(0.0, 1.0) };
-        let (x, y) = (bounded(x), bounded(y));
+        let [x, y, z] = [losses.own, losses.public, losses.constant].map(bounded);
+        let second = |mean: f64| self.second() * 4.0 * mean * (1.0 - mean);
         let parts = [(x, x), (0.5 * (1.0 + x - y), y)].into_iter().take(self.parts());
-        for ((mean, loss), numbers) in parts.zip(vector.chunks_exact_mut(PER_PART)) {
+        for ((mean, loss), numbers) in parts.zip(own.chunks_exact_mut(PER_PART)) {
             numbers[0] += mean;
-            numbers[1] += self.second() * 4.0 * mean * (1.0 - mean);
+            numbers[1] += second(mean);
             numbers[2] += if loss >= 1.0 { self.above() } else { 0.0 };
+        }
+        for (number, value) in constant.iter_mut().zip([z, second(z)]) {
+            *number += self.constant_weight() * value;
         }
     }
 }
@@ -320,7 +409,7 @@ mod tests {
 
     fn every_tally(rows: usize) -> Vec<Tally> {
         let mut all = Vec::new();
-        for bits in 0..64_u32 {
+        for bits in 0..128_u32 {
             let bit = |place: u32| bits >> place & 1 == 1;
             let asked = Evaluation {
                 per_class: bit(0),
@@ -329,7 +418,8 @@ mod tests {
                 ..Evaluation::default()
             };
             let classes = if bit(2) { if bit(0) { 3 } else { 2 } } else { 0 };
-            all.push(Tally::new(&asked, rows, classes, bit(3), bit(4), bit(5)));
+            let tally = Tally::new(&asked, rows, classes, bit(3), bit(4), bit(5));
+            all.push(Tally { has_constant: bit(6), ..tally });
         }
         all
     }
@@ -353,21 +443,34 @@ mod tests {
         match tally.kind {
             Kind::Classes { classes, .. } => {
                 rows.push(Answers::Classes(vec![]));
-                for bits in 0..4 {
+                for bits in 0..8 {
                     for class in 0..classes.unwrap_or(1) as u32 {
                         for bin in [0, 4, BINS - 1] {
-                            let (wrong, public_wrong) = (bits & 1 == 1, bits & 2 == 2);
-                            let answer = Answer { class, wrong, bin, public_wrong };
-                            rows.push(Answers::Classes(vec![answer]));
+                            let [wrong, public_wrong, constant_wrong] =
+                                [1, 2, 4].map(|bit| bits & bit == bit);
+                            rows.push(Answers::Classes(vec![Answer {
+                                class,
+                                wrong,
+                                bin,
+                                public_wrong,
+                                constant_wrong,
+                            }]));
                         }
                     }
                 }
             }
             Kind::Numbers { .. } => {
                 rows.push(Answers::Numbers(vec![]));
-                let grid = || (0..=20).map(|i| f64::from(i) / 20.0);
-                let pairs = grid().flat_map(|x| grid().map(move |y| (x, y)));
-                rows.extend(pairs.map(|pair| Answers::Numbers(vec![pair])));
+                let fine = if tally.has_constant { 10 } else { 20 };
+                let grid = || (0..=fine).map(move |i| f64::from(i) / f64::from(fine));
+                let pairs = grid().flat_map(|own| grid().map(move |public| (own, public)));
+                // Its numbers are independent of the others, so a few values are enough.
+                let constants: &[f64] =
+                    if tally.has_constant { &[0.0, 0.2, 0.618, 1.0] } else { &[0.0] };
+                let all = pairs.flat_map(|(own, public)| {
+                    constants.iter().map(move |&constant| Losses { own, public, constant })
+                });
+                rows.extend(all.map(|losses| Answers::Numbers(vec![losses])));
             }
         }
         rows
@@ -407,9 +510,11 @@ mod tests {
     proptest! {
         #[test]
         fn no_replaced_row_of_many_passes_it(
-            losses in proptest::collection::vec((-0.5..1.5_f64, -0.5..1.5_f64), 5),
-            other in (-0.5..1.5_f64, -0.5..1.5_f64), useless in any::<bool>(),
+            losses in proptest::collection::vec(proptest::array::uniform3(-0.5..1.5_f64), 5),
+            other in proptest::array::uniform3(-0.5..1.5_f64), useless in any::<bool>(),
         ) {
+            let of = |[own, public, constant]: [f64; 3]| Losses { own, public, constant };
+            let (losses, other) = (losses.into_iter().map(of).collect::<Vec<_>>(), of(other));
             for tally in every_tally(5) {
                 if !matches!(tally.kind, Kind::Numbers { .. }) {
                     continue;

@@ -132,11 +132,6 @@ impl Scored {
         self.error_text(&self.error)
     }
 
-    fn value_text(&self, score: &Score) -> String {
-        let text = self.error_text(score);
-        text.split(" (").next().unwrap_or(&text).to_owned()
-    }
-
     /// The error of the model in a few letters: `22.5 % (17.1–28.0)`, or `12.3 (10.9–13.7, cap 77.3)`.
     pub fn brief(&self) -> String {
         let cap = self.cap().map_or_else(String::new, |cap| format!(", cap {cap}"));
@@ -177,24 +172,20 @@ impl Scored {
         if self.builds_on_a_model { "the model it builds on" } else { "public data alone" }
     }
 
-    /// The best constant answer.
-    fn constant_name(&self) -> &'static str {
+    /// The one answer for all: which it is, public records said.
+    fn one_answer_name(&self) -> &'static str {
         match self.loss {
-            None => "always giving the most common class",
-            Some(Loss::Absolute) => "always answering with the median",
-            Some(Loss::Squared) => "always answering with the mean",
+            None => "most common public class",
+            Some(Loss::Absolute) => "public median",
+            Some(Loss::Squared) => "public mean",
         }
     }
 
-    /// A warning, if the error is clearly larger than that of the best constant answer on public records.
-    /// A smaller one says nothing: on private records the constant answer may be better, too.
+    /// A warning, if the error is clearly larger than that of one answer for all.
     pub fn beyond_constant(&self) -> Option<String> {
-        let constant = self.constant.filter(|constant| self.error.low > *constant)?;
-        let error = self.value_text(&Score { value: constant, ..self.error });
-        Some(format!(
-            "WORSE here than {} is on public records ({error}): one answer for all may do as well",
-            self.constant_name()
-        ))
+        let error = self.one_answer.filter(|it| self.error.low > it.high)?;
+        let (name, error) = (self.one_answer_name(), self.error_text(&error));
+        Some(format!("WORSE than one answer for all ({name}): {error}"))
     }
 
     /// The most important facts, in a sentence.
@@ -218,6 +209,10 @@ impl Scored {
         let mut rows = vec![(format!("{}, this model", self.error_name()), self.short())];
         if let Some(public) = &self.public_alone {
             rows.push((self.beside().to_owned(), self.error_text(public)));
+        }
+        if let Some(error) = &self.one_answer {
+            let name = format!("one answer for all ({})", self.one_answer_name());
+            rows.push((name, self.error_text(error)));
         }
         for class in &self.classes {
             let name = format!("wrong among '{}' (noisy count: {:.0})", class.class, class.records);
@@ -265,15 +260,18 @@ impl Scored {
         (!parts.is_empty()).then(|| parts.join("; "))
     }
 
-    /// Whether the error is clearly less than that of one answer for all on public records, as far as
-    /// that is known.
-    pub fn is_below_constant(&self) -> bool {
-        self.constant.is_none_or(|constant| self.error.high < constant)
+    /// Whether the error is clearly less than that of one answer for all: the ranges do not overlap. `None`
+    /// if that was not measured.
+    pub fn is_below_constant(&self) -> Option<bool> {
+        self.one_answer.map(|it| self.error.high < it.low)
     }
 
-    /// The error of one answer for all on public records.
-    pub fn constant_text(&self) -> Option<String> {
-        self.constant.map(|value| self.value_text(&Score { value, ..self.error }))
+    /// Where the error is not clearly less than that of one answer for all: that, to go on a sentence.
+    pub fn beside_constant(&self) -> String {
+        let unclear = self.one_answer.filter(|it| self.error.high >= it.low);
+        unclear.map_or_else(String::new, |it| {
+            format!(", not clearly less than that of one answer for all, {}", self.error_text(&it))
+        })
     }
 
     /// What rehearsals promised, if the score says that it did not come.
@@ -516,24 +514,29 @@ mod tests {
 
     #[test]
     fn a_model_stands_beside_the_best_constant_answer_and_a_worse_one_says_so_first() {
-        let of = |constant| Scored { constant: Some(constant), ..classes() };
-        for no_larger in [0.45, 0.2] {
-            let said = of(no_larger).verdict().unwrap();
-            assert!(said.starts_with("better: 27 %"), "{said}");
-            assert!(!said.contains("always giving"), "nothing is known on private records: {said}");
-            assert_eq!(of(no_larger).alarm(), None);
+        let of = |value| Scored {
+            one_answer: Some(score(value, value - 0.05, value + 0.05)),
+            ..classes()
+        };
+        for (value, is_below) in [(0.45, true), (0.2, false)] {
+            let told = of(value);
+            assert!(told.verdict().unwrap().starts_with("better: 27 %"));
+            assert_eq!((told.alarm(), told.is_below_constant()), (None, Some(is_below)));
         }
+        assert_eq!(classes().is_below_constant(), None);
         let worse = of(0.1).alarm().unwrap();
         assert!(
             worse.starts_with(
-                "The model is WORSE here than always giving the most common class is on public \
-                 records (10.0 %)"
+                "The model is WORSE than one answer for all (most common public class): 10.0 % (5.0 \
+                 to 15.0); better: 27 %"
             ),
             "{worse}"
         );
-        assert!(worse.contains("; better: 27 %"), "{worse}");
-        // Nobody is to read an error on public records beside one on private records.
-        assert!(!of(0.2).lines().join("\n").contains("always giving"));
+        let row = "one answer for all (most common public class)    10.0 % (5.0 to 15.0)";
+        assert!(of(0.1).lines().join("\n").contains(row));
+        // What earlier versions told of public records is read, and is no yardstick for private ones.
+        let earlier = Scored { constant: Some(0.1), ..classes() };
+        assert_eq!((earlier.alarm(), earlier.verdict()), (None, classes().verdict()));
     }
 
     #[test]
@@ -572,7 +575,7 @@ mod tests {
 
     #[test]
     fn a_finished_model_below_a_method_is_not_called_public_data_alone() {
-        let built = Scored { builds_on_a_model: true, constant: Some(0.45), ..classes() };
+        let built = Scored { builds_on_a_model: true, ..classes() };
         let shown = [built.lines().join("\n"), built.sentence(), built.verdict().unwrap()];
         for text in shown {
             assert!(

@@ -15,6 +15,7 @@ use super::{Grid, GridTask, Harvest, StudyTable};
 use crate::data::{DatasetDefinition, Role, Source, Task};
 use crate::error::{Error, Result};
 use crate::evaluation::scoring::Scoring;
+use crate::evaluation::tally::Losses;
 use crate::evaluation::{Answers, Evaluation, Loss, Score, Scored, UsualErrors};
 use crate::methods::baselines::elsewhere::errors_elsewhere;
 use crate::methods::trial::RehearsalNoise;
@@ -105,8 +106,8 @@ struct Known {
     usual: UsualErrors,
     /// The difference of the largest and the smallest label.
     bound: f64,
-    /// Of each record of the population: those of the model and of public data alone.
-    errors: Vec<(f64, f64)>,
+    /// Of each record of the population.
+    errors: Vec<Losses>,
 }
 
 pub struct Study {
@@ -118,7 +119,7 @@ pub struct Study {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Measured {
     /// How often each of [`RANGES`] contains the truth.
-    held: [f64; 6],
+    held: [f64; 7],
     half_width: f64,
     /// The upper end without the cap, over the error without the cap.
     high: f64,
@@ -130,8 +131,9 @@ pub struct Measured {
     error: f64,
 }
 
-const RANGES: [&str; 6] = [
+const RANGES: [&str; 7] = [
     "capped error",
+    "capped error of one answer for all",
     "capped error of public data alone",
     "capped error of public data alone, from three scores of the same records",
     "difference of capped errors",
@@ -160,6 +162,10 @@ impl Subject {
         let unit = label(1.0) - label(0.0);
         let usual = UsualErrors::of(errors_elsewhere(&split.public).iter().map(|it| unit * it));
         let public = split.public.target.iter().flatten().map(|raw| label(*raw));
+        let mut publics: Vec<f64> = public.clone().collect();
+        publics.sort_by(f64::total_cmp);
+        let median = publics.get(publics.len() / 2).copied().unwrap_or_default();
+        let constants = truth.iter().map(|label| (label - median).abs());
         let ends = truth.iter().copied().chain(public);
         let (low, high) = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), label| {
             (low.min(label), high.max(label))
@@ -167,7 +173,12 @@ impl Subject {
         Ok(Known {
             usual: usual.ok_or_else(|| Error::failed("the table has no errors"))?,
             bound: high - low,
-            errors: ours.into_iter().zip(theirs).collect(),
+            errors: ours
+                .into_iter()
+                .zip(theirs)
+                .zip(constants)
+                .map(|((own, public), constant)| Losses { own, public, constant })
+                .collect(),
         })
     }
 }
@@ -201,13 +212,14 @@ impl Study {
             ..Scoring::of(asked, &definition, records, 0, true)?
         };
         let cap = scoring.largest_error().unwrap_or_default();
-        let mean = |of: &dyn Fn(&(f64, f64)) -> f64| {
+        let mean = |of: &dyn Fn(&Losses) -> f64| {
             known.errors.iter().map(of).sum::<f64>() / known.errors.len() as f64
         };
         let capped = |error: f64| Loss::Absolute.error(cap, Loss::Absolute.of(error / cap));
-        let above = mean(&|it| f64::from(u8::from(it.0 >= cap)));
-        let (ours, theirs) = (mean(&|it| capped(it.0)), mean(&|it| capped(it.1)));
-        let error = mean(&|it| it.0);
+        let above = mean(&|it| f64::from(u8::from(it.own >= cap)));
+        let (ours, theirs) = (mean(&|it| capped(it.own)), mean(&|it| capped(it.public)));
+        let constant = mean(&|it| capped(it.constant));
+        let error = mean(&|it| it.own);
         let noise = calibrated(&scoring.tally, epsilon)?;
         let forecast = scoring.forecast(&noise).unwrap_or_default();
         let mut draw = ChaCha20Rng::seed_from_u64(place.seed());
@@ -219,8 +231,11 @@ impl Study {
         };
         for _ in 0..EACH {
             let one = |_| {
-                let (ours, theirs) = known.errors[draw.random_range(0..known.errors.len())];
-                ((ours / cap).min(1.0), (theirs / cap).min(1.0))
+                let Losses { own, public, constant } =
+                    known.errors[draw.random_range(0..known.errors.len())];
+                let [own, public, constant] =
+                    [own, public, constant].map(|error| (error / cap).min(1.0));
+                Losses { own, public, constant }
             };
             let answers = Answers::Numbers((0..records).map(one).collect());
             let mut release = || -> Result<Scored> {
@@ -233,6 +248,7 @@ impl Study {
             let three: Vec<Score> = three.iter().filter_map(|it| it.public_alone).collect();
             let holds = [
                 Some(scored.error.holds(ours)),
+                scored.one_answer.map(|it| it.holds(constant)),
                 scored.public_alone.map(|it| it.holds(theirs)),
                 Score::pooled(&three).map(|it| it.holds(theirs)),
                 scored.difference.map(|it| it.holds(ours - theirs)),

@@ -8,6 +8,8 @@ use rand::{RngExt, SeedableRng};
 
 use super::{Grid, GridTask, Harvest, StudyTable};
 use crate::error::Result;
+use crate::evaluation::score::KnownOfScore;
+use crate::evaluation::tally::Losses;
 use crate::evaluation::tally::{Answer, BINS};
 use crate::evaluation::{Answers, Evaluation, Score, Scored, Tally};
 use crate::privacy::accountant::calibrate;
@@ -116,13 +118,14 @@ impl What {
         if self == Self::Loss {
             // Exponential, cut at 1.
             let loss = |_| (-rate * (1.0 - draw.random::<f64>()).ln()).min(1.0);
-            return Answers::Numbers((0..records).map(loss).map(|x| (x, x)).collect());
+            let losses = |own| Losses { own, ..Losses::default() };
+            return Answers::Numbers((0..records).map(loss).map(losses).collect());
         }
         let plain = matches!(self, Self::Share { .. });
         let answer = |_| {
             let wrong = draw.random::<f64>() < rate;
             if plain {
-                return Answer { class: 0, wrong, bin: 0, public_wrong: false };
+                return Answer { wrong, ..Answer::default() };
             }
             let class = u32::from(draw.random::<f64>() < SECOND);
             let high = (class == 1) != wrong;
@@ -132,7 +135,7 @@ impl What {
                 draw.random_range(0..THRESHOLD)
             };
             let public_wrong = draw.random::<f64>() < if wrong { ALSO.0 } else { ALSO.1 };
-            Answer { class, wrong, bin, public_wrong }
+            Answer { class, wrong, bin, public_wrong, constant_wrong: class == 1 }
         };
         Answers::Classes((0..records).map(answer).collect())
     }
@@ -306,7 +309,8 @@ pub(super) fn released(
         (vector, spender.scale(&release)?)
     };
     let names = ["first".to_owned(), "second".to_owned()];
-    Ok(Scored::of(tally, vector.get(), scale, &names, (THRESHOLD, largest_error)))
+    let known = KnownOfScore { threshold: THRESHOLD, largest_error, constant: None };
+    Ok(Scored::of(tally, vector.get(), scale, &names, &known))
 }
 
 #[cfg(test)]

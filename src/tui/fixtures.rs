@@ -377,6 +377,7 @@ pub fn told(error: f64) -> Scored {
         largest_error: Some(140.2),
         error: around(error, 4.5),
         public_alone: Some(around(52.0, 9.0)),
+        one_answer: Some(around(78.0, 11.0)),
         difference: Some(around(error - 52.0, 7.0)),
         ..Scored::default()
     }

@@ -124,6 +124,7 @@ impl Subject {
         let scoring = Scoring::of(asked, &labelled, HELD_OUT, classes, true)?;
         let usual = UsualErrors::of(errors_elsewhere(&self.problem.public));
         let scoring = scoring.knowing(usual, None)?;
+        let scoring = scoring.beside_constant(&self.problem.public, |raw| raw);
         self.problem.shape.private_records -= HELD_OUT;
         let prepared = self.method.prepare(&self.settings, self.problem.clone(), self.aim)?;
         self.calibrated = if let Some(target) = target {

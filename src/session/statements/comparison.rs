@@ -260,7 +260,7 @@ fn scored(
         };
         let telling = format!("that model with anybody, for no ε{with_scores}.{}", ranked(runs));
         // Without a score that says so, this is no praise.
-        let doubt = best.filter(|it| it.score.constant.is_some() && !it.score.is_below_constant());
+        let doubt = best.filter(|it| it.score.is_below_constant() == Some(false));
         let doubt = doubt.map_or_else(String::new, |it| {
             let records = it.score.records;
             format!(
@@ -269,7 +269,7 @@ fn scored(
         });
         let of = Answer::of(&format!("{PUBLIC_ALONE}{named}"), format!("{why}{doubt}."), telling);
         let error = best.map(|PublicAlone { score, scores, .. }| {
-            let (error, beside) = (score.named_error(), beside_constant(score));
+            let (error, beside) = (score.named_error(), score.beside_constant());
             let of =
                 if *scores > 1 { format!(", from {scores} scores") } else { on_records(score) };
             format!("Of public data alone{of_set}, {error}{of}{beside}; {RANGES}.")
@@ -328,8 +328,9 @@ fn scored(
         near.filter(|it| it.0.id == best.0.id || is_worse(it) == Some(false))
     };
     // One that is shown to be better than one answer for all is preferred to one that is not.
-    let is_shown = near().any(|(_, score)| score.is_below_constant());
-    let alike = || near().filter(|(_, score)| !is_shown || score.is_below_constant());
+    let may_be_below = |score: &Scored| score.is_below_constant() != Some(false);
+    let is_shown = near().any(|(_, score)| may_be_below(score));
+    let alike = || near().filter(|(_, score)| !is_shown || may_be_below(score));
     let (run, score) = *alike().next().unwrap_or(&best);
     let good = if is_useful(score) {
         score.gain_words()
@@ -337,10 +338,10 @@ fn scored(
         let clear = name(best.0);
         format!("{}, and {clear} is clearly better than public data alone", score.named_error())
     };
-    let beside = beside_constant(score);
+    let beside = score.beside_constant();
     let mut said = vec![format!("Error {}{}{beside}; {RANGES}.", score.short(), on_records(score))];
     let others: Vec<&Entry> = near().filter(|(other, _)| other.id != run.id).collect();
-    let competes = |other: &&&Entry| !is_shown || other.1.is_below_constant();
+    let competes = |other: &&&Entry| !is_shown || may_be_below(other.1);
     let competing = others.iter().filter(competes).count();
     let names = others.iter().map(|(other, _)| name(other)).collect::<Vec<_>>();
     let rest: Vec<&Entry> = private.iter().filter(|(other, _)| other.id != run.id).collect();
@@ -454,7 +455,7 @@ fn on_promise(
         score.short(),
         score.error_text(&public.score.error),
         on_records(score),
-        beside_constant(score)
+        score.beside_constant()
     );
     let told = telling("model and score", run, of);
     let answer = Answer::of(name, verdict, told);
@@ -502,19 +503,6 @@ fn summed(runs: &[&ArchivedRun]) -> Option<Guarantee> {
 /// The ε of a sum.
 fn sum_words(epsilon: f64) -> String {
     round_up(epsilon, 4).trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-/// How an error stands beside that of one answer for all.
-fn beside_constant(score: &Scored) -> String {
-    score.constant_text().map_or_else(String::new, |constant| {
-        if score.is_below_constant() {
-            format!("; one answer for all has {constant} on public records, and was not measured on these")
-        } else {
-            format!(
-                ", not clearly less than the {constant} of one answer for all on public records"
-            )
-        }
-    })
 }
 
 /// The name of a run with its ε, unless the plan's name says it.
@@ -716,9 +704,10 @@ mod tests {
         let wide = Scored { error: around(70.0, 60.0), ..score(70.0, 40.0) };
         let wide = only(&[run("a", 1.0, Some(wide))]);
         assert!(wide.contains("the scores are too imprecise to show"), "{wide}");
-        let constant = Scored { constant: Some(10.0), ..score(20.0, 40.0) };
+        let constant = Scored { one_answer: Some(around(10.0, 1.0)), ..score(20.0, 40.0) };
         let constant = only(&[run("a", 1.0, Some(constant))]);
-        assert!(constant.starts_with("Take no model: 'a' is WORSE here than always"), "{constant}");
+        let worse = "Take no model: 'a' is WORSE than one answer for all (public median): 10";
+        assert!(constant.starts_with(worse), "{constant}");
         let mut seen = good.clone();
         seen.was_ranked = true;
         assert!(only(&[seen]).ends_with("ranking of public data by exact numbers (◆)."));
@@ -917,15 +906,15 @@ mod tests {
         assert!(only(&[unclear, a.clone()]).starts_with("Take 'a' at ε 1"));
         // One that is shown to be better than one answer for all is worth more ε.
         let beside = |name, epsilon, error: f64, half| {
-            let constant = Some(24.0);
-            let scored = Scored { constant, error: around(error, half), ..score(error, 40.0) };
+            let (one_answer, error_of) = (Some(around(24.0, 1.5)), around(error, half));
+            let scored = Scored { one_answer, error: error_of, ..score(error, 40.0) };
             run(name, epsilon, Some(scored))
         };
         let (cheap, shown) = (beside("b", 0.5, 21.0, 5.0), beside("a", 1.0, 20.0, 2.0));
         assert!(only(&[cheap.clone(), shown]).starts_with("Take 'a' at ε 1"));
         let unclear = only(&[cheap]);
         let constant = "Error 21.0 (16.0 to 26.0) on 400 held-out records, not clearly less \
-                        than the 24.0 of one answer for all on public records; ranges are 95 %.";
+                        than that of one answer for all, 24.0 (22.5 to 25.5); ranges are 95 %.";
         assert!(unclear.contains(constant), "{unclear}");
         let many: Vec<ArchivedRun> = (0..5).map(|at| of("p", 1.0, 20.0 + f64::from(at))).collect();
         assert!(only(&many).contains("The least of 5 scores is likely to be too low."));
@@ -1018,11 +1007,11 @@ mod tests {
 
     #[test]
     fn without_a_model_that_is_shown_to_be_useful_the_answer_says_so() {
-        let bare = Scored { constant: Some(41.0), ..score(39.0, 40.0) };
+        let bare = Scored { one_answer: Some(around(41.0, 3.0)), ..score(39.0, 40.0) };
         let text = only(&[run("a", 1.0, Some(bare))]);
         let doubt = "with 400 held-out records no model is shown to beat one answer for all";
         assert!(text.starts_with("Take public data alone:") && text.contains(doubt), "{text}");
-        let shown = Scored { constant: Some(60.0), ..score(39.0, 40.0) };
+        let shown = Scored { one_answer: Some(around(60.0, 3.0)), ..score(39.0, 40.0) };
         assert!(!only(&[run("a", 1.0, Some(shown))]).contains(doubt));
     }
 

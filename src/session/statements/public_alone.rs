@@ -53,6 +53,11 @@ impl<'a> PublicAlone<'a> {
         Some(Self { of, score, scores: 1, model })
     }
 
+    /// The error of one answer for all, which these public data chose.
+    pub fn one_answer(&self) -> Option<Scored> {
+        Some(Scored { error: self.score.one_answer?, ..self.score.clone() })
+    }
+
     /// Whether both tell of one model. Data may have changed between two runs, so their ranges overlap.
     fn agrees_with(&self, other: &Self) -> bool {
         let [one, two] = [self, other].map(|it| it.score.error);
@@ -81,11 +86,13 @@ pub fn public_alone<'a>(runs: impl IntoIterator<Item = &'a ArchivedRun>) -> Vec<
     }
     let pooled = |group: Vec<PublicAlone<'a>>| {
         let errors: Vec<Score> = group.iter().map(|it| it.score.error).collect();
+        let one_answers: Vec<Score> = group.iter().filter_map(|it| it.score.one_answer).collect();
         let width = |it: &PublicAlone| it.score.error.high - it.score.error.low;
         let scores = group.len();
         let best = group.into_iter().min_by(|one, other| width(one).total_cmp(&width(other)))?;
-        let error = Score::pooled(&errors)?;
-        Some(PublicAlone { score: Scored { error, ..best.score.clone() }, scores, ..best })
+        let (error, one_answer) = (Score::pooled(&errors)?, Score::pooled(&one_answers));
+        let score = Scored { error, one_answer, ..best.score.clone() };
+        Some(PublicAlone { score, scores, ..best })
     };
     groups.into_iter().filter_map(pooled).collect()
 }

@@ -17,7 +17,7 @@ use crate::privacy::Event;
 use crate::privacy::accountant::{QueryKind, Rule, delta_words, round_up};
 use crate::statements::Certificate;
 use crate::statements::comparison::{self, is_public};
-use crate::statements::public_alone::public_alone;
+use crate::statements::public_alone::{PublicAlone, public_alone};
 use crate::store::ArchivedRun;
 use crate::store::archive::{cell, epsilon, last, last_further, state_words};
 use crate::store::file::plan_field::{common, differences};
@@ -361,18 +361,20 @@ fn score(report: &Report) -> Markup {
             kind.rows.extend(below.map(|error| row(scored.beside(), error, false)));
         }
         kind.runs.push(&reported.run);
-        kind.constants.extend(scored.constant);
     }
     for kind in alike.values_mut() {
         let publics = public_alone(kind.runs.iter().copied());
         let of = |of: &[&str]| {
             if publics.len() > 1 { format!(": {}", of.join(" + ")) } else { String::new() }
         };
-        kind.rows.extend(publics.iter().map(|it| Range {
-            name: format!("public data alone{}", of(&it.of)),
-            score: it.score.error,
+        let row = |name: &str, it: &PublicAlone, score| Range {
+            name: format!("{name}{}", of(&it.of)),
+            score,
             is_ours: false,
-        }));
+        };
+        let one_answer = |it| Some(row("one answer for all", it, it.score.one_answer?));
+        kind.rows.extend(publics.iter().map(|it| row("public data alone", it, it.score.error)));
+        kind.rows.extend(publics.iter().filter_map(one_answer));
     }
     html! {
         // Errors of one kind are on one axis.
@@ -422,17 +424,14 @@ struct OfOneKind<'a> {
     caps: BTreeSet<String>,
     rows: Vec<Range>,
     runs: Vec<&'a ArchivedRun>,
-    /// The errors of one answer for all on public records.
-    constants: Vec<f64>,
 }
 
 /// Errors with their ranges, on one axis that begins at zero.
-fn ranges(OfOneKind { rows, constants, .. }: &OfOneKind) -> Markup {
+fn ranges(OfOneKind { rows, .. }: &OfOneKind) -> Markup {
     const NAMES: f64 = 190.0;
     const WIDTH: f64 = 640.0;
     const ROW: f64 = 30.0;
-    let ends = rows.iter().map(|row| row.score.high).chain(constants.iter().copied());
-    let most = ends.fold(0.0, f64::max);
+    let most = rows.iter().map(|row| row.score.high).fold(0.0, f64::max);
     if most <= 0.0 {
         return html! {};
     }
@@ -444,10 +443,6 @@ fn ranges(OfOneKind { rows, constants, .. }: &OfOneKind) -> Markup {
             svg viewBox={ "0 0 " (WIDTH) " " (height) } role="img"
                 aria-label="errors with their ranges" font-size="14" font-family="sans-serif" {
                 line x1=(at(0.0)) x2=(at(most)) y1=(base) y2=(base) stroke="#8a8f99" {}
-                @for constant in constants {
-                    line x1=(at(*constant)) x2=(at(*constant)) y1="0" y2=(base) stroke="#8a8f99"
-                        stroke-dasharray="4 4" {}
-                }
                 @for value in [0.0, most / 2.0, most] {
                     text x=(at(value)) y=(height - 4.0) text-anchor="middle" fill="#5f6570" {
                         (compact(value))
@@ -461,12 +456,6 @@ fn ranges(OfOneKind { rows, constants, .. }: &OfOneKind) -> Markup {
                     line x1=(at(low)) x2=(at(high)) y1=(y) y2=(y) stroke=(colour) stroke-width="5"
                         stroke-linecap="round" stroke-opacity="0.45" {}
                     circle cx=(at(value)) cy=(y) r="6" fill=(colour) {}
-                }
-            }
-            @if !constants.is_empty() {
-                @let most = constants.iter().copied().fold(0.0, f64::max);
-                figcaption {
-                    "Dashed: the error of one answer for all, on public records, " (compact(most)) "."
                 }
             }
         }

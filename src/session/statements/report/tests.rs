@@ -367,14 +367,15 @@ fn a_model_that_is_worse_than_one_answer_for_all_says_so_first() {
         let path = directory.join("certificate.json");
         let text = fs::read_to_string(&path).unwrap();
         let mut certificate: serde_json::Value = serde_json::from_str(&text).unwrap();
-        certificate["score"]["constant"] = 20.0.into();
+        certificate["score"]["one_answer"] =
+            serde_json::json!({"value": 20.0, "low": 18.0, "high": 22.0});
         certificate["score"]["foretold"] =
             serde_json::json!({"value": 0.1, "low": 0.0, "high": 0.4});
         fs::write(path, certificate.to_string()).unwrap();
         directory
     };
     let runs = [useless(1), useless(2)];
-    let alarm = "is WORSE here than always answering with the median is on public records (20.0)";
+    let alarm = "is WORSE than one answer for all (public median): 20.0 (18.0 to 22.0)";
     for page in [html(&runs[..1], Watch::sealed()), html(&runs, Watch::sealed())] {
         let main = page.split("<main>").nth(1).unwrap();
         let text = main.find(alarm).unwrap_or_else(|| panic!("{page}"));

@@ -4,7 +4,7 @@ use ratatui::style::Style;
 
 use super::{ARCHIVE, CompareScreen, DETAILS, Quantity, USUAL_WIDTH};
 use crate::canvas::{
-    Canvas, Fill, Length, Line, Rect, Span, bold, fitting, in_rows, longest, shortened, sort_mark,
+    Canvas, Fill, Length, Line, Rect, Span, bold, fitting, in_rows, longest, sort_mark,
 };
 use crate::context::Context;
 use crate::evaluation::{Score, Scored};
@@ -507,10 +507,12 @@ fn ranges(
     let inner = canvas.pane(area, &title, CHARTS);
     let alone = public_alone(rows.iter().map(|(run, _)| *run));
     let rows: Vec<_> = rows.iter().filter(|(run, _)| !is_public(run)).collect();
-    let scores = || rows.iter().map(|(_, score)| *score).chain(alone.iter().map(|it| &it.score));
-    let ends = scores().flat_map(|score| {
+    let one_answers: Vec<(Scored, &PublicAlone)> =
+        alone.iter().filter_map(|it| Some((it.one_answer()?, it))).collect();
+    let publics = alone.iter().map(|it| &it.score).chain(one_answers.iter().map(|(it, _)| it));
+    let ends = rows.iter().map(|(_, score)| *score).chain(publics).flat_map(|score| {
         let Score { value, low, high } = score.error;
-        [Some(low), Some(value), Some(high), score.constant].into_iter().flatten()
+        [low, value, high]
     });
     let Some(axis) = ranges::axis(ends) else { return };
     let name = |run: &ArchivedRun| {
@@ -527,36 +529,38 @@ fn ranges(
         1 => "public data alone".to_owned(),
         _ => format!("public: {}", it.of.join(" + ")),
     };
-    let publics: Vec<String> = alone.iter().map(of).collect();
+    let one_answer = |(_, of): &(Scored, &PublicAlone)| match one_answers.len() {
+        1 => "one answer for all".to_owned(),
+        _ => format!("one answer: {}", of.of.join(" + ")),
+    };
+    let publics = alone.iter().map(of).chain(one_answers.iter().map(one_answer));
+    let publics: Vec<String> = publics.collect();
     let has_numbers = inner.width >= WITH_NUMBERS;
     let number = |told: Option<String>| told.filter(|_| has_numbers).unwrap_or_default();
     let gains = rows.iter().map(|(_, score)| number(score.brief_gain()));
-    let errors = alone.iter().map(|it| number(Some(it.score.brief_error())));
+    let errors = alone.iter().map(|it| &it.score).chain(one_answers.iter().map(|(it, _)| it));
+    let errors = errors.map(|it| number(Some(it.brief_error())));
     let numbers: Vec<String> = gains.chain(errors).collect();
     let room = longest(names.iter().chain(&publics)).min((inner.width * 2 / 5).max(17));
     let beside = longest(&numbers);
     let width = inner.width.saturating_sub(room + 1 + beside + u16::from(beside > 0));
-    // Runs with other caps have another one.
-    let mut constants: Vec<(f64, String)> =
-        scores().filter_map(|score| Some((score.constant?, score.constant_text()?))).collect();
-    constants.sort_by(|one, other| one.0.total_cmp(&other.0));
-    let ends = constants.first().zip(constants.last());
-    let constant = ends.map(|((least, low), (most, high))| {
-        let are_alike = *most <= 1.02 * least;
-        let error = if are_alike { low.clone() } else { format!("{low} to {high}, by run") };
-        let words = format!(" {} one answer for all, on public records: {error}", glyphs.vertical);
-        Span::styled(words, theme.warning)
-    });
     let models = rows.iter().map(|(_, score)| (*score, own, theme.series(0)));
     let models = names.iter().zip(models);
-    let publics = publics.iter().zip(alone.iter().map(|it| (&it.score, other, theme.muted)));
+    let marked = alone.iter().map(|it| (&it.score, other, theme.muted));
+    let constant = glyphs.vertical;
+    let marked = marked.chain(one_answers.iter().map(|(it, _)| (it, constant, theme.warning)));
+    let publics = publics.iter().zip(marked);
+    // Runs with other caps or public data have another one.
+    let reference = match one_answers.as_slice() {
+        [(one, _)] => Some((one.error.value, theme.warning)),
+        _ => None,
+    };
     let row = |((name, (score, marker, style)), number): (
         (&String, (&Scored, &'static str, Style)),
         &String,
     )| {
         let Score { value, low, high } = score.error;
         let values = [Ranged { value, low, high, marker, style }];
-        let reference = score.constant.map(|it| (it, theme.warning));
         let name = widgets::shortened(name, room, glyphs.cut);
         let padding = usize::from(room + 1).saturating_sub(name.chars().count());
         let mut line = vec![Span::styled(name, theme.text), Span::raw(" ".repeat(padding))];
@@ -570,7 +574,6 @@ fn ranges(
     let mut scale = ranges::scale(&axis, width, percent, theme.muted);
     scale.spans.insert(0, Span::raw(" ".repeat(usize::from(room + 1))));
     lines.push(scale);
-    lines.extend(constant.map(|words| shortened(Line::from(words), inner.width)));
     canvas.lines(lines, inner);
 }
 
