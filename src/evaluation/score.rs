@@ -109,6 +109,11 @@ pub struct Scored {
     /// theirs: public.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub foretold: Option<Score>,
+    /// Two errors on one record differ by at most this, or count as if they did, in `difference`: public.
+    /// For squared losses it limits the difference of the squares. Earlier versions had no other limit than
+    /// that of the errors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub largest_difference: Option<f64>,
     /// The error of the best answer that is the same for all on public records: the most common class,
     /// the median, or the mean for squared losses. Earlier versions did not measure it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -168,12 +173,14 @@ pub enum Constant {
 }
 
 /// What is public of a score, besides its tally.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct KnownOfScore {
     /// The first bin in which the second class is the answer.
     pub threshold: usize,
     /// The limit of errors.
     pub largest_error: Option<f64>,
+    /// The limit of the difference of two losses, at most 1.
+    pub reach: f64,
     pub constant: Option<Constant>,
 }
 
@@ -247,9 +254,7 @@ impl Scored {
         known: &KnownOfScore,
     ) -> Self {
         match tally.kind {
-            Kind::Numbers { loss } => {
-                Self::of_numbers(tally, released, scale, loss, known.largest_error)
-            }
+            Kind::Numbers { loss } => Self::of_numbers(tally, released, scale, loss, known),
             Kind::Classes { .. } => Self::of_classes(tally, released, scale, classes, known),
         }
     }
@@ -271,7 +276,14 @@ impl Scored {
 
     /// Without a comparison, if there was nothing to compare with.
     pub fn alone(self) -> Self {
-        Self { public_alone: None, public_above: None, difference: None, foretold: None, ..self }
+        Self {
+            public_alone: None,
+            public_above: None,
+            difference: None,
+            largest_difference: None,
+            foretold: None,
+            ..self
+        }
     }
 
     /// The released scores of public data alone. For classes and probabilities there are none.
@@ -315,7 +327,7 @@ impl Scored {
         released: &[f64],
         scale: f64,
         loss: Loss,
-        largest_error: Option<f64>,
+        &KnownOfScore { largest_error, reach, .. }: &KnownOfScore,
     ) -> Self {
         let largest = largest_error.unwrap_or(1.0);
         let usable = tally.counts_gaps().then(|| released[tally.own_numbers() - 1]);
@@ -358,16 +370,19 @@ impl Scored {
         let (mut public_alone, mut difference) = (None, None);
         if tally.compared {
             let (half, spread) = moments(of_part(1), scale);
-            let gap = 2.0 * half - 1.0;
+            let gap = reach * (2.0 * half - 1.0);
             // Both errors are between the ends, which bounds their difference.
             let own = released[0].clamp(0.0, records);
-            let sum = (2.0 * released[PER_PART] - records).clamp(own - records, own);
-            // It is 2t − 1, so a noisy number of records moves it as it moves 2t.
-            let of_gap = (sum, [-1.0, 1.0]);
-            let told = interval::mean(of_gap, records, 4.0 * spread, &law(2.0, 1.0 + gap), tail);
+            let sum = reach * (2.0 * released[PER_PART] - records);
+            let sum = sum.clamp(own - records, own);
+            // It is r(2t − 1), so a noisy number of records moves it as it moves 2rt.
+            let spread = 4.0 * reach * reach * spread;
+            let noise = law(2.0 * reach, gap + reach);
+            let of_gap = (sum, [-reach, reach]);
+            let told = interval::mean(of_gap, records, spread, &noise, tail);
             // At most as uncertain as both together.
-            let joined = (variance.sqrt() + (4.0 * spread).sqrt()).powi(2);
-            let both = law(5.0_f64.sqrt(), mean - gap);
+            let joined = (variance.sqrt() + spread.sqrt()).powi(2);
+            let both = law(1.0_f64.hypot(2.0 * reach), mean - gap - reach);
             let alone = (released[0] - sum, [0.0, 1.0]);
             public_alone = Some(interval::mean(alone, records, joined, &both, tail));
             difference = Some(told);
@@ -386,6 +401,7 @@ impl Scored {
             usable,
             loss: Some(loss),
             largest_error,
+            largest_difference: (tally.compared && reach < 1.0).then_some(reach * size),
             above: Some(at_cap(above(0), error)),
             public_above: public_alone.map(|error| at_cap(above(1), error)),
             public_alone: public_alone.map(units),
@@ -562,13 +578,20 @@ mod tests {
     use rand::rngs::ChaCha20Rng;
     use rand::{RngExt, SeedableRng};
 
+    use super::super::scoring::reach_for;
     use super::super::tally::{Answer, Losses};
     use super::super::{Answers, Evaluation, Scoring};
     use super::*;
 
     const RELEASES: usize = 400;
-    const KNOWN: KnownOfScore =
-        KnownOfScore { threshold: 5, largest_error: None, constant: Some(Constant::Class(0)) };
+    const KNOWN: KnownOfScore = KnownOfScore {
+        threshold: 5,
+        largest_error: None,
+        reach: 1.0,
+        constant: Some(Constant::Class(0)),
+    };
+    /// The losses of numbers differ by no more.
+    const REACH: f64 = 0.4;
 
     fn noisy(exact: Vec<f64>, scale: f64, laplace: bool, draw: &mut ChaCha20Rng) -> Vec<f64> {
         let one = |draw: &mut ChaCha20Rng| -(1.0 - draw.random::<f64>()).ln();
@@ -598,7 +621,7 @@ mod tests {
     fn coverage(
         tally: &Tally,
         usable: usize,
-        scale: f64,
+        (scale, reach): (f64, f64),
         truth: &[(&str, f64)],
     ) -> Vec<(String, f64, usize)> {
         let mut draw = ChaCha20Rng::seed_from_u64(11);
@@ -614,13 +637,14 @@ mod tests {
                     let losses = (0..usable).map(|_| {
                         let own = draw.random::<f64>().powi(2);
                         let public = (0.6 * own + 0.4 * draw.random::<f64>()).min(1.0);
-                        Losses { own, public, constant: 0.5 + 0.5 * draw.random::<f64>() }
+                        Losses::of([own, public, 0.5 + 0.5 * draw.random::<f64>()], reach)
                     });
                     tally.count(&Answers::Numbers(losses.collect()))
                 }
             };
             let released = noisy(exact, scale, tally.laplace, &mut draw);
-            let scored = Scored::of(tally, &released, scale, &names, &KNOWN);
+            let known = KnownOfScore { reach, ..KNOWN };
+            let scored = Scored::of(tally, &released, scale, &names, &known);
             for ((name, truth), held) in truth.iter().zip(&mut held) {
                 let score = match *name {
                     "error" => Some(scored.error),
@@ -675,7 +699,7 @@ mod tests {
                     let scale = if laplace == per_class { 0.4 } else { 6.0 };
                     let gaps = usable < rows;
                     let tally = classes((auc, per_class), rows, gaps, laplace);
-                    for (name, found, told) in coverage(&tally, usable, scale, &truth) {
+                    for (name, found, told) in coverage(&tally, usable, (scale, 1.0), &truth) {
                         if told < RELEASES / 2 {
                             continue;
                         }
@@ -760,11 +784,11 @@ mod tests {
         let truth = [("error", x), ("public", y), ("difference", x - y), ("constant", 0.75)];
         for (rows, usable) in [(100, 100), (1500, 1500), (400, 350)] {
             for laplace in [false, true] {
-                for scale in [0.5, 5.0] {
+                for (scale, reach) in [(0.5, 1.0), (5.0, 1.0), (5.0, REACH)] {
                     let asked = Evaluation::default();
                     let tally = Tally::new(&asked, rows, 0, true, usable < rows, laplace);
-                    for (name, found, _) in coverage(&tally, usable, scale, &truth) {
-                        let at = format!("{name}: {found}, {tally:?}, {scale}");
+                    for (name, found, _) in coverage(&tally, usable, (scale, reach), &truth) {
+                        let at = format!("{name}: {found}, {tally:?}, {scale} {reach}");
                         // Four standard deviations for this many releases.
                         assert!(found >= 0.905, "{at}");
                         // Public data alone are reported only with certain numbers.
@@ -799,9 +823,11 @@ mod tests {
                 let losses = |of: &[f64]| of.iter().map(|x| loss.of(*x)).collect::<Vec<f64>>();
                 let (model, public) = (losses(&model), losses(&public));
                 let pairs = model.iter().zip(&public);
-                let pairs = pairs.map(|(&own, &public)| Losses { own, public, constant: 0.5 });
+                let most = pairs.clone().map(|(own, public)| (own - public).abs());
+                let reach = reach_for(most.fold(0.0, f64::max));
+                let pairs = pairs.map(|(&own, &public)| Losses::of([own, public, 0.5], reach));
                 let exact = tally.count(&Answers::Numbers(pairs.collect()));
-                let known = KnownOfScore { largest_error: Some(1.0), ..KNOWN };
+                let known = KnownOfScore { largest_error: Some(1.0), reach, ..KNOWN };
                 let told = Scored::of(&tally, &exact, scale, &[], &known);
                 let told = told.difference.unwrap();
                 let (model, public) = (mean(&model), mean(&public));
@@ -870,7 +896,7 @@ mod tests {
         }
         let losses: Vec<Losses> = (0..50)
             .map(|_| [(); 3].map(|()| draw.random()))
-            .map(|[own, public, constant]| Losses { own, public, constant })
+            .map(|losses| Losses::of(losses, 1.0))
             .collect();
         let mean = |of: fn(&Losses) -> f64| losses.iter().map(of).sum::<f64>() / 50.0;
         for loss in [Loss::Absolute, Loss::Squared] {

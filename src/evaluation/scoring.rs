@@ -9,6 +9,7 @@ use super::interval;
 use super::law::Law;
 use super::score::{Constant, KnownOfScore};
 use super::tally::{Answer, BINS, Kind, LABEL, Losses};
+use super::usual::MARGIN;
 use super::words;
 use super::{Answers, Evaluation, Judged, Loss, Pay, Scored, Tally, UsualErrors};
 use crate::data::{Classes, Dataset, DatasetDefinition, HeldOut, Missing, PublicData};
@@ -28,6 +29,10 @@ const USUAL_LOSS: (f64, f64) = (0.25, 0.25);
 
 /// A score that is less accurate than this share of the error of one answer for all tells little.
 const IMPRECISE: f64 = 0.25;
+
+/// Two models are never taken to be closer than this part of the largest loss: what public records show
+/// says little of others then.
+const LEAST_REACH: f64 = 0.05;
 
 /// The least records of a class for which anything is reported, for any noise.
 const FEW_OF_A_CLASS: f64 = 5.0;
@@ -369,13 +374,14 @@ impl Scoring {
             }
             Kind::Numbers { loss } => {
                 let usual = || UsualErrors::of(public.iter().copied()).map(|usual| usual.cap());
-                let noise = Law::of(self.tally.laplace, scale, &[2.0]);
-                (
-                    loss,
-                    self.largest_error().or_else(usual)?,
-                    noise,
-                    4.0 * self.tally.hidden(scale, rows),
-                )
+                let cap = self.largest_error().or_else(usual)?;
+                let apart = model
+                    .iter()
+                    .zip(public)
+                    .map(|(model, public)| (loss.of(model / cap) - loss.of(public / cap)).abs());
+                let reach = reach_for(apart.fold(0.0, f64::max));
+                let noise = Law::of(self.tally.laplace, scale, &[2.0 * reach]);
+                (loss, cap, noise, 4.0 * reach * reach * self.tally.hidden(scale, rows))
             }
         };
         let pairs = model.iter().zip(public);
@@ -504,6 +510,11 @@ impl Scoring {
     }
 }
 
+/// The limit of the difference of two losses, for the largest that public records show.
+pub fn reach_for(largest: f64) -> f64 {
+    (MARGIN * largest).clamp(LEAST_REACH, 1.0)
+}
+
 fn size_unknown() -> Error {
     Error::usage("the public records do not show how large an error may be").cure(
         "declare it, in units of the label: `largest_error` in the plan, or `--largest-error`",
@@ -524,6 +535,8 @@ pub struct ModelScorer<'a> {
     /// The edges of probabilities between bins.
     edges: Vec<f64>,
     loss: Option<(Loss, f64)>,
+    /// The limit of the difference of two losses.
+    reach: f64,
     /// The answer that is the same for all.
     constant: Option<Constant>,
 }
@@ -536,6 +549,7 @@ impl<'a> ModelScorer<'a> {
             label: needs.label,
             edges: Vec::new(),
             loss: None,
+            reach: 1.0,
             constant: scoring.constant.map(|(answer, _)| answer),
         };
         match scoring.tally.kind {
@@ -546,9 +560,23 @@ impl<'a> ModelScorer<'a> {
             Kind::Numbers { loss } => {
                 let largest = scoring.largest_error().ok_or_else(size_unknown)?;
                 scorer.loss = Some((loss, largest));
+                scorer.reach = scorer.reach(needs.public_holdout).unwrap_or(1.0);
             }
         }
         Ok(scorer)
+    }
+
+    /// The limit of the difference of two losses: how far the two models are apart on public records,
+    /// and a margin. The losses of one record differ by no more than the answers (for squares, than twice
+    /// as much), as parts of the largest error.
+    fn reach(&self, public: Option<&PublicData>) -> Option<f64> {
+        let ((loss, largest), features) = (self.loss?, &public?.features);
+        let answers = |Judged { model, view }: Judged<'_>| model.numbers(&view.of(features));
+        let (own, alone) = (answers(self.judged)?, answers(self.public?)?);
+        let apart = own.iter().zip(&alone);
+        let apart = apart.map(|(own, alone)| ((self.label)(*own) - (self.label)(*alone)).abs());
+        let most = apart.fold(0.0, f64::max) / largest;
+        Some(reach_for(if loss == Loss::Squared { 2.0 * most } else { most }))
     }
 
     fn errors<F: ExampleColumns>(
@@ -571,6 +599,7 @@ impl<'a> ModelScorer<'a> {
         KnownOfScore {
             threshold: threshold.map_or(BINS, |place| place + 1),
             largest_error: self.largest_error(),
+            reach: self.reach,
             constant: self.constant,
         }
     }
@@ -590,7 +619,8 @@ impl<'a> ModelScorer<'a> {
                     _ => 1.0,
                 });
                 let all = ours.into_iter().zip(theirs).zip(constants);
-                let losses = |((own, public), constant)| Losses { own, public, constant };
+                let losses =
+                    |((own, public), constant)| Losses::of([own, public, constant], self.reach);
                 Answers::Numbers(all.map(losses).collect())
             }
             None => Answers::Classes(self.classes(holdout)),

@@ -24,9 +24,10 @@
 //! changes by v at most, so the square of the change in ℓ₂ is at most 1 + v², and the change in ℓ₁
 //! at most 1 + v, attained from x = 0 to x = 1.
 //!
-//! The loss x of the model and that of public data alone, y, give t = (1 + x − y)/2 in \[0, 1\]. It
-//! has the same first two numbers, for the variance of the difference, and as the third one the
-//! weighted count of rows with y = 1. Both parts together move by at most √(2 + 2v²), or 2 + 2v in
+//! The loss x of the model and that of public data alone, y, give t = (1 + (x − y)/r)/2, cut to
+//! \[0, 1\]. The reach r is public: about how far the two models are apart on public records, at most 1.
+//! The closer they are, the smaller is the noise in their difference. t has the same first two numbers,
+//! for the variance of the difference, and as the third one the weighted count of rows with y = 1. Both parts together move by at most √(2 + 2v²), or 2 + 2v in
 //! the ℓ₁ norm, attained from x = 0, y = 1 to x = 1, y = 0.
 //!
 //! If gaps count separately, an unusable row adds nothing, and the number of usable rows is one
@@ -127,6 +128,8 @@ pub struct Losses {
     pub own: f64,
     /// Of public data alone.
     pub public: f64,
+    /// The first minus the second, as a part of the reach, in \[−1, 1\].
+    pub gap: f64,
     /// Of one answer for all.
     pub constant: f64,
 }
@@ -144,6 +147,14 @@ pub struct Answer {
     pub public_wrong: bool,
     /// Whether one answer for all is wrong.
     pub constant_wrong: bool,
+}
+
+impl Losses {
+    /// Of the model, of public data alone, and of one answer for all; the first two differ by at most
+    /// `reach`, or count as if they did.
+    pub fn of([own, public, constant]: [f64; 3], reach: f64) -> Self {
+        Self { own, public, gap: ((own - public) / reach).clamp(-1.0, 1.0), constant }
+    }
 }
 
 impl Tally {
@@ -351,7 +362,7 @@ impl Tally {
                     let last = own.len() - 1;
                     own[last] = losses.len() as f64;
                 } else {
-                    let most = Losses { own: 1.0, public: 1.0, constant: 1.0 };
+                    let most = Losses { own: 1.0, public: 1.0, gap: 0.0, constant: 1.0 };
                     (0..unused).for_each(|_| self.add(&most, own, constant));
                 }
             }
@@ -387,9 +398,10 @@ impl Tally {
 
     fn add(&self, losses: &Losses, own: &mut [f64], constant: &mut [f64]) {
         let bounded = |x: f64| if x.is_nan() { 1.0 } else { x.clamp(0.0, 1.0) };
-        let [x, y, z] = [losses.own, losses.public, losses.constant].map(bounded);
+        let half = 0.5 * (1.0 + losses.gap);
+        let [x, y, t, z] = [losses.own, losses.public, half, losses.constant].map(bounded);
         let second = |mean: f64| self.second() * 4.0 * mean * (1.0 - mean);
-        let parts = [(x, x), (0.5 * (1.0 + x - y), y)].into_iter().take(self.parts());
+        let parts = [(x, x), (t, y)].into_iter().take(self.parts());
         for ((mean, loss), numbers) in parts.zip(own.chunks_exact_mut(PER_PART)) {
             numbers[0] += mean;
             numbers[1] += second(mean);
@@ -468,7 +480,11 @@ mod tests {
                 let constants: &[f64] =
                     if tally.has_constant { &[0.0, 0.2, 0.618, 1.0] } else { &[0.0] };
                 let all = pairs.flat_map(|(own, public)| {
-                    constants.iter().map(move |&constant| Losses { own, public, constant })
+                    let reaches = [1.0, 0.3].into_iter();
+                    reaches.flat_map(move |reach| {
+                        let of = move |&constant| Losses::of([own, public, constant], reach);
+                        constants.iter().map(of)
+                    })
                 });
                 rows.extend(all.map(|losses| Answers::Numbers(vec![losses])));
             }
@@ -512,8 +528,9 @@ mod tests {
         fn no_replaced_row_of_many_passes_it(
             losses in proptest::collection::vec(proptest::array::uniform3(-0.5..1.5_f64), 5),
             other in proptest::array::uniform3(-0.5..1.5_f64), useless in any::<bool>(),
+            reach in 0.05..1.0_f64,
         ) {
-            let of = |[own, public, constant]: [f64; 3]| Losses { own, public, constant };
+            let of = |all: [f64; 3]| Losses::of(all.map(|it| it.clamp(0.0, 1.0)), reach);
             let (losses, other) = (losses.into_iter().map(of).collect::<Vec<_>>(), of(other));
             for tally in every_tally(5) {
                 if !matches!(tally.kind, Kind::Numbers { .. }) {

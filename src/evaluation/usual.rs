@@ -9,7 +9,7 @@ use super::definition::Loss;
 const BELOW: f64 = 0.98;
 /// The cap is this many times as large, because the private domain may be farther away than the
 /// public ones are from one another.
-const MARGIN: f64 = 1.25;
+pub(super) const MARGIN: f64 = 1.25;
 
 /// Sizes of errors, in units of the label, of models on public records of a domain that they did not
 /// learn from.

@@ -417,6 +417,11 @@ impl Scored {
         }
         if let (Some(largest), Some(cap)) = (self.largest_error, self.cap()) {
             let _ = write!(note, "; errors above {cap} count as {cap}");
+            if let Some(most) = self.largest_difference.map(three_digits) {
+                let of = if self.loss == Some(Loss::Squared) { " of squares" } else { "" };
+                let _ =
+                    write!(note, ", differences{of} from {} above {most} as {most}", self.beside());
+            }
             if self.error.low > 0.8 * largest {
                 note += ", as most of them do: a larger `largest_error` would show more";
             }

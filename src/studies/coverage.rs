@@ -14,7 +14,7 @@ use super::scores::{calibrated, coverage_words, released};
 use super::{Grid, GridTask, Harvest, StudyTable};
 use crate::data::{DatasetDefinition, Role, Source, Task};
 use crate::error::{Error, Result};
-use crate::evaluation::scoring::Scoring;
+use crate::evaluation::scoring::{Scoring, reach_for};
 use crate::evaluation::tally::Losses;
 use crate::evaluation::{Answers, Evaluation, Loss, Score, Scored, UsualErrors};
 use crate::methods::baselines::elsewhere::errors_elsewhere;
@@ -107,7 +107,17 @@ struct Known {
     /// The difference of the largest and the smallest label.
     bound: f64,
     /// Of each record of the population.
-    errors: Vec<Losses>,
+    errors: Vec<Errors>,
+    /// How far the answers of the model and of public data alone are apart on public records.
+    apart: f64,
+}
+
+/// Errors on one record.
+#[derive(Clone, Copy)]
+struct Errors {
+    own: f64,
+    public: f64,
+    constant: f64,
 }
 
 pub struct Study {
@@ -129,6 +139,12 @@ pub struct Measured {
     above: f64,
     /// The mean error of the population without the cap.
     error: f64,
+    /// The limit of differences, as a share of the cap.
+    reach: f64,
+    /// The share of records whose errors differ by more.
+    beyond: f64,
+    /// Half of the range of the difference.
+    half_difference: f64,
 }
 
 const RANGES: [&str; 7] = [
@@ -157,8 +173,14 @@ impl Subject {
         };
         let noise = RehearsalNoise::For(Target { epsilon: TRAINED, delta: case.delta });
         let model = |id| -> Result<Model> { Ok(split.trial(id, noise, 0).run_sealed()?.model) };
-        let ours = errors(&model("public_shape")?);
-        let theirs = errors(&model("public_only")?);
+        let (own, alone) = (model("public_shape")?, model("public_only")?);
+        let (ours, theirs) = (errors(&own), errors(&alone));
+        let on_public =
+            [&own, &alone].map(|it| it.numbers(&split.public.features).unwrap_or_default());
+        // As many as a plan holds out.
+        let apart = on_public[0].iter().zip(&on_public[1]).step_by(5);
+        let apart = apart.map(|(own, alone)| (label(*own) - label(*alone)).abs());
+        let apart = apart.fold(0.0, f64::max);
         let unit = label(1.0) - label(0.0);
         let usual = UsualErrors::of(errors_elsewhere(&split.public).iter().map(|it| unit * it));
         let public = split.public.target.iter().flatten().map(|raw| label(*raw));
@@ -177,8 +199,9 @@ impl Subject {
                 .into_iter()
                 .zip(theirs)
                 .zip(constants)
-                .map(|((own, public), constant)| Losses { own, public, constant })
+                .map(|((own, public), constant)| Errors { own, public, constant })
                 .collect(),
+            apart,
         })
     }
 }
@@ -212,7 +235,8 @@ impl Study {
             ..Scoring::of(asked, &definition, records, 0, true)?
         };
         let cap = scoring.largest_error().unwrap_or_default();
-        let mean = |of: &dyn Fn(&Losses) -> f64| {
+        let reach = reach_for(known.apart / cap);
+        let mean = |of: &dyn Fn(&Errors) -> f64| {
             known.errors.iter().map(of).sum::<f64>() / known.errors.len() as f64
         };
         let capped = |error: f64| Loss::Absolute.error(cap, Loss::Absolute.of(error / cap));
@@ -220,27 +244,29 @@ impl Study {
         let (ours, theirs) = (mean(&|it| capped(it.own)), mean(&|it| capped(it.public)));
         let constant = mean(&|it| capped(it.constant));
         let error = mean(&|it| it.own);
+        let is_beyond = |it: &Errors| (capped(it.own) - capped(it.public)).abs() > reach * cap;
+        let beyond = mean(&|it| f64::from(u8::from(is_beyond(it))));
         let noise = calibrated(&scoring.tally, epsilon)?;
         let forecast = scoring.forecast(&noise).unwrap_or_default();
         let mut draw = ChaCha20Rng::seed_from_u64(place.seed());
         let mut found = Measured {
             forecast: forecast * EACH as f64,
             above: above * EACH as f64,
+            reach: reach * EACH as f64,
+            beyond: beyond * EACH as f64,
             error: error * EACH as f64,
             ..Measured::default()
         };
         for _ in 0..EACH {
             let one = |_| {
-                let Losses { own, public, constant } =
+                let Errors { own, public, constant } =
                     known.errors[draw.random_range(0..known.errors.len())];
-                let [own, public, constant] =
-                    [own, public, constant].map(|error| (error / cap).min(1.0));
-                Losses { own, public, constant }
+                Losses::of([own, public, constant].map(|error| (error / cap).min(1.0)), reach)
             };
             let answers = Answers::Numbers((0..records).map(one).collect());
             let mut release = || -> Result<Scored> {
                 let (answers, seed) = (answers.clone(), draw.random());
-                released(&scoring.tally, answers, &noise, seed, Some(cap))
+                released(&scoring.tally, answers, &noise, seed, (Some(cap), reach))
             };
             let scored = release()?.bounded(scoring.bound);
             let three = [Ok(scored.clone()), release(), release()];
@@ -259,6 +285,7 @@ impl Study {
                 *held += f64::from(u8::from(holds == Some(true)));
             }
             found.half_width += 0.5 * (scored.error.high - scored.error.low);
+            found.half_difference += scored.difference.map_or(0.0, |it| 0.5 * (it.high - it.low));
             found.high += scored.uncapped.map_or(0.0, |it| it.high / error);
         }
         Ok(Some(found))
@@ -292,6 +319,15 @@ impl Study {
                 each(|it| it.high),
             ),
             harvest.table("Records at or above the cap, in %", each(|it| 100.0 * it.above)),
+            harvest.table(
+                "Half-width of the range of the difference, in units of the label",
+                each(|it| it.half_difference),
+            ),
+            harvest.table(
+                "Limit of differences, in % of the cap of errors",
+                each(|it| 100.0 * it.reach),
+            ),
+            harvest.table("Records beyond that limit, in %", each(|it| 100.0 * it.beyond)),
         ]);
         tables
     }

@@ -118,7 +118,7 @@ impl What {
         if self == Self::Loss {
             // Exponential, cut at 1.
             let loss = |_| (-rate * (1.0 - draw.random::<f64>()).ln()).min(1.0);
-            let losses = |own| Losses { own, ..Losses::default() };
+            let losses = |own| Losses::of([own, own, own], 1.0);
             return Answers::Numbers((0..records).map(loss).map(losses).collect());
         }
         let plain = matches!(self, Self::Share { .. });
@@ -204,7 +204,7 @@ impl Study {
         let mut found = Measured { told: 0.0, held: 0.0, half_width: 0.0 };
         for _ in 0..EACH {
             let answers = what.answers(records, rate, &mut draw);
-            let scored = released(&tally, answers, &calibrated, draw.random(), None)?;
+            let scored = released(&tally, answers, &calibrated, draw.random(), (None, 1.0))?;
             if let Some(score) = what.of(&scored) {
                 found.told += 1.0;
                 found.held += f64::from(u8::from(score.holds(truth)));
@@ -293,7 +293,7 @@ pub(super) fn released(
     answers: Answers,
     noise: &Calibrated,
     seed: u64,
-    largest_error: Option<f64>,
+    (largest_error, apart): (Option<f64>, f64),
 ) -> Result<Scored> {
     let mut spender = Spender::rehearsal(noise, seed);
     let reach = Reach::between(0.0, tally.rows as f64, tally.numbers());
@@ -309,7 +309,7 @@ pub(super) fn released(
         (vector, spender.scale(&release)?)
     };
     let names = ["first".to_owned(), "second".to_owned()];
-    let known = KnownOfScore { threshold: THRESHOLD, largest_error, constant: None };
+    let known = KnownOfScore { threshold: THRESHOLD, largest_error, reach: apart, constant: None };
     Ok(Scored::of(tally, vector.get(), scale, &names, &known))
 }
 
@@ -333,7 +333,7 @@ mod tests {
                 let tally = what.tally(40_000);
                 let noise = calibrated(&tally, 5.0).unwrap();
                 let answers = what.answers(40_000, rate, &mut draw);
-                let scored = released(&tally, answers, &noise, 1, None).unwrap();
+                let scored = released(&tally, answers, &noise, 1, (None, 1.0)).unwrap();
                 let (found, truth) = (what.of(&scored).unwrap().value, what.truth(rate));
                 assert!((found - truth).abs() < 0.02, "{what:?} {rate}: {found} for {truth}");
             }
