@@ -173,7 +173,12 @@ impl Errors {
             sentences.push(sentence);
         }
         if let Some(trivial) = self.trivial {
-            let what = "one answer for all";
+            // Released scores have that of public records.
+            let what = match (self.task, self.loss) {
+                (Task::Classification, _) => "one answer for all, the most common private class",
+                (Task::Regression, Loss::Absolute) => "one answer for all, the private median",
+                (Task::Regression, Loss::Squared) => "one answer for all, the private mean",
+            };
             if self.model >= (1.0 - SAME) * trivial {
                 tone = Tone::Bad;
                 let sentence = format!("No better than {what} {}.", against(trivial));
@@ -278,7 +283,7 @@ mod tests {
             verdict.sentences,
             [
                 "Half the error of public data alone (RMSE 49 against 100 ◆).",
-                "Less than a third of the error of one answer for all (RMSE 49 against 160 ◆).",
+                "Less than a third of the error of one answer for all, the private mean (RMSE 49 against 160 ◆).",
                 "17 % above what private data without privacy would give (42 ◆).",
                 "400 records were held out: the error is known to ± 3.4 (95 %) ◆.",
             ]
@@ -353,7 +358,9 @@ mod tests {
         let useless = Errors { model: 159.0, public_alone: Some(300.0), ..WINTER };
         let useless = useless.verdict();
         assert_eq!(useless.tone, Tone::Bad);
-        assert!(useless.sentences[0].starts_with("No better than one answer for all"));
+        assert!(
+            useless.sentences[0].starts_with("No better than one answer for all, the private mean")
+        );
         for told in [&worse, &useless] {
             // Exact numbers are not for choosing.
             assert!(!told.sentences[0].contains("use "), "{told:?}");
