@@ -212,6 +212,20 @@ fn another_budget_in_the_session_is_told_and_another_model_in_a_run_is_refused()
     assert!(kept.status.success(), "{}", stderr(&kept));
 }
 
+#[test]
+fn practice_files_are_written_where_there_is_nothing_but_an_unsaved_session() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    std::fs::create_dir_all(here.join("practice/.halflight/unsaved")).unwrap();
+    let written = halflight(here, &["demo", "--files", "practice"]);
+    assert!(written.status.success(), "{}", stderr(&written));
+    let refused = halflight(here, &["tutorial", "--files", "practice"]);
+    assert!(stderr(&refused).contains("there are files in 'practice' already"));
+    std::fs::create_dir_all(here.join("spent/.halflight/runs")).unwrap();
+    let refused = halflight(here, &["demo", "--files", "spent"]);
+    assert!(!refused.status.success() && here.join("spent").read_dir().unwrap().count() == 1);
+}
+
 /// Every command that takes a run finds it by its name or that of its plan, from any folder within.
 #[test]
 fn a_run_is_found_by_its_name_and_by_that_of_its_plan() {

@@ -563,8 +563,16 @@ fn the_seal_is_saved_with_the_session_and_another_session_does_not_open_it() {
     press(&mut app, "v");
     assert!(app.context.watch.is_sealed() && !app.context.unsaved, "it has no file");
     app.context.session_path = Some("s.ron".into());
-    press(&mut app, "vv");
+    app.context.on_disk = Some(app.context.for_disk());
+    press(&mut app, "v");
     assert!(app.context.unsaved);
+    // Twice is as it was, and so is what is undone.
+    press(&mut app, "v");
+    assert!(!app.context.unsaved);
+    press(&mut app, "3↓↓↓→");
+    assert!(app.context.unsaved);
+    press(&mut app, "u");
+    assert!(!app.context.unsaved);
     let text = app.context.for_disk().to_ron().unwrap();
     let saved = Session::parse(&text, "s.ron").unwrap();
     assert!(saved.sealed);
@@ -1054,6 +1062,45 @@ fn what_is_undone_and_what_a_new_method_drops_is_said() {
     fixtures::select_field(&mut app, |field| field.name() == "method");
     press(&mut app, "→");
     assert!(said(&app).contains("lambda 25"), "{}", said(&app));
+}
+
+#[test]
+fn a_changed_plan_that_was_run_says_what_became_of_it() {
+    let mut app = fixtures::priced();
+    let said =
+        |app: &App| app.context.notice.as_ref().map(|it| it.text.clone()).unwrap_or_default();
+    let plan = app.context.session.plans[0].clone();
+    let before = plan.name.clone();
+    press(&mut app, "↓↓↓→u");
+    app.context.runs.push(LiveRun::new(1, &plan, Control::default()));
+    press(&mut app, "→");
+    let first = said(&app);
+    assert!(
+        first.starts_with("the plan that was run has changed: 'ε of this run' from 1 to 2"),
+        "{first}"
+    );
+    assert!(first.ends_with("the run keeps its own settings; u undoes it"), "{first}");
+    // What has changed since is no plan that was run.
+    press(&mut app, "→");
+    assert_eq!(said(&app), "");
+    press(&mut app, "uu");
+    assert_eq!(app.context.session.plans[0], plan);
+    // A name that follows the settings is told.
+    app.context.runs.clear();
+    let method = app.context.session.plans[0].method.clone();
+    app.context.session.plans[0].name = crate::methods::name_of(&method).to_owned();
+    app.context.changed();
+    let plan = app.context.session.plans[0].clone();
+    app.context.archive =
+        Some(vec![crate::session::ArchivedRun { plan: Some(plan), ..Default::default() }]);
+    fixtures::select_field(&mut app, |field| field.name() == "method");
+    press(&mut app, "→");
+    let name = &app.context.session.plans[0].name;
+    assert!(
+        *name != before && said(&app).contains(&format!("its name to '{name}'")),
+        "{}",
+        said(&app)
+    );
 }
 
 #[test]
