@@ -1564,7 +1564,7 @@ fn a_run_that_was_begun_here_is_the_selected_one_and_one_of_others_is_not() {
     let mut app = fixtures::opened();
     let run = |number: u32, process| {
         let run = archived(number, 1.0, &[3.0, 2.0]);
-        crate::session::ArchivedRun { process, ..run }
+        crate::session::ArchivedRun { process, score: None, ..run }
     };
     let this = || Some(crate::session::run_directory::Process::this());
     let mut selected_of = |runs: Vec<crate::session::ArchivedRun>| {
@@ -1589,6 +1589,7 @@ fn compare_and_ledger_begin_with_the_data_that_the_user_works_on() {
     let run = |number: u32, private: &str| {
         let mut run = archived(number, 1.0, &[3.0, 2.0]);
         private.clone_into(&mut run.plan.as_mut().unwrap().private);
+        run.score = None;
         run
     };
     let runs = vec![run(3, "another"), run(2, &ours), run(1, &ours)];
@@ -1620,8 +1621,7 @@ fn a_click_on_a_head_sorts_and_a_second_one_turns_the_order() {
         row: head.area.y,
         modifiers: KeyModifiers::NONE,
     };
-    let order =
-        |app: &App| app.screens.compare.order(app.context.archived(), "", &app.context.watch);
+    let order = |app: &App| app.screens.compare.order(&app.context, "");
     update(&mut app, Message::Mouse(click), &hits);
     let sorted = order(&app);
     update(&mut app, Message::Mouse(click), &hits);
