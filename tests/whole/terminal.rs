@@ -76,12 +76,12 @@ fn a_newcomer_plays_the_whole_story_with_the_keys_on_screen() {
 
     // Compare: the run is in the archive; sealed, its exact numbers are nowhere.
     screen.press("5");
-    screen.wait_for("on private ◆");
+    screen.wait_for("uncapped ◆");
     screen.wait_for("1 run");
     screen.press(" ");
     screen.wait_for("Mark a second run");
     screen.press("v");
-    screen.wait_until("the exact columns to go", |text| !text.contains("on private ◆"));
+    screen.wait_until("the exact columns to go", |text| !text.contains("uncapped ◆"));
     screen.press("X");
     screen.wait_for("Export what is shown");
     screen.press(ENTER);
