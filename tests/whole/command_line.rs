@@ -262,7 +262,7 @@ fn a_run_is_found_by_its_name_and_by_that_of_its_plan() {
     }
     for (command, output) in commands("frist") {
         let said = stderr(&output);
-        let wanted = ["frist: there is no run of this name here", "did you mean 'first'?"];
+        let wanted = ["frist: there is no run or file of this name here", "did you mean 'first'?"];
         assert!(wanted.iter().all(|it| said.contains(it)), "{command}: {said}");
         assert_eq!(output.status.code(), Some(2), "{command}");
     }

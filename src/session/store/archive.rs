@@ -496,7 +496,7 @@ pub fn run_in(workspace: &Workspace, name: &str) -> Result<PathBuf> {
             return Err(Error::usage(error).at(name.to_owned()).cure(cure));
         }
     };
-    Err(Error::usage("there is no run of this name here").at(name.to_owned()).cure(cure))
+    Err(Error::usage("there is no run or file of this name here").at(name.to_owned()).cure(cure))
 }
 
 /// One run, with everything that can be read.
