@@ -223,7 +223,7 @@ impl DatasetForm {
     /// Opens the list of the focused line, or takes what is ticked in it; false if Enter saves.
     pub fn enter(&mut self) -> bool {
         if let Some(list) = self.list.take() {
-            self.take_ticks(list);
+            self.take_ticks(&list);
             self.is_changed = true;
             self.validate();
             return true;
@@ -270,7 +270,7 @@ impl DatasetForm {
     }
 
     /// Writes what is ticked into the focused line. A text with patterns stays if no tick changed.
-    fn take_ticks(&mut self, list: Picker<()>) {
+    fn take_ticks(&mut self, list: &Picker<()>) {
         let changed = |item: &Item<()>| item.ticked != self.is_ticked(&item.title);
         if !list.items.iter().any(changed) {
             return;
@@ -563,7 +563,8 @@ mod tests {
         assert!(form.enter() && !form.enter());
         assert_eq!(form.form.text(COLUMNS), "except px*");
         let pick = |form: &mut DatasetForm, text: &str| {
-            (press(form, KeyCode::Down), press(form, KeyCode::Up));
+            press(form, KeyCode::Down);
+            press(form, KeyCode::Up);
             assert!(form.enter());
             keys(form, text);
             assert!(form.enter() && form.problem.is_none(), "{:?}", form.problem);

@@ -61,9 +61,11 @@ fn sort(screen: &mut CompareScreen, context: &mut Context) {
     let columns: Vec<_> =
         columns.filter(|column| context.is_drawn(|head| column.has_head(head))).collect();
     let after = columns.iter().skip_while(|column| Some(**column) != screen.sort).nth(1);
-    match after.or(columns.first().filter(|_| screen.sort.is_none())) {
-        Some(next) => screen.sort_best_first(*next),
-        None => (screen.sort, screen.reverse) = (None, false),
+    // After the last column comes the order of the beginning.
+    if let Some(next) = after.or(columns.first().filter(|_| screen.sort.is_none())) {
+        screen.sort_best_first(*next);
+    } else {
+        (screen.sort, screen.reverse) = (None, false);
     }
     say_order(screen, context);
 }
