@@ -1,6 +1,6 @@
 //! `halflight demo`: the built-in demo, in the interface or as text.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -8,7 +8,7 @@ use super::run::RunCommand;
 use super::{messages, print_line};
 use crate::error::{Doing as _, Error, Result};
 use crate::files::step;
-use crate::session::workspace::FOLDER;
+use crate::session::workspace::{self, FOLDER};
 use crate::session::{Workspace, demo};
 use crate::tui;
 
@@ -36,11 +36,11 @@ pub struct Demo {
 
     /// Keep ledger and runs in this directory instead of a throw-away one.
     #[arg(long, value_name = "DIR")]
-    workspace: Option<std::path::PathBuf>,
+    workspace: Option<PathBuf>,
 
     /// Write the data and the session of the guide's examples into this new directory.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["name", "plain", "json", "workspace", "pace"])]
-    files: Option<std::path::PathBuf>,
+    files: Option<PathBuf>,
 
     /// At most this many steps per second.
     #[arg(long, value_name = "STEPS")]
@@ -74,11 +74,15 @@ impl Demo {
     }
 }
 
-/// Writes files into a directory that does not exist yet.
+/// Writes files into a directory that does not exist yet or has nothing in it but unsaved sessions.
 pub fn write_new(directory: &Path, files: Vec<(String, String)>) -> Result<()> {
-    if directory.exists() {
-        return Err(Error::usage(format!("'{}' is there already", directory.display()))
-            .cure("name a directory that does not exist yet"));
+    let is_unused = |path: PathBuf| path.ends_with(FOLDER) && workspace::is_unused(&path);
+    let is_free = directory.read_dir().map_or(!directory.exists(), |entries| {
+        entries.flatten().all(|entry| is_unused(entry.path()))
+    });
+    if !is_free {
+        return Err(Error::usage(format!("there are files in '{}' already", directory.display()))
+            .cure("name a directory that does not exist yet, or an empty one"));
     }
     super::write_files(directory, files).map(|_| ())
 }

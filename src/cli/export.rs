@@ -9,7 +9,7 @@ use super::{messages, print_result};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::session::named::{self, Replace};
-use crate::session::{SavedModel, onnx, outbox};
+use crate::session::{SavedModel, archive, onnx, outbox};
 
 /// Write the model of a run as an ONNX file, for other programs.
 ///
@@ -22,7 +22,7 @@ use crate::session::{SavedModel, onnx, outbox};
   halflight export .halflight/runs/RUN -o model.onnx
   halflight export model.ron -o model.onnx --json")]
 pub struct Export {
-    /// Run directory, or its model.ron.
+    /// Run: its directory, its name in this workspace or that of its plan; or a model.ron.
     model: PathBuf,
 
     /// Write the model here.
@@ -45,8 +45,9 @@ impl Export {
                 .at(self.output.display().to_string())
                 .cure("give the file a name that ends in .onnx"));
         }
-        named::check(&self.output, Replace::Forced(self.force), &named::data_at(&self.model))?;
-        let model = SavedModel::open(&self.model)?;
+        let run = archive::run_named(&self.model)?;
+        named::check(&self.output, Replace::Forced(self.force), &named::data_at(&run))?;
+        let model = SavedModel::open(&run)?;
         model.remarks.iter().for_each(messages::note);
         outbox::refuse_model(&model)?;
         let exported = onnx::export(&model)?;

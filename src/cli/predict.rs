@@ -17,7 +17,7 @@ use crate::error::{Doing as _, Error, Result};
 use crate::session::model_file::KNOWN_NOISE;
 use crate::session::named::{self, Replace};
 use crate::session::prediction::PredictionScore;
-use crate::session::{Predictions, SavedModel, Session, Workspace, dataset, outbox};
+use crate::session::{Predictions, SavedModel, Session, Workspace, archive, dataset, outbox};
 
 /// Predict the rows of a file with the model of a run.
 ///
@@ -29,12 +29,12 @@ use crate::session::{Predictions, SavedModel, Session, Workspace, dataset, outbo
 /// private are marked ◆, and a score of a dataset that a ledger knows is noted in that ledger.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  halflight predict .halflight/runs/RUN new.csv -o predictions.csv
+  halflight predict 'winter from the other seasons' new.csv -o predictions.csv
   halflight predict .halflight/runs/RUN new.parquet --keep id --score -o predictions.parquet
   halflight predict model.ron session.ron --dataset winter")]
 #[expect(clippy::struct_excessive_bools, reason = "switches of a command line")]
 pub struct Predict {
-    /// Run directory, or its model.ron.
+    /// Run: its directory, its name in this workspace or that of its plan; or a model.ron.
     model: PathBuf,
 
     /// Data file, or with --dataset a session (.ron).
@@ -105,8 +105,9 @@ fn pair(text: &str) -> std::result::Result<(String, String), String> {
 
 impl Predict {
     pub fn execute(&self) -> Result<()> {
-        let format = self.format()?;
-        let mut model = SavedModel::open(&self.model)?;
+        let named = archive::run_named(&self.model)?;
+        let format = self.format(&named)?;
+        let mut model = SavedModel::open(&named)?;
         outbox::refuse_another_model(&model.path)?;
         model.remarks.iter().for_each(messages::note);
         if let Some(rule) = self.missing {
@@ -142,12 +143,12 @@ impl Predict {
     }
 
     /// `None` for standard output. Refuses an existing file before anything is read.
-    fn format(&self) -> Result<Option<write::WriteFormat>> {
+    fn format(&self, model: &Path) -> Result<Option<write::WriteFormat>> {
         if self.output == Path::new("-") {
             return Ok(None);
         }
         let format = write::WriteFormat::of(&self.output)?;
-        let mut data = [&self.model, &self.data].map(|path| named::data_at(path)).concat();
+        let mut data = [model, &self.data].map(named::data_at).concat();
         data.push(self.data.clone());
         named::check(&self.output, Replace::Forced(self.force), &data)?;
         Ok(Some(format))

@@ -29,7 +29,7 @@ use crate::session::report::{Report, Reported, directories};
   halflight report RUN --csv steps.csv
   halflight report . --include-curator -o for-my-eyes.html")]
 pub struct ReportCommand {
-    /// Run directories, names of runs in this workspace, or a workspace for all its runs.
+    /// Run directories, names of runs or their plans in this workspace, or a workspace for all its runs.
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
 

@@ -1,7 +1,7 @@
 //! `halflight run SESSION`: a session's plans without the interface.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -49,8 +49,8 @@ pub struct RunCommand {
     #[arg(required_unless_present = "resume")]
     session: Option<PathBuf>,
 
-    /// Resume a run whose program died: its directory, below .halflight/runs.
-    #[arg(long, value_name = "RUN_DIR", conflicts_with_all = ["session", "plan"])]
+    /// Resume a run whose program died: its directory, its name in this workspace or that of its plan.
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["session", "plan"])]
     resume: Option<PathBuf>,
 
     /// Only the plan of this name.
@@ -121,7 +121,13 @@ impl RunCommand {
         if self.sealed {
             messages::seal();
         }
-        let resumable = self.resume.as_deref().map(Resumable::read).transpose()?;
+        // The ledger may know a run whose folder is gone.
+        let find = |named: &Path| match archive::run_named(named) {
+            Err(_) if named.components().count() > 1 => Ok(named.to_path_buf()),
+            found => found,
+        };
+        let resume = self.resume.as_deref().map(find).transpose()?;
+        let resumable = resume.as_deref().map(Resumable::read).transpose()?;
         let stays_sealed = resumable.as_ref().is_some_and(|found| found.sealed);
         if stays_sealed {
             messages::seal();

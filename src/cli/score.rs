@@ -12,7 +12,7 @@ use crate::evaluation::{Evaluation, Expected, Loss, Pay};
 use crate::files;
 use crate::privacy::accountant::{delta_words, round_up};
 use crate::privacy::ledger::{AccountId, Book, Budget, sha256};
-use crate::session::archive::LaterScore;
+use crate::session::archive::{self, LaterScore};
 use crate::session::named::{self, Replace};
 use crate::session::{Session, Workspace};
 
@@ -30,7 +30,7 @@ use crate::session::{Session, Workspace};
   halflight score .halflight/runs/RUN other.ron --dataset clinic --epsilon 0.5 -o score.json")]
 #[expect(clippy::struct_excessive_bools, reason = "switches of a command line")]
 pub struct ScoreCommand {
-    /// Run directory, or with --dataset a model.ron.
+    /// Run: its directory, its name in this workspace or that of its plan; or with --dataset a model.ron.
     model: PathBuf,
 
     /// A table of private records, read as those of the run; or a session (.ron) with --dataset.
@@ -101,13 +101,14 @@ impl ScoreCommand {
         if let Some(output) = &self.output {
             named::check(output, Replace::Nothing, &[])?;
         }
-        let (path, session, dataset) = self.records()?;
+        let model = &archive::run_named(&self.model)?;
+        let (path, session, dataset) = self.records(model)?;
         let workspace = Workspace::of_session(&path)?;
         let records = ScoredRecords {
             session: &session,
             workspace: &workspace,
             dataset: dataset.as_deref(),
-            is_copy: path == self.model.join("run.ron"),
+            is_copy: path == model.join("run.ron"),
         };
         let asked = Evaluation {
             pay: Pay::Epsilon(self.epsilon),
@@ -117,11 +118,10 @@ impl ScoreCommand {
             largest_error: self.largest_error,
         };
         let before = workspace.book().unwrap_or_default();
-        let Some(released) = score::score(&self.model, &records, asked, &|it| self.agree(it))?
-        else {
+        let Some(released) = score::score(model, &records, asked, &|it| self.agree(it))? else {
             return Ok(());
         };
-        let value = self.as_json(&released)?;
+        let value = self.as_json(model, &released)?;
         let text = serde_json::to_string_pretty(&value).unwrap_or_default() + "\n";
         // The score has been paid for, so it is always saved as well.
         let name = format!("{}.json", released.paid.run.0);
@@ -139,8 +139,8 @@ impl ScoreCommand {
             write(file)?;
         }
         // Compare and the report show the copy in the directory of the run, which may be somebody else's.
-        if self.model.join("run.ron").exists() {
-            let beside = in_folder(self.model.join(LaterScore::FOLDER));
+        if model.join("run.ron").exists() {
+            let beside = in_folder(model.join(LaterScore::FOLDER));
             if let Err(error) = beside.and_then(|file| write(&file)) {
                 messages::tell(format_args!(
                     "Compare and reports will not show the score: {error}"
@@ -188,8 +188,8 @@ impl ScoreCommand {
     }
 
     /// The records for the score: the session file, the session, and its dataset.
-    fn records(&self) -> Result<(PathBuf, Session, Option<String>)> {
-        let own = self.model.join("run.ron");
+    fn records(&self, model: &Path) -> Result<(PathBuf, Session, Option<String>)> {
+        let own = model.join("run.ron");
         let is_session = |data: &PathBuf| data.extension().is_some_and(|it| it == "ron");
         match (&self.data, &self.dataset) {
             (Some(path), Some(name)) => {
@@ -205,10 +205,10 @@ impl ScoreCommand {
                 .cure(format!("add --dataset with one of: {}", known.join(", "))))
             }
             _ if !own.exists() => Err(Error::usage("this is not a run directory")
-                .at(self.model.display().to_string())
+                .at(model.display().to_string())
                 .cure("name one below .halflight/runs, or add a session and --dataset")),
             (Some(file), None) => {
-                let (session, name) = score::with_file(&self.model, file)?;
+                let (session, name) = score::with_file(model, file)?;
                 Ok((own, session, Some(name)))
             }
             (None, _) => Ok((own.clone(), Session::open(&own)?, None)),
@@ -217,9 +217,9 @@ impl ScoreCommand {
 
     /// The released result and its guarantees, for programs and for passing on. It does not name the
     /// account: that would tell which data have rows in common.
-    fn as_json(&self, released: &ScoreRelease) -> Result<Value> {
-        let file =
-            if self.model.is_dir() { self.model.join("model.ron") } else { self.model.clone() };
+    fn as_json(&self, model: &Path, released: &ScoreRelease) -> Result<Value> {
+        let is_run = model.is_dir();
+        let file = if is_run { model.join("model.ron") } else { model.to_path_buf() };
         let bytes = std::fs::read(&file).doing("read", &file)?;
         let mut value = json!({
             "kind": "score",

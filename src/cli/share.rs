@@ -22,7 +22,7 @@ use crate::verify::{self, claim::FileClaim};
   halflight share .halflight/runs/RUN
   halflight share RUN_A RUN_B --into /srv/models")]
 pub struct ShareCommand {
-    /// Run directories, or names of runs in this workspace.
+    /// Run directories, or names of runs or their plans in this workspace.
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
 

@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::print_result;
 use crate::error::{Error, Result};
+use crate::session::archive;
 use crate::verify;
 
 /// Check a certificate or a ledger by computing it a second time, in an independent way.
@@ -20,7 +21,8 @@ use crate::verify;
   halflight verify .halflight/ledger.jsonl
   halflight verify certificate.json --json")]
 pub struct Verify {
-    /// A certificate.json, a ledger.jsonl, or the directory that holds one.
+    /// A certificate.json, a ledger.jsonl, or the directory that holds one; or the name of a run or its
+    /// plan in this workspace.
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
@@ -31,7 +33,7 @@ pub struct Verify {
 
 impl Verify {
     pub fn execute(&self) -> Result<()> {
-        let report = verify::verify(&self.file)?;
+        let report = verify::verify(&archive::run_named(&self.file)?)?;
         print_result(self.json, || report.json(), || report.text())?;
         if report.holds() {
             return Ok(());

@@ -40,6 +40,15 @@ const WORTH_A_THREAD: u64 = 1 << 18;
 /// is below e⁻¹⁰.
 const FEWEST_EQUAL: f64 = 10.0;
 
+/// From so many values on numbers can be told to be clock times, if they have so many different hours
+/// and minutes.
+const FEWEST_TIMES: usize = 100;
+const FEWEST_HOURS: usize = 6;
+const FEWEST_MINUTES: usize = 5;
+
+/// The weights of a survey differ by this factor; those of bodies and cars do not.
+const UNEQUAL: f64 = 20.0;
+
 /// The kind of a column whose cells are all numbers.
 const NUMBERS: &str = "numbers";
 
@@ -111,6 +120,12 @@ pub struct ColumnFacts {
     /// The only text among numbers.
     #[serde(skip)]
     odd: Option<OddText>,
+    /// Whether the numbers look like clock times; `None` if they are too few to say.
+    #[serde(skip)]
+    is_clock: Option<bool>,
+    /// Whether the numbers are positive and as unequal as the weights of a survey.
+    #[serde(skip)]
+    is_unequal: bool,
     /// The number of different values; not counted for vectors.
     pub distinct: Option<usize>,
     /// Lowest and highest number, or the most common texts; only on demand.
@@ -377,7 +392,11 @@ impl Inspection {
             let words = format!("left out: {}", reasons.collect::<Vec<_>>().join("; "));
             definition.guessed.insert(Guessed::Columns, words);
         }
-        if let Some(words) = Self::numbers_like_codes(all, &definition).filter(|_| all_public) {
+        let codes = Self::numbers_like_codes(all, &definition);
+        let clock = Self::clock_times(all, &definition);
+        let of_cells = [codes, clock].into_iter().flatten().filter(|_| all_public);
+        let told = of_cells.chain(Self::weights(all, &definition, all_public));
+        for words in told.collect::<Vec<_>>() {
             let said = definition.guessed.entry(Guessed::Columns).or_default();
             *said = if said.is_empty() { words } else { format!("{said}; {words}") };
         }
@@ -446,6 +465,59 @@ impl Inspection {
                 ))
             }
         }
+    }
+
+    /// The features among the columns for which this holds in a table that can say it, and in none it
+    /// does not.
+    fn features_that<'a>(
+        all: &[&'a Self],
+        definition: &DatasetDefinition,
+        holds: impl Fn(&ColumnFacts) -> Option<bool>,
+    ) -> Vec<&'a str> {
+        let names = all.first().map_or(&[][..], |first| &first.columns[..]).iter();
+        let names = names.map(|it| it.name.as_str()).filter(|name| {
+            let facts = all.iter().flat_map(|table| &table.columns).filter(|it| it.name == *name);
+            let told: Vec<bool> = facts.filter_map(&holds).collect();
+            let is_label = definition.label.as_deref() == Some(*name);
+            !told.is_empty() && told.iter().all(|it| *it) && !is_label && definition.uses(name)
+        });
+        names.collect()
+    }
+
+    /// Which features look like clock times that are read as plain numbers.
+    fn clock_times(all: &[&Self], definition: &DatasetDefinition) -> Option<String> {
+        let found = Self::features_that(all, definition, |facts| facts.is_clock);
+        let (look, are) = if found.len() == 1 { ("looks", "is") } else { ("look", "are") };
+        (!found.is_empty()).then(|| {
+            format!(
+                "{} {look} like clock times, such as 1059 for 10:59, and {are} read as plain \
+                 numbers, in which 1100 is 41 more: write hours or minutes in the file, or Enter, \
+                 and untick under 'columns'",
+                quoted(&found)
+            )
+        })
+    }
+
+    /// Which features have the name of a survey's weights: how many people a row stands for. Whether
+    /// `weight` alone is one is told by public cells.
+    fn weights(all: &[&Self], definition: &DatasetDefinition, all_public: bool) -> Option<String> {
+        let found = Self::features_that(all, definition, |facts| {
+            // Of what may be private only the name counts.
+            let is_number = !all_public || facts.most == NUMBERS;
+            let is_wide = all_public && facts.is_unequal;
+            Some(is_number && (names_weights(&facts.name) || is_wide && is_weight(&facts.name)))
+        });
+        let (are, as_what, them) = match found.len() {
+            1 => ("is", "a feature", "it"),
+            _ => ("are", "features", "them"),
+        };
+        (!found.is_empty()).then(|| {
+            format!(
+                "{} {are} named like a survey's weights, which say how many people a row stands \
+                 for, and {are} used as {as_what}: Enter, and untick {them} under 'columns'",
+                quoted(&found)
+            )
+        })
     }
 
     /// Which texts are read as categories although they may say that there is no value, and what
@@ -570,6 +642,8 @@ fn findings(
         missing_as: missing_as(column),
         seem_missing: seem_missing(column),
         odd: odd_text(table, column),
+        is_clock: values.as_deref().and_then(are_clock_times),
+        is_unequal: values.as_deref().is_some_and(are_unequal),
         distinct: values.as_ref().map(Vec::len),
         values: shown.map(|values| summary(column, values)),
         spread: shown.and_then(Spread::of),
@@ -769,6 +843,56 @@ fn has_decimal_commas(column: &Column) -> bool {
         }
     }
     2 * with_comma > present - whole && 10 * with_comma > present
+}
+
+/// Whether these values are clock times written as whole numbers, such as 1059 for 10:59: nearly all of
+/// them, of many hours and minutes. `None` if there are too few.
+fn are_clock_times(values: &[(Cell<'_>, usize)]) -> Option<bool> {
+    let total: usize = values.iter().map(|(_, count)| count).sum();
+    if total < FEWEST_TIMES {
+        return None;
+    }
+    let time = |(cell, count): &(Cell<'_>, usize)| match cell {
+        Cell::Number(x) if x.fract() == 0.0 && (0.0..=2400.0).contains(x) && x % 100.0 < 60.0 => {
+            Some(((*x as u16) / 100, (*x as u16) % 100, *count))
+        }
+        _ => None,
+    };
+    let times: Vec<(u16, u16, usize)> = values.iter().filter_map(time).collect();
+    let of_rows: usize = times.iter().map(|(.., count)| count).sum();
+    let hours: BTreeSet<u16> = times.iter().map(|(hour, ..)| *hour).collect();
+    let minutes: BTreeSet<u16> = times.iter().map(|(_, minute, _)| *minute).collect();
+    // A few values may be mistakes, but not many of the different ones.
+    let nearly_all = 100 * of_rows >= 99 * total && 20 * times.len() >= 19 * values.len();
+    Some(nearly_all && hours.len() >= FEWEST_HOURS && minutes.len() >= FEWEST_MINUTES)
+}
+
+/// Whether these values are positive numbers of which the largest is many times the least.
+fn are_unequal(values: &[(Cell<'_>, usize)]) -> bool {
+    let numbers = values.iter().map(|(cell, _)| match cell {
+        Cell::Number(x) => *x,
+        _ => f64::NAN,
+    });
+    let [least, most] = numbers.fold([f64::INFINITY, 0.0], |[least, most], x| {
+        if x.is_nan() { [f64::NEG_INFINITY, most] } else { [least.min(x), most.max(x)] }
+    });
+    least > 0.0 && most >= UNEQUAL * least
+}
+
+/// Whether surveys call their weights by this name.
+fn names_weights(name: &str) -> bool {
+    let name = name.to_lowercase();
+    let words: Vec<&str> = name.split(|it: char| !it.is_alphanumeric()).collect();
+    let has = |of: &[&str]| words.iter().any(|word| of.contains(word));
+    name.ends_with("wgt")
+        || has(&["wght", "pweight", "perwt", "hhwt", "finalwt", "asecwt", "wtfinl", "pwgtp"])
+        || has(&["weight", "weights", "wt"])
+            && has(&["sample", "sampling", "survey", "person", "household", "design", "final"])
+}
+
+/// Whether a column is called a weight, of whatever kind.
+fn is_weight(name: &str) -> bool {
+    ["weight", "weights", "wt"].contains(&&*name.to_lowercase())
 }
 
 /// Some names in quotes, and how many more there are.
@@ -1043,6 +1167,53 @@ mod tests {
         assert_eq!(left_out, ["patient_id", "booking"]);
         let labels = found.label_candidates.iter().map(|label| &*label.column);
         assert_eq!(labels.collect::<Vec<_>>(), ["y", "price", "amount"]);
+    }
+
+    #[test]
+    fn clock_times_and_weights_among_the_features_are_told_by_public_cells_and_names_alone() {
+        let said = |columns: &[(&str, &dyn Fn(u32) -> String)], private: bool| {
+            let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+            let row = |at| columns.iter().map(|(_, cell)| cell(at)).collect::<Vec<_>>().join(",");
+            let rows: Vec<String> = (0..300).map(row).collect();
+            let text = format!("{}\n{}\n", names.join(","), rows.join("\n"));
+            let table = csv::read_bytes("t.csv", text.as_bytes()).ok().unwrap();
+            let found = Inspection::of(&table, false);
+            let source = Source::File("t.csv".into());
+            let private = private.then_some(&found);
+            let all = Inspection::definition_of_all(&[&found], private, "t", source).guessed;
+            all.get(&Guessed::Columns).cloned().unwrap_or_default()
+        };
+        let time = |at: u32| (100 * (at * 7 % 24) + at * 13 % 60).to_string();
+        let label = |at: u32| format!("{}.5", at * at);
+        let clock = said(&[("leaves", &time), ("y", &label)], false);
+        assert!(clock.starts_with("'leaves' looks like clock times"), "{clock}");
+        assert_eq!(said(&[("leaves", &time), ("y", &label)], true), "");
+        let once = |at: u32| if at == 7 { "2399".to_owned() } else { time(at) };
+        assert!(said(&[("leaves", &once), ("y", &label)], false).contains("clock"));
+        // Numbers with other last digits, of one hour, of whole hours, and years are no times.
+        for other in [
+            &|at: u32| (at * 7).to_string() as String,
+            &|at: u32| (at * 13 % 60).to_string(),
+            &|at: u32| (100 * (at * 7 % 24)).to_string(),
+            &|at: u32| (1990 + at % 30).to_string(),
+        ] as [&dyn Fn(u32) -> String; 4]
+        {
+            assert!(!said(&[("x", other), ("y", &label)], false).contains("clock"));
+        }
+        let wide = |at: u32| (12_000 + 5_000 * (at * 31 % 290)).to_string();
+        let body = |at: u32| (40 + at % 90).to_string();
+        for (name, cell, by_public, by_name) in [
+            ("fnlwgt", &wide as &dyn Fn(u32) -> String, true, true),
+            ("sampling_weight", &body, true, true),
+            ("weight", &wide, true, false),
+            ("weight", &body, false, false),
+            ("birth_weight", &wide, false, false),
+        ] {
+            let told = |private| said(&[(name, cell), ("y", &label)], private).contains("survey's");
+            assert_eq!([told(false), told(true)], [by_public, by_name], "{name}");
+        }
+        // The label is no feature.
+        assert_eq!(said(&[("x", &label), ("fnlwgt", &label)], false), "");
     }
 
     #[test]

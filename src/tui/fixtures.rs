@@ -927,6 +927,19 @@ pub fn scenes() -> Vec<(&'static str, App)> {
                 app.context.popup = Some(OpenPopup::Dataset(Box::new(form)));
             }),
         ),
+        (
+            "data_form_columns",
+            with(loaded(), &|app| {
+                let context = &mut app.context;
+                let winter = context.session.datasets[0].clone();
+                let columns = context.columns(&winter.name);
+                context.open_form(winter, &columns, false);
+                if let Some(OpenPopup::Dataset(form)) = &mut context.popup {
+                    form.form.focus = 8;
+                    form.enter();
+                }
+            }),
+        ),
         ("rank", on(Tab::Rank)),
         (
             "rank_settings",

@@ -83,7 +83,9 @@ fn seal(app: &mut App) {
     let sealed = !app.context.watch.is_sealed();
     look::seal(&app.context.watch, sealed);
     // The file keeps it, if there is one.
-    app.context.unsaved |= app.context.session_path.is_some();
+    if app.context.session_path.is_some() {
+        app.context.compare_with_disk();
+    }
     let text = if sealed {
         "sealed: no exact number is computed or shown; ε does not cover choices by those that you \
          have seen"

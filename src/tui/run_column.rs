@@ -142,6 +142,16 @@ impl RunColumn {
         self.facts().0
     }
 
+    /// The head of a column of exact numbers beside scores that have a cap, whole or for little room.
+    pub fn uncapped_heads(self) -> Option<[&'static str; 2]> {
+        (self == Self::PrivateLast).then_some(["private, uncapped ◆", "uncapped ◆"])
+    }
+
+    /// Whether the column has this head.
+    pub fn has_head(self, head: &str) -> bool {
+        self.title() == head || self.uncapped_heads().is_some_and(|heads| heads.contains(&head))
+    }
+
     /// Every column, the most important first.
     pub fn by_weight() -> Vec<Self> {
         let mut columns = Self::ALL.to_vec();

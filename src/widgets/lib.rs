@@ -78,7 +78,7 @@ pub fn cut_apart(texts: &[String], room: u16, mark: &str) -> Vec<String> {
 }
 
 /// At most `room` cells of a text, with `mark` in place of its middle.
-fn without_middle(text: &str, room: u16, mark: &str) -> String {
+pub fn without_middle(text: &str, room: u16, mark: &str) -> String {
     let left = room.saturating_sub(width(mark));
     if width(text) <= room || left < 2 {
         return shortened(text, room, mark);

@@ -212,6 +212,70 @@ fn another_budget_in_the_session_is_told_and_another_model_in_a_run_is_refused()
     assert!(kept.status.success(), "{}", stderr(&kept));
 }
 
+#[test]
+fn practice_files_are_written_where_there_is_nothing_but_an_unsaved_session() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    std::fs::create_dir_all(here.join("practice/.halflight/unsaved")).unwrap();
+    let written = halflight(here, &["demo", "--files", "practice"]);
+    assert!(written.status.success(), "{}", stderr(&written));
+    let refused = halflight(here, &["tutorial", "--files", "practice"]);
+    assert!(stderr(&refused).contains("there are files in 'practice' already"));
+    std::fs::create_dir_all(here.join("spent/.halflight/runs")).unwrap();
+    let refused = halflight(here, &["demo", "--files", "spent"]);
+    assert!(!refused.status.success() && here.join("spent").read_dir().unwrap().count() == 1);
+}
+
+/// Every command that takes a run finds it by its name or that of its plan, from any folder within.
+#[test]
+fn a_run_is_found_by_its_name_and_by_that_of_its_plan() {
+    let directory = workspace();
+    let here = directory.path();
+    assert!(halflight(here, &["run", "session.ron"]).status.success());
+    let run = std::fs::read_dir(here.join(".halflight/runs")).unwrap().next().unwrap().unwrap();
+    let run = run.file_name().into_string().unwrap();
+    let within = here.join("within");
+    std::fs::create_dir(&within).unwrap();
+    let commands = |name: &str| {
+        let outbox = format!("outbox-{name}");
+        [
+            vec!["predict", name, "../public.csv"],
+            vec!["export", name, "-o", "model.onnx", "--force"],
+            vec!["score", name, "--epsilon", "0.4", "--dry-run"],
+            vec!["report", name, "--force"],
+            vec!["share", name, "--into", &outbox],
+            vec!["verify", name],
+            vec!["watch", name, "--once"],
+            vec!["run", "--resume", name],
+            vec!["ledger", "settle", name],
+        ]
+        .map(|words| (words[0].to_owned(), halflight(&within, &words)))
+    };
+    for name in [run.as_str(), "first"] {
+        for (command, output) in commands(name) {
+            let said = stderr(&output);
+            // The run has ended.
+            let is_over = ["run", "ledger"].contains(&command.as_str());
+            assert!(output.status.success() != is_over, "{command}: {said}");
+            assert!(!is_over || said.contains("has ended") || said.contains("settled"), "{said}");
+        }
+    }
+    for (command, output) in commands("frist") {
+        let said = stderr(&output);
+        let wanted = ["frist: there is no run or file of this name here", "did you mean 'first'?"];
+        assert!(wanted.iter().all(|it| said.contains(it)), "{command}: {said}");
+        assert_eq!(output.status.code(), Some(2), "{command}");
+    }
+    edit(here, "seed: 3", "seed: 4");
+    edit(here, "epsilon: 2.5", "epsilon: 9.5");
+    let budget = halflight(here, &["ledger", "--json"]);
+    let account = json(&budget)["accounts"][0]["account"].as_str().unwrap().to_owned();
+    assert!(halflight(here, &["ledger", "budget", &account, "9", "1e-5"]).status.success());
+    assert!(halflight(here, &["run", "session.ron"]).status.success());
+    let said = stderr(&halflight(here, &["share", "first"]));
+    assert!(said.contains("2 runs have a plan of this name") && said.contains(&run), "{said}");
+}
+
 /// A rehearsal needs the private file for its length alone; it goes on where it was stopped, and
 /// what it advises can be written down.
 #[test]

@@ -19,8 +19,8 @@ use crate::privacy::ledger::{
     TotalStanding,
 };
 use crate::privacy::{Guarantee, Ledger, NoiseSource};
-use crate::session::Workspace;
 use crate::session::resumption::TRANSCRIPT;
+use crate::session::{Workspace, archive};
 
 /// Show and mend the privacy ledger of a workspace.
 #[derive(Debug, Args)]
@@ -61,7 +61,8 @@ enum LedgerAction {
         #[arg(long)]
         allow_large_delta: bool,
     },
-    /// Close a run whose program died: what it had entered in the ledger stays charged.
+    /// Close a run whose program died: what it had entered in the ledger stays charged. RUN is its name
+    /// or that of its plan.
     #[command(after_help = "Example:\n  halflight ledger settle 20260131-235959-moment_release-00")]
     Settle { run: String },
     /// Set a damaged ledger aside and go on with the lines that can be read. The ledger will always
@@ -118,7 +119,15 @@ impl LedgerCommand {
                 let budget = Budget { epsilon, delta, allow_large_delta };
                 ledger.set_budget(&AccountId(account.clone()), budget)?;
             }
-            LedgerAction::Settle { run } => messages::tell(ledger.abandon(&RunId(run.clone()))?),
+            LedgerAction::Settle { run } => {
+                let run = if ledger.book()?.run(&RunId(run.clone())).is_some() {
+                    run.clone()
+                } else {
+                    let found = archive::run_in(&workspace, run)?;
+                    found.file_name().unwrap_or_default().to_string_lossy().into_owned()
+                };
+                messages::tell(ledger.abandon(&RunId(run))?);
+            }
             LedgerAction::Withdraw { claim, why } => ledger.withdraw(&RunId(claim.clone()), why)?,
             LedgerAction::Repair => {
                 let aside = ledger.repair()?;

@@ -18,7 +18,7 @@ use super::run_steps::{self, Curves, RunGrowth, StepReader};
 use super::site_board::SiteLine;
 use super::steering;
 use super::workspace::Workspace;
-use crate::data::{DatasetDefinition, Task};
+use crate::data::{DatasetDefinition, Task, names};
 use crate::error::{Doing as _, Error, Result};
 use crate::evaluation::{FurtherScores, Loss, Scored};
 use crate::files::words::harmless;
@@ -45,6 +45,8 @@ pub struct GrownRun {
 
 /// The file with the curator's remark on a run.
 const TAG: &str = "tag.txt";
+/// The most runs of one plan that an error lists.
+const MOST_NAMESAKES: usize = 12;
 /// Longer remarks are cut.
 const LONGEST_TAG: usize = 2000;
 
@@ -448,6 +450,53 @@ pub fn directories(folder: &Path) -> Result<Vec<PathBuf>> {
         .filter(is_folder)
         .map(|entry| entry.path())
         .collect())
+}
+
+/// The path of a run that a user names by its path, or by its name or that of its plan in the workspace
+/// of the current folder. Names of files are given back as they are.
+pub fn run_named(named: &Path) -> Result<PathBuf> {
+    let of_file = |ending| ["ron", "json", "jsonl", "safetensors"].iter().any(|it| ending == *it);
+    if named.exists() || named.extension().is_some_and(of_file) {
+        return Ok(named.to_path_buf());
+    }
+    run_in(&Workspace::of(Path::new("."))?, &named.display().to_string())
+}
+
+/// The directory of the run in a workspace that has this name, or whose plan has it.
+pub fn run_in(workspace: &Workspace, name: &str) -> Result<PathBuf> {
+    let mut runs = directories(&workspace.folder().join("runs"))?;
+    // The newest first.
+    runs.sort_by(|a, b| b.cmp(a));
+    let id = |run: &Path| run.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    if let Some(run) = runs.iter().find(|run| id(run) == name) {
+        return Ok(run.clone());
+    }
+    let plan = |run: &PathBuf| {
+        let plans = Session::open(&run.join(SESSION)).ok()?.plans;
+        <[PlanDefinition; 1]>::try_from(plans).ok().map(|[plan]| (run.clone(), plan))
+    };
+    let plans: Vec<(PathBuf, PlanDefinition)> = runs.iter().filter_map(plan).collect();
+    let of_plan: Vec<_> = plans.iter().filter(|(_, plan)| plan.name == name).collect();
+    let cure = match of_plan.as_slice() {
+        [(run, _)] => return Ok(run.clone()),
+        [] if runs.is_empty() => "name a run directory, such as .halflight/runs/RUN".to_owned(),
+        [] => {
+            let mut known: Vec<String> = plans.iter().map(|(_, plan)| plan.name.clone()).collect();
+            known.dedup();
+            known.extend(runs.iter().map(|run| id(run)));
+            names::hint("runs", &id(Path::new(name)), &known)
+        }
+        several => {
+            let one = |(run, plan): &&(PathBuf, PlanDefinition)| {
+                format!("{} (ε {})", id(run), plan.target.epsilon)
+            };
+            let shown: Vec<String> = several.iter().take(MOST_NAMESAKES).map(one).collect();
+            let error = format!("{} runs have a plan of this name", several.len());
+            let cure = format!("name one of them: {}", shown.join(", "));
+            return Err(Error::usage(error).at(name.to_owned()).cure(cure));
+        }
+    };
+    Err(Error::usage("there is no run or file of this name here").at(name.to_owned()).cure(cure))
 }
 
 /// One run, with everything that can be read.

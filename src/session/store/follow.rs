@@ -711,9 +711,13 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("x.txt");
         fs::write(&file, "").unwrap();
-        for path in [file.as_path(), Path::new("no-such-run"), Path::new("/no/such")] {
+        for (path, cure) in [
+            (file.as_path(), "name a session"),
+            (Path::new("no-such-run"), "name a run directory"),
+            (Path::new("/no/such"), "name a run directory"),
+        ] {
             let error = Place::of(path).unwrap_err().to_string();
-            assert!(error.contains("name a session"), "{error}");
+            assert!(error.contains(cure), "{error}");
         }
     }
 

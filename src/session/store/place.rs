@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use super::archive;
 use super::sweep::{self, SweepDirectory};
 use super::workspace::Workspace;
 use crate::error::{Doing as _, Error, Result};
-use crate::privacy::ledger::RunId;
 
 /// A place with runs.
 #[derive(Debug, Clone)]
@@ -20,7 +20,7 @@ pub enum Place {
 
 impl Place {
     /// The place that a user names: a session, a directory with a workspace, a sweep, a run, or the
-    /// name of a run in the workspace of this directory.
+    /// name of a run in the workspace of this directory, or of its plan.
     pub fn of(path: &Path) -> Result<Self> {
         if path.is_file() {
             let is_session = path.extension().is_some_and(|it| it == "ron");
@@ -42,9 +42,8 @@ impl Place {
             }
             return Workspace::of(path).map(Self::Workspace);
         }
-        let run = Workspace::of(Path::new("."))?.run_directory(&RunId(path.display().to_string()));
-        let is_name = path.components().count() == 1;
-        if is_name && run.is_dir() { Ok(Self::Run(run)) } else { Err(unknown(path)) }
+        let run = archive::run_named(path)?;
+        if run.is_dir() { Ok(Self::Run(run)) } else { Err(unknown(path)) }
     }
 }
 

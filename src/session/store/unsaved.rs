@@ -15,7 +15,8 @@ use super::workspace::Workspace;
 use crate::error::{Doing as _, Result};
 use crate::files::{self, step};
 
-const FOLDER: &str = "unsaved";
+/// The folder of unsaved sessions, beside the ledger.
+pub(super) const FOLDER: &str = "unsaved";
 
 /// A session that is in no file, or not as it is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

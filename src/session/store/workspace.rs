@@ -1,12 +1,13 @@
 //! The directory that owns a ledger and its runs.
 
+use std::fs::DirEntry;
 use std::path::{Component, Path, PathBuf};
 
 use super::preferences::UserDirectories;
-use super::{origin, secret};
+use super::{origin, secret, unsaved};
 use crate::data::read::Overflow;
 use crate::error::{Doing as _, Error, Result};
-use crate::files;
+use crate::files::{self, step};
 use crate::privacy::Ledger;
 use crate::privacy::ledger::{Book, RunId, RunState};
 
@@ -30,13 +31,26 @@ impl Workspace {
         if other.folder == self.folder || !self.folder.is_dir() {
             return Ok(());
         }
-        if other.folder.exists() {
+        if !is_unused(&other.folder) {
             return Err(Error::refused("there is a ledger already: two cannot be joined")
                 .at(other.folder.display().to_string())
                 .cure("save into a directory of its own"));
         }
+        let (aside, unsaved) =
+            (other.folder.with_extension(unsaved::FOLDER), other.folder.join(unsaved::FOLDER));
+        let waits = unsaved.is_dir();
+        let make_room = || {
+            // A program that lives may hold an unsaved session there.
+            if waits {
+                step::rename(&unsaved, &aside)?;
+            }
+            step::remove_empty_folder(&other.folder).if_there().map(drop)
+        };
+        let put_back = || if waits { step::rename(&aside, &unsaved) } else { Ok(()) };
         files::create_private_folder(&other.base)
+            .and_then(|()| make_room())
             .and_then(|()| files::move_folder(&self.folder, &other.folder))
+            .and_then(|()| put_back())
             .doing("bring ledger and runs to", &other.folder)
     }
 
@@ -193,6 +207,12 @@ fn is_empty(folder: &Path) -> bool {
     folder.read_dir().is_ok_and(|mut entries| entries.next().is_none())
 }
 
+/// Whether a ledger folder is not there, or has nothing but unsaved sessions in it.
+pub fn is_unused(folder: &Path) -> bool {
+    let is_unsaved = |entry: DirEntry| entry.file_name() == unsaved::FOLDER;
+    folder.read_dir().map_or(!folder.exists(), |entries| entries.flatten().all(is_unsaved))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -226,6 +246,22 @@ mod tests {
         assert!(note.contains(&above.display().to_string()), "{note}");
         std::fs::write(below.join(FOLDER).join("ledger.jsonl"), "").unwrap();
         assert_eq!(Workspace::of(&below).unwrap().folder(), below.join(FOLDER));
+    }
+
+    #[test]
+    fn a_ledger_moves_to_a_folder_with_nothing_but_unsaved_sessions() {
+        let top = tempfile::tempdir().unwrap();
+        let [from, to] = ["from", "to"].map(|name| Workspace::fresh(&top.path().join(name)));
+        let ledger = |of: &Workspace| of.folder().join("ledger.jsonl");
+        std::fs::create_dir_all(from.folder()).unwrap();
+        std::fs::write(ledger(&from), "lines").unwrap();
+        let lost = to.folder().join(unsaved::FOLDER).join("1-2.ron");
+        std::fs::create_dir_all(lost.parent().unwrap()).unwrap();
+        std::fs::write(&lost, "session").unwrap();
+        from.move_to(&to).unwrap();
+        assert!(lost.is_file() && ledger(&to).is_file() && !from.folder().exists());
+        std::fs::create_dir_all(from.folder()).unwrap();
+        assert!(from.move_to(&to).unwrap_err().to_string().contains("cannot be joined"));
     }
 
     #[cfg(unix)]

@@ -382,9 +382,9 @@ impl Context {
         &mut self.attention[self.tab.index()].filter
     }
 
-    /// Whether a column with this head is in a table on the screen; true before anything is drawn.
-    pub fn is_drawn(&self, head: &str) -> bool {
-        self.heads.is_empty() || self.heads.iter().any(|drawn| drawn == head)
+    /// Whether a column with such a head is in a table on the screen; true before anything is drawn.
+    pub fn is_drawn(&self, is_head: impl Fn(&str) -> bool) -> bool {
+        self.heads.is_empty() || self.heads.iter().any(|drawn| is_head(drawn))
     }
 
     /// The title of a list that may be filtered.

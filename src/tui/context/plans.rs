@@ -37,6 +37,13 @@ impl Context {
         of_plan.or_else(|| of_session().map(|it| it.name.as_str()))
     }
 
+    /// Whether a run is known that had the settings of this plan.
+    pub fn was_run(&self, plan: &PlanDefinition) -> bool {
+        let own = (&plan.name, &plan.method, plan.target);
+        self.runs.iter().any(|run| (&run.plan, &run.method, run.target) == own)
+            || self.archived().iter().any(|run| run.plan.as_ref() == Some(plan))
+    }
+
     /// Asks for the cost of the shown plan.
     pub fn ask_preview(&mut self) {
         let Some(plan) = self.shown_plan().cloned() else {

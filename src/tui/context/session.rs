@@ -30,9 +30,20 @@ impl Context {
 
     /// The session changed and differs from what is on disk.
     pub fn changed(&mut self) {
-        self.unsaved = true;
         plan_name::follow(self.history.present(), &mut self.session);
         self.history.note(&self.session);
+        self.compare_with_disk();
+    }
+
+    /// Finds out whether the session differs from its file. Without a file any change is unsaved.
+    pub fn compare_with_disk(&mut self) {
+        // Fingerprints are added by reading the data.
+        let plain = |mut session: Session| {
+            session.datasets.iter_mut().for_each(|dataset| dataset.fingerprint = None);
+            session
+        };
+        let on_disk = self.on_disk.clone().map(plain);
+        self.unsaved = on_disk.is_none_or(|it| it != plain(self.for_disk()));
     }
 
     /// Offers the unsaved session of a program that was killed.
@@ -204,7 +215,7 @@ impl Context {
             return false;
         };
         let before = std::mem::replace(&mut self.session, session);
-        self.unsaved = true;
+        self.compare_with_disk();
         let changed = changes::since(&before, &self.session).join("; ");
         let budgeted = before.budgets != self.session.budgets;
         let stays = if budgeted { "; a budget in the ledger stays as it is" } else { "" };

@@ -1,12 +1,14 @@
-//! A dataset's definition as a form. Enter saves, Esc leaves.
+//! A dataset's definition as a form. Enter saves, or lists the columns where the line names some;
+//! Esc leaves.
 
 use crossterm::event::KeyEvent;
 
 use super::form::{Form, FormLine, typed};
+use super::picker::{Item, Picker};
 use crate::canvas::{Canvas, Fill, Length, Line, Rect, in_rows};
 use crate::data::csv::Decimal;
 use crate::data::filter::Filter;
-use crate::data::names::is_pattern;
+use crate::data::names::{is_pattern, matches};
 use crate::data::{Columns, DatasetDefinition, Missing, Role, Sample, Task, Unit, WithoutUnit};
 use crate::error::{Error, Result};
 use crate::notice::one_line;
@@ -35,6 +37,13 @@ const GAPS: [Missing; 3] = [Missing::Refuse, Missing::Drop, Missing::PublicMean]
 const ROWS_OF_NOBODY: [WithoutUnit; 2] = [WithoutUnit::LeaveOut, WithoutUnit::OwnPerson];
 const READINGS: [Decimal; 2] = [Decimal::Point, Decimal::Comma];
 
+/// The lines that name columns of the file, with the titles of their lists.
+const LISTED: [(usize, &str); 3] = [
+    (COLUMNS, "Columns that are features"),
+    (CATEGORIES, "Columns that are categories"),
+    (UNIT, "Columns that name the person"),
+];
+
 #[derive(Debug)]
 pub struct DatasetForm {
     /// Name of the dataset being changed; `None` for a new one.
@@ -44,6 +53,10 @@ pub struct DatasetForm {
     pub known_columns: Vec<String>,
     pub form: Form,
     pub problem: Option<String>,
+    /// The columns of the file, to be ticked for the focused line.
+    pub list: Option<Picker<()>>,
+    /// Whether the focused line was changed since it has the focus: Enter saves then.
+    is_changed: bool,
     /// Whether the user has seen and taken what was guessed.
     pub is_confirmed: bool,
 }
@@ -158,6 +171,8 @@ impl DatasetForm {
             known_columns,
             form: Form::new(&Self::LINES, texts),
             problem: None,
+            list: None,
+            is_changed: false,
         }
     }
 
@@ -180,13 +195,102 @@ impl DatasetForm {
 
     /// Moves, types or switches; checks the content.
     pub fn handle(&mut self, key: KeyEvent) {
+        if let Some(list) = &mut self.list {
+            return list.handle(key);
+        }
+        let (focus, text) = (self.form.focus, self.form.text(self.form.focus).to_owned());
         self.form.handle(key);
+        let has_moved = self.form.focus != focus;
+        self.is_changed = !has_moved && (self.is_changed || self.form.text(focus) != text);
         self.validate();
     }
 
     pub fn paste(&mut self, text: &str) {
+        if let Some(list) = &mut self.list {
+            return list.query.insert(text);
+        }
         self.form.paste(text);
+        self.is_changed = true;
         self.validate();
+    }
+
+    /// The title of the list that Enter opens.
+    fn list_title(&self) -> Option<&'static str> {
+        let title = LISTED.iter().find(|(line, _)| *line == self.form.focus)?.1;
+        (!self.is_changed && !self.known_columns.is_empty()).then_some(title)
+    }
+
+    /// Opens the list of the focused line, or takes what is ticked in it; false if Enter saves.
+    pub fn enter(&mut self) -> bool {
+        if let Some(list) = self.list.take() {
+            self.take_ticks(&list);
+            self.is_changed = true;
+            self.validate();
+            return true;
+        }
+        let Some(title) = self.list_title() else { return false };
+        let items = self.known_columns.iter().map(|name| {
+            let ticked = self.is_ticked(name);
+            let why = match ticked {
+                Some(_) => "",
+                None if self.form.text(LABEL) == name => "the label",
+                None => "names the person",
+            };
+            let item = Item::new(name.clone(), why, ());
+            Item { grey: ticked.is_none(), ticked, ..item }
+        });
+        self.list = Some(Picker::new(title, items.collect()));
+        true
+    }
+
+    /// Whether the focused line names a column; `None` if the column can be no feature.
+    fn is_ticked(&self, column: &str) -> Option<bool> {
+        let named = |names: &[String]| names.iter().any(|name| matches(name, column));
+        let unit = Unit::parse(self.form.text(UNIT));
+        let is_unit = unit.iter().flat_map(Unit::columns).any(|name| name == column);
+        match self.form.focus {
+            COLUMNS if is_unit || self.form.text(LABEL) == column => None,
+            COLUMNS => Some(match parse_columns(self.form.text(COLUMNS)) {
+                Ok(Columns::Only(names)) => named(&names),
+                Ok(Columns::Except(names)) => !named(&names),
+                Ok(Columns::All) | Err(_) => true,
+            }),
+            CATEGORIES => Some(self.category(column).is_some()),
+            _ => Some(is_unit),
+        }
+    }
+
+    /// A category with its values, where the line of the categories names it.
+    fn category(&self, column: &str) -> Option<String> {
+        let named = list(self.form.text(CATEGORIES)).into_iter().find_map(|part| {
+            let (name, values) = part.split_once('=').unwrap_or((&part, ""));
+            matches(name.trim(), column).then(|| values.to_owned())
+        });
+        named.map(|it| if it.is_empty() { column.to_owned() } else { format!("{column}={it}") })
+    }
+
+    /// Writes what is ticked into the focused line. A text with patterns stays if no tick changed.
+    fn take_ticks(&mut self, list: &Picker<()>) {
+        let changed = |item: &Item<()>| item.ticked != self.is_ticked(&item.title);
+        if !list.items.iter().any(changed) {
+            return;
+        }
+        let with = |tick| {
+            let items = list.items.iter().filter(move |item| item.ticked == Some(tick));
+            items.map(|item| item.title.clone()).collect::<Vec<_>>()
+        };
+        let (ticked, others) = (with(true), with(false));
+        let text = match self.form.focus {
+            COLUMNS if others.is_empty() => "all".to_owned(),
+            COLUMNS if others.len() <= ticked.len() => format!("except {}", others.join(", ")),
+            COLUMNS => format!("only {}", ticked.join(", ")),
+            CATEGORIES => {
+                let named = ticked.into_iter().map(|it| self.category(&it).unwrap_or(it));
+                named.collect::<Vec<_>>().join(", ")
+            }
+            _ => ticked.join(" + "),
+        };
+        self.form.texts[self.form.focus].set(&text);
     }
 
     fn validate(&mut self) {
@@ -278,8 +382,12 @@ impl DatasetForm {
             let columns = self.known_columns.join(", ");
             canvas.wrapped(format!("columns of the file: {columns}"), theme.muted, below);
         }
-        let words = "↑↓ or Tab between fields, Enter saves, Esc leaves";
+        let enter = if self.list_title().is_some() { "lists the columns" } else { "saves" };
+        let words = format!("↑↓ or Tab between fields, Enter {enter}, Esc leaves");
         canvas.line(Line::styled(words, theme.muted), keys);
+        if let Some(list) = &self.list {
+            list.draw(canvas, body);
+        }
     }
 
     fn check_column(&self, name: &str) -> Result<()> {
@@ -326,10 +434,11 @@ fn parse_sample(text: &str) -> Result<Sample> {
 
 #[cfg(test)]
 mod tests {
+    use crossterm::event::KeyCode;
+
     use super::*;
     use crate::data::{Guessed, Source};
     use crate::widgets::text_field::TextField;
-    use crossterm::event::KeyCode;
 
     fn winter() -> DatasetDefinition {
         crate::session::demo::session("bikeshare").unwrap().datasets.remove(0)
@@ -433,6 +542,53 @@ mod tests {
         let private = DatasetDefinition { role: Role::Private, ..changed };
         let form = DatasetForm::new(private, Vec::new(), false);
         assert!(form.definition().unwrap_err().to_string().contains("of public data only"));
+    }
+
+    #[test]
+    fn columns_are_ticked_in_a_list_or_typed() {
+        let known =
+            ["day", "hr", "temp", "bikers", "px1", "px2", "weathersit"].map(str::to_owned).to_vec();
+        let columns = Columns::Except(vec!["px*".to_owned()]);
+        let definition = DatasetDefinition { columns, ..winter() };
+        let mut form = DatasetForm::new(definition, known, false);
+        let keys = |form: &mut DatasetForm, text: &str| {
+            text.chars().for_each(|c| press(form, KeyCode::Char(c)));
+        };
+        form.form.focus = COLUMNS;
+        assert!(form.enter());
+        let ticks = form.list.as_ref().unwrap().items.iter().map(|it| it.ticked);
+        let [yes, no] = [Some(true), Some(false)];
+        assert_eq!(ticks.collect::<Vec<_>>(), [yes, yes, yes, None, no, no, yes]);
+        // Without a change the pattern stays, and Enter saves.
+        assert!(form.enter() && !form.enter());
+        assert_eq!(form.form.text(COLUMNS), "except px*");
+        let pick = |form: &mut DatasetForm, text: &str| {
+            press(form, KeyCode::Down);
+            press(form, KeyCode::Up);
+            assert!(form.enter());
+            keys(form, text);
+            assert!(form.enter() && form.problem.is_none(), "{:?}", form.problem);
+            form.form.text(form.form.focus).to_owned()
+        };
+        assert_eq!(pick(&mut form, "px1 "), "except px2");
+        assert_eq!(pick(&mut form, "px2 "), "all");
+        // The label has no tick.
+        assert_eq!(pick(&mut form, "bikers "), "all");
+        form.form.texts[COLUMNS].set("only temp");
+        assert_eq!(pick(&mut form, "day "), "only day, temp");
+        form.form.focus = CATEGORIES;
+        form.form.texts[CATEGORIES].set("hr=1|2, px*=0|1");
+        assert_eq!(pick(&mut form, "px1 "), "hr=1|2, px2=0|1");
+        form.form.focus = UNIT;
+        form.form.texts[UNIT].set("day");
+        assert_eq!(pick(&mut form, "px2 "), "day + px2");
+        // What was typed is saved by Enter, and so is a form whose columns nobody knows.
+        form.form.focus = COLUMNS;
+        form.paste(", hr");
+        assert!(!form.enter());
+        let mut unknown = DatasetForm::new(winter(), Vec::new(), false);
+        unknown.form.focus = COLUMNS;
+        assert!(!unknown.enter());
     }
 
     #[test]

@@ -73,6 +73,7 @@ impl<C> Popup<C> {
             Self::Palette(picker) => picker.step(by.into()),
             Self::Pick(picker) => picker.step(by.into()),
             Self::Files(files) => files.picker.step(by.into()),
+            Self::Dataset(form) => form.list.iter_mut().for_each(|list| list.step(by.into())),
             Self::Words(words) => {
                 words.picker.step(by.into());
                 words.top = 0;
@@ -87,6 +88,10 @@ impl<C> Popup<C> {
             Self::Palette(picker) => picker.choose(row),
             Self::Pick(picker) => picker.choose(row),
             Self::Files(files) => files.picker.choose(row),
+            // A click ticks.
+            Self::Dataset(form) => {
+                form.list.as_mut().is_some_and(|list| list.choose(row) && list.tick())
+            }
             Self::Words(words) => {
                 words.top = 0;
                 words.picker.choose(row)

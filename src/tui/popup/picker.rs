@@ -21,6 +21,8 @@ pub struct Item<T> {
     pub also: String,
     /// Whether the item is shown but is not a real choice.
     pub grey: bool,
+    /// Whether the item is ticked, in a list of which several are chosen.
+    pub ticked: Option<bool>,
     /// The value of this choice.
     pub value: T,
 }
@@ -28,7 +30,15 @@ pub struct Item<T> {
 impl<T> Item<T> {
     pub fn new(title: impl Into<String>, detail: impl Into<String>, value: T) -> Self {
         let (title, detail) = (title.into(), detail.into());
-        Self { title, detail, key: String::new(), also: String::new(), grey: false, value }
+        Self {
+            title,
+            detail,
+            key: String::new(),
+            also: String::new(),
+            grey: false,
+            ticked: None,
+            value,
+        }
     }
 }
 
@@ -113,7 +123,14 @@ impl<T> Picker<T> {
         is_there
     }
 
-    /// Moves or types.
+    /// Ticks the selected item or takes its tick away; false if it has none.
+    pub fn tick(&mut self) -> bool {
+        let place = self.places().get(self.selected).copied();
+        let ticked = place.and_then(|place| self.items[place].ticked.as_mut());
+        ticked.map(|it| *it = !*it).is_some()
+    }
+
+    /// Moves, ticks or types.
     pub fn handle(&mut self, key: KeyEvent) {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
@@ -123,6 +140,7 @@ impl<T> Picker<T> {
             KeyCode::Char('p' | 'k') if control => self.step(-1),
             KeyCode::PageDown => self.step(10),
             KeyCode::PageUp => self.step(-10),
+            KeyCode::Char(' ') if self.tick() => {}
             _ => {
                 self.query.handle(key);
                 self.selected = 0;
@@ -143,7 +161,9 @@ impl<T> Picker<T> {
         if let Some(item) = self.chosen().filter(|_| more > 0) {
             canvas.wrapped(item.detail.clone(), canvas.theme.text, detail);
         }
-        let mut words = "↑↓ choose, Enter takes it, Esc leaves".to_owned();
+        let ticks = self.items.iter().any(|item| item.ticked.is_some());
+        let enter = if ticks { "Space ticks, Enter takes them" } else { "Enter takes it" };
+        let mut words = format!("↑↓ choose, {enter}, Esc leaves");
         if let Some(foot) = &self.foot {
             words = format!("{words} · {foot}");
         }
@@ -168,7 +188,11 @@ impl<T> Picker<T> {
             return;
         }
         let keys = longest(matches.iter().map(|item| &item.key));
-        let titles = longest(matches.iter().map(|item| &item.title));
+        let ticked = |item: &Item<T>| match item.ticked {
+            Some(ticked) => format!("[{}] {}", if ticked { 'x' } else { ' ' }, item.title),
+            None => item.title.clone(),
+        };
+        let titles = longest(matches.iter().map(|item| ticked(item)));
         let described = matches.iter().any(|item| !item.detail.is_empty());
         let title = if described { Length(titles.min(area.width * 2 / 5)) } else { Fill(1) };
         let detail = if described { Fill(1) } else { Length(0) };
@@ -176,7 +200,7 @@ impl<T> Picker<T> {
         let row = |place: usize| {
             let item = matches[place];
             vec![
-                Line::styled(item.title.clone(), if item.grey { theme.muted } else { theme.text }),
+                Line::styled(ticked(item), if item.grey { theme.muted } else { theme.text }),
                 Line::styled(item.detail.clone(), theme.muted),
                 Line::styled(item.key.clone(), theme.accent).right_aligned(),
             ]

@@ -115,8 +115,8 @@ fn click_popup(app: &mut App, at: Position, hits: &Hits) {
     let Some((area, first)) = rows else { return };
     let Some(mut popup) = app.context.popup.take() else { return };
     let chosen = popup.choose(first + usize::from(at.y - area.y));
-    // A clicked word is shown; anything else is taken as the answer.
-    if chosen && !matches!(popup, OpenPopup::Words(_)) {
+    // A clicked word is shown, a clicked column ticked; anything else is taken as the answer.
+    if chosen && !matches!(popup, OpenPopup::Words(_) | OpenPopup::Dataset(_)) {
         popups::enter(app, popup);
     } else {
         app.context.popup = Some(popup);

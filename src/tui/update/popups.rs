@@ -20,8 +20,13 @@ use crate::view::view;
 use crate::{export, keymap};
 
 pub(super) fn on_key(app: &mut App, mut popup: OpenPopup, key: KeyEvent) {
-    // Esc leaves every window.
+    // Esc leaves every window, or the list in it.
     if key.code == KeyCode::Esc {
+        if let OpenPopup::Dataset(form) = &mut popup
+            && form.list.take().is_some()
+        {
+            app.context.popup = Some(popup);
+        }
         return;
     }
     if key.code == KeyCode::Enter {
@@ -65,6 +70,9 @@ pub(super) fn enter(app: &mut App, popup: OpenPopup) {
         OpenPopup::Question(_) | OpenPopup::Words(_) => {}
         OpenPopup::Prompt(prompt) => answer(&mut app.context, prompt),
         OpenPopup::Dataset(mut form) => {
+            if form.enter() {
+                return app.context.popup = Some(OpenPopup::Dataset(form));
+            }
             // Who takes the form as it is has seen what was guessed.
             form.is_confirmed = true;
             app.context.describe(form);

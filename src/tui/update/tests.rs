@@ -563,8 +563,16 @@ fn the_seal_is_saved_with_the_session_and_another_session_does_not_open_it() {
     press(&mut app, "v");
     assert!(app.context.watch.is_sealed() && !app.context.unsaved, "it has no file");
     app.context.session_path = Some("s.ron".into());
-    press(&mut app, "vv");
+    app.context.on_disk = Some(app.context.for_disk());
+    press(&mut app, "v");
     assert!(app.context.unsaved);
+    // Twice is as it was, and so is what is undone.
+    press(&mut app, "v");
+    assert!(!app.context.unsaved);
+    press(&mut app, "3↓↓↓→");
+    assert!(app.context.unsaved);
+    press(&mut app, "u");
+    assert!(!app.context.unsaved);
     let text = app.context.for_disk().to_ron().unwrap();
     let saved = Session::parse(&text, "s.ron").unwrap();
     assert!(saved.sealed);
@@ -1057,6 +1065,45 @@ fn what_is_undone_and_what_a_new_method_drops_is_said() {
 }
 
 #[test]
+fn a_changed_plan_that_was_run_says_what_became_of_it() {
+    let mut app = fixtures::priced();
+    let said =
+        |app: &App| app.context.notice.as_ref().map(|it| it.text.clone()).unwrap_or_default();
+    let plan = app.context.session.plans[0].clone();
+    let before = plan.name.clone();
+    press(&mut app, "↓↓↓→u");
+    app.context.runs.push(LiveRun::new(1, &plan, Control::default()));
+    press(&mut app, "→");
+    let first = said(&app);
+    assert!(
+        first.starts_with("the plan that was run has changed: 'ε of this run' from 1 to 2"),
+        "{first}"
+    );
+    assert!(first.ends_with("the run keeps its own settings; u undoes it"), "{first}");
+    // What has changed since is no plan that was run.
+    press(&mut app, "→");
+    assert_eq!(said(&app), "");
+    press(&mut app, "uu");
+    assert_eq!(app.context.session.plans[0], plan);
+    // A name that follows the settings is told.
+    app.context.runs.clear();
+    let method = app.context.session.plans[0].method.clone();
+    app.context.session.plans[0].name = crate::methods::name_of(&method).to_owned();
+    app.context.changed();
+    let plan = app.context.session.plans[0].clone();
+    app.context.archive =
+        Some(vec![crate::session::ArchivedRun { plan: Some(plan), ..Default::default() }]);
+    fixtures::select_field(&mut app, |field| field.name() == "method");
+    press(&mut app, "→");
+    let name = &app.context.session.plans[0].name;
+    assert!(
+        *name != before && said(&app).contains(&format!("its name to '{name}'")),
+        "{}",
+        said(&app)
+    );
+}
+
+#[test]
 fn a_prompt_remembers_what_was_typed_in_it() {
     let mut app = fixtures::comparing();
     let typed = |app: &App| match &app.context.popup {
@@ -1517,7 +1564,7 @@ fn a_run_that_was_begun_here_is_the_selected_one_and_one_of_others_is_not() {
     let mut app = fixtures::opened();
     let run = |number: u32, process| {
         let run = archived(number, 1.0, &[3.0, 2.0]);
-        crate::session::ArchivedRun { process, ..run }
+        crate::session::ArchivedRun { process, score: None, ..run }
     };
     let this = || Some(crate::session::run_directory::Process::this());
     let mut selected_of = |runs: Vec<crate::session::ArchivedRun>| {
@@ -1542,6 +1589,7 @@ fn compare_and_ledger_begin_with_the_data_that_the_user_works_on() {
     let run = |number: u32, private: &str| {
         let mut run = archived(number, 1.0, &[3.0, 2.0]);
         private.clone_into(&mut run.plan.as_mut().unwrap().private);
+        run.score = None;
         run
     };
     let runs = vec![run(3, "another"), run(2, &ours), run(1, &ours)];
@@ -1573,8 +1621,7 @@ fn a_click_on_a_head_sorts_and_a_second_one_turns_the_order() {
         row: head.area.y,
         modifiers: KeyModifiers::NONE,
     };
-    let order =
-        |app: &App| app.screens.compare.order(app.context.archived(), "", &app.context.watch);
+    let order = |app: &App| app.screens.compare.order(&app.context, "");
     update(&mut app, Message::Mouse(click), &hits);
     let sorted = order(&app);
     update(&mut app, Message::Mouse(click), &hits);

@@ -10,10 +10,13 @@ use crate::dots::{Dots, Ink, Owner};
 use crate::plot::axis::Axis;
 use crate::plot::number::{compact, percent};
 use crate::series::{Bin, nearest};
-use crate::{cut_apart, put, shortened, width, write};
+use crate::{put, shortened, width, without_middle, write};
 
-/// The least useful number of letters of a name.
+/// The number of letters of a name that is worth more than numbers, and the least that is shown.
 const LEGIBLE: u16 = 8;
+const LEAST_NAME: u16 = 6;
+/// A name of so many letters is known by its beginning.
+const SHORT_NAME: u16 = 12;
 /// The width that a number of a legend is given.
 const NUMBER: u16 = 5;
 /// The rows of the plot and its axis that a legend of several rows leaves.
@@ -90,13 +93,20 @@ impl Chart<'_> {
         needed.min(most)
     }
 
-    /// The entries of the legend, in lines of this width.
-    fn legend_lines(&self, room: u16, with_readings: bool, limit: u16) -> Vec<Line<'static>> {
+    /// The entries of the legend in lines of this width, each with their number. The ends of long
+    /// names tell them apart.
+    fn legend_lines(
+        &self,
+        room: u16,
+        with_readings: bool,
+        limit: u16,
+    ) -> Vec<(Line<'static>, usize)> {
         let spelt = |text: &str| self.glyphs.spell(text).into_owned();
-        let mut lines: Vec<Line<'static>> = Vec::new();
-        let names: Vec<String> = self.series.iter().map(|it| spelt(it.name)).collect();
-        let names = cut_apart(&names, limit, self.glyphs.cut);
-        for (series, name) in self.series.iter().zip(names) {
+        let mut lines: Vec<(Line<'static>, usize)> = Vec::new();
+        for series in &self.series {
+            let name = spelt(series.name);
+            let cut = if width(&name) > SHORT_NAME { without_middle } else { shortened };
+            let name = cut(&name, limit, self.glyphs.cut);
             let mut entry = vec![
                 Span::styled(self.glyphs.series(series.slot), series.style),
                 Span::styled(format!(" {name}"), self.theme.text),
@@ -111,11 +121,12 @@ impl Chart<'_> {
             }
             let long: usize = entry.iter().map(Span::width).sum();
             match lines.last_mut() {
-                Some(line) if line.width() + 2 + long <= usize::from(room) => {
+                Some((line, entries)) if line.width() + 2 + long <= usize::from(room) => {
                     line.push_span(Span::raw("  "));
                     line.extend(entry);
+                    *entries += 1;
                 }
-                _ => lines.push(Line::from(entry)),
+                _ => lines.push((Line::from(entry), 1)),
             }
         }
         lines
@@ -128,15 +139,24 @@ impl Chart<'_> {
         // left of them, the numbers are dropped, because the cursor can show them.
         let names = self.series.iter().map(|it| width(&self.glyphs.spell(it.name)));
         let longest = names.max().unwrap_or(0);
+        let least = longest.min(LEAST_NAME);
         let limit = |with_readings: bool| {
             let fits = |limit: &u16| {
                 self.legend_lines(room, with_readings, *limit).len() <= usize::from(rows)
             };
-            (1..=longest.min(room)).rev().find(fits).unwrap_or(1)
+            (least..=longest.min(room)).rev().find(fits)
         };
-        let with_readings = self.cursor.is_some() || limit(true) >= longest.min(LEGIBLE);
-        let lines = self.legend_lines(room, with_readings, limit(with_readings));
-        for (row, line) in (first..first + rows).zip(&lines) {
+        let is_legible = |limit: u16| limit >= longest.min(LEGIBLE);
+        let with_readings = self.cursor.is_some() || limit(true).is_some_and(is_legible);
+        let mut lines =
+            self.legend_lines(room, with_readings, limit(with_readings).unwrap_or(least));
+        // What has no room is counted.
+        let hidden = lines.split_off(lines.len().min(usize::from(rows)));
+        let hidden: usize = hidden.iter().map(|(_, entries)| entries).sum();
+        if let Some((line, _)) = lines.last_mut().filter(|_| hidden > 0) {
+            line.push_span(Span::styled(format!(" +{hidden}"), self.theme.muted));
+        }
+        for (row, (line, _)) in (first..first + rows).zip(&lines) {
             buffer.set_line(layout.area.x, row, line, room);
         }
     }

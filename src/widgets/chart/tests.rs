@@ -313,6 +313,27 @@ fn any_points() -> impl Strategy<Value = Vec<PlotPoint>> {
 }
 
 #[test]
+fn long_names_of_a_legend_keep_their_beginning_and_their_end() {
+    let (theme, glyphs) = (Theme::truecolor(), Glyphs::unicode());
+    let points = steps(50, |_| 1.0);
+    let names = ["public model, corrected, ε 1", "public model, corrected, ε 2", "line"];
+    for columns in [24, 36, 60] {
+        let mut chart = Chart::new("", &theme, &glyphs);
+        for name in names {
+            chart = chart.series(view(name, &points));
+        }
+        let shown = picture(&chart, columns, 8);
+        let first = shown.lines().next().unwrap().to_owned();
+        assert!(
+            first.contains("● pub") && first.contains(" 1 ") && first.contains(" 2"),
+            "{shown}"
+        );
+        // What has no room is counted.
+        assert_eq!(first.contains(" +1"), columns == 24, "{columns}: {shown}");
+    }
+}
+
+#[test]
 fn shares_are_told_in_percent_on_the_axis_and_in_the_legend() {
     let (theme, glyphs) = (Theme::truecolor(), Glyphs::unicode());
     let points = [(1.0, 0.225), (2.0, 0.148)];

@@ -230,7 +230,7 @@ pub fn leave(directory: &Path) -> Result<()> {
 }
 
 /// The run directories that a user names: a run directory, its `run.ron`, the name of a run in the
-/// workspace here, or a workspace for all of its runs, oldest first.
+/// workspace here or of its plan, or a workspace for all of its runs, oldest first.
 pub fn directories(named: &Path) -> Result<Vec<PathBuf>> {
     if named.is_file() && named.file_name().is_some_and(|name| name == SESSION) {
         return Ok(vec![named.parent().unwrap_or(Path::new(".")).to_path_buf()]);
@@ -243,9 +243,9 @@ pub fn directories(named: &Path) -> Result<Vec<PathBuf>> {
         runs.sort();
         return Ok(runs);
     }
-    let here = Workspace::of(Path::new("."))?.folder().join("runs").join(named);
-    if here.join(SESSION).is_file() {
-        return Ok(vec![here]);
+    let run = archive::run_named(named)?;
+    if run.join(SESSION).is_file() {
+        return Ok(vec![run]);
     }
     Err(Error::usage("there is no run here")
         .at(named.display().to_string())

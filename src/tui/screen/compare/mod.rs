@@ -35,7 +35,9 @@ pub const DETAILS: Pane = Pane::scrolled("details");
 pub struct CompareScreen {
     /// Index into the archive.
     pub selected: usize,
-    pub sort: RunColumn,
+    /// The sorting column. Until one is chosen, the run to take comes first, then the best score, then
+    /// the newest.
+    pub sort: Option<RunColumn>,
     pub reverse: bool,
     /// A pinned run keeps its place, and so its colour and marker.
     pub pins: [Option<RunId>; SERIES],
@@ -53,8 +55,8 @@ impl Default for CompareScreen {
     fn default() -> Self {
         Self {
             selected: 0,
-            sort: RunColumn::Time,
-            reverse: true,
+            sort: None,
+            reverse: false,
             pins: Default::default(),
             viewport: Viewport::default(),
             quantity: None,
@@ -205,7 +207,7 @@ impl CompareScreen {
 
     /// Becomes a board, in the order of the tasks' values.
     pub fn become_a_board(&mut self) {
-        (self.is_board, self.sort, self.reverse) = (true, RunColumn::Plan, false);
+        (self.is_board, self.sort, self.reverse) = (true, Some(RunColumn::Plan), false);
     }
 
     pub fn run<'a>(&self, runs: &'a [ArchivedRun]) -> Option<&'a ArchivedRun> {
@@ -213,7 +215,22 @@ impl CompareScreen {
     }
 
     /// Indices of the runs that pass the filter, in the order of the table.
-    pub fn order(&self, runs: &[ArchivedRun], filter: &str, watch: &Watch) -> Vec<usize> {
+    pub fn order(&self, context: &Context, filter: &str) -> Vec<usize> {
+        let (runs, watch) = (context.archived(), &context.watch);
+        // Marking runs does not move them.
+        let all = Self { selected: self.selected, ..Self::default() };
+        let answers = self.sort.is_none().then(|| all.answers(context, &Glyphs::unicode()));
+        let taken = answers.into_iter().flatten().filter_map(|answer| answer.taken);
+        self.order_of(runs, filter, watch, &taken.collect::<Vec<_>>())
+    }
+
+    fn order_of(
+        &self,
+        runs: &[ArchivedRun],
+        filter: &str,
+        watch: &Watch,
+        taken: &[RunId],
+    ) -> Vec<usize> {
         let columns = RunColumn::shown(!watch.is_sealed());
         let passes = |run: &ArchivedRun| {
             let cells: Vec<String> = columns.iter().map(|column| column.text(run, watch)).collect();
@@ -221,19 +238,30 @@ impl CompareScreen {
         };
         // There may be thousands of them, and they are drawn often.
         let passing = runs.iter().enumerate().filter(|(_, run)| filter.is_empty() || passes(run));
+        let column = self.sort.unwrap_or(RunColumn::Score);
         let mut order: Vec<(usize, SortValue)> =
-            passing.map(|(index, run)| (index, self.sort.value(run, watch))).collect();
-        order.sort_by(|(_, x), (_, y)| {
+            passing.map(|(index, run)| (index, column.value(run, watch))).collect();
+        let by_value = |x: &SortValue, y: &SortValue| {
             // Missing values stay at the end in either direction.
             let missing = |value: &SortValue| *value == SortValue::Missing;
             if self.reverse && !missing(x) && !missing(y) { y.compare(x) } else { x.compare(y) }
-        });
+        };
+        if self.sort.is_none() {
+            let is_other = |at: usize| !taken.contains(&runs[at].id);
+            order.sort_by(|(one, x), (other, y)| {
+                let first = is_other(*one).cmp(&is_other(*other));
+                let newest = || runs[*other].time.cmp(&runs[*one].time);
+                first.then_with(|| by_value(x, y)).then_with(newest)
+            });
+        } else {
+            order.sort_by(|(_, x), (_, y)| by_value(x, y));
+        }
         order.into_iter().map(|(index, _)| index).collect()
     }
 
     /// Sorts by a column: the best or the newest run comes first, and names are in their order.
     pub fn sort_best_first(&mut self, column: RunColumn) {
-        (self.sort, self.reverse) = (column, column.is_best_when_large());
+        (self.sort, self.reverse) = (Some(column), column.is_best_when_large());
     }
 
     pub fn slot(&self, run: &RunId) -> Option<usize> {
@@ -353,7 +381,7 @@ impl Screen for CompareScreen {
             return;
         }
         self.detail = 0;
-        let order = self.order(context.archived(), context.filter(), &context.watch);
+        let order = self.order(context, context.filter());
         self.selected = moved(&order, self.selected, by);
     }
 
@@ -375,9 +403,9 @@ impl Screen for CompareScreen {
     }
 
     fn sort_by(&mut self, head: &str) {
-        let column = RunColumn::ALL.into_iter().find(|column| column.title() == head);
+        let column = RunColumn::ALL.into_iter().find(|column| column.has_head(head));
         match column {
-            Some(column) if column == self.sort => self.reverse = !self.reverse,
+            Some(column) if Some(column) == self.sort => self.reverse = !self.reverse,
             Some(column) => self.sort_best_first(column),
             None => {}
         }
@@ -389,7 +417,7 @@ impl Screen for CompareScreen {
             Quantity::Epsilon => "ε",
             Quantity::Score => "score",
         };
-        let sort = self.sort.title();
+        let sort = self.sort.unwrap_or(RunColumn::Score).title();
         let run = self.run(context.archived()).map(|run| Explained {
             name: "this run".to_owned(),
             also: "verdict seed directory".to_owned(),
@@ -432,7 +460,7 @@ impl Screen for CompareScreen {
         let new = runs.iter().position(is_new);
         let id = before.as_ref().and_then(|before| before.get(self.selected));
         let place = new.or_else(|| runs.iter().position(|run| Some(&run.id) == id));
-        let order = self.order(runs, "", &context.watch);
+        let order = self.order(context, "");
         let private = |at: &&usize| runs[**at].plan.as_ref().map(|plan| plan.private.as_str());
         let ours = order.iter().find(|at| private(at) == context.private_name());
         self.selected = place.or(ours.or(order.first()).copied()).unwrap_or(0);
@@ -452,7 +480,7 @@ impl Screen for CompareScreen {
         let mut columns = RunColumn::shown(!watch.is_sealed());
         columns.retain(|column| column.has_any(runs, watch));
         // The order on the screen, which an exact column may have sorted.
-        let order = self.order(runs, context.filter(), &context.watch);
+        let order = self.order(context, context.filter());
         let row = |index: usize| {
             let cell = |column: &RunColumn| match column.value(&runs[index], watch) {
                 SortValue::Number(x) => x.to_string(),
@@ -487,15 +515,21 @@ mod tests {
 
     #[test]
     fn sorting_follows_the_column_and_puts_what_is_missing_last() {
-        let (mut screen, runs) = (CompareScreen::default(), runs());
+        let (mut screen, mut runs) = (CompareScreen::default(), runs());
         let watch = Watch::open();
-        assert_eq!(screen.order(&runs, "", &watch), [2, 1, 0], "newest first");
-        screen.sort = RunColumn::PublicBest;
+        // The run to take, then the best score, then the newest.
+        runs.extend([archived(4, 1.0, &[]), archived(5, 1.0, &[])]);
+        runs[4].score = Some(told(20.0));
+        assert_eq!(screen.order_of(&runs, "", &watch, &[]), [4, 0, 2, 3, 1]);
+        let taken = [runs[2].id.clone()];
+        assert_eq!(screen.order_of(&runs, "", &watch, &taken), [2, 4, 0, 3, 1]);
+        runs.truncate(3);
+        screen.sort = Some(RunColumn::PublicBest);
         screen.reverse = false;
-        assert_eq!(screen.order(&runs, "", &watch), [0, 1, 2]);
+        assert_eq!(screen.order_of(&runs, "", &watch, &[]), [0, 1, 2]);
         screen.reverse = true;
-        assert_eq!(screen.order(&runs, "", &watch), [1, 0, 2]);
-        assert_eq!(screen.order(&runs, "nothing has this", &watch), [0; 0]);
+        assert_eq!(screen.order_of(&runs, "", &watch, &[]), [1, 0, 2]);
+        assert_eq!(screen.order_of(&runs, "nothing has this", &watch, &[]), [0; 0]);
     }
 
     #[test]
@@ -503,7 +537,7 @@ mod tests {
         let (mut screen, runs, watch) = (CompareScreen::default(), runs(), Watch::open());
         for column in RunColumn::ALL.into_iter().filter(|it| *it != RunColumn::Time) {
             screen.sort_by(column.title());
-            let first = screen.order(&runs, "", &watch)[0];
+            let first = screen.order_of(&runs, "", &watch, &[])[0];
             let value = |index: usize| column.value(&runs[index], &watch);
             let best = (0..runs.len()).filter(|it| value(*it) != SortValue::Missing);
             let best = best.min_by(|one, other| {
@@ -515,7 +549,7 @@ mod tests {
             assert_eq!(screen.reverse, !column.is_best_when_large());
         }
         screen.sort_by(RunColumn::Time.title());
-        assert_eq!(screen.order(&runs, "", &watch), [2, 1, 0], "the newest first");
+        assert_eq!(screen.order_of(&runs, "", &watch, &[]), [2, 1, 0], "the newest first");
         let more_is_better = [Series::PublicAuc, Series::PrivateBalancedAccuracy];
         assert!(more_is_better.iter().all(|it| RunColumn::Further(*it).is_best_when_large()));
     }
@@ -588,8 +622,8 @@ mod tests {
             }
         }
         assert!(RunColumn::shown(false).iter().all(|column| !column.title().contains('◆')));
-        assert!(screen.order(&runs, "1.009k", &Watch::open()).len() == 1);
-        assert!(screen.order(&runs, "1.009k", &watch).is_empty());
+        assert!(screen.order_of(&runs, "1.009k", &Watch::open(), &[]).len() == 1);
+        assert!(screen.order_of(&runs, "1.009k", &watch, &[]).is_empty());
         for _ in 0..Quantity::ALL.len() {
             screen.next_quantity(&runs, &watch, 1);
             assert!(!matches!(

@@ -58,20 +58,29 @@ fn pin(screen: &mut CompareScreen, context: &mut Context) {
 
 fn sort(screen: &mut CompareScreen, context: &mut Context) {
     let columns = RunColumn::shown(!context.watch.is_sealed()).into_iter();
-    let columns: Vec<_> = columns.filter(|column| context.is_drawn(column.title())).collect();
-    let next = columns.iter().skip_while(|column| **column != screen.sort).nth(1);
-    let next = next.or(columns.first()).copied().unwrap_or(screen.sort);
-    screen.sort_best_first(next);
+    let columns: Vec<_> =
+        columns.filter(|column| context.is_drawn(|head| column.has_head(head))).collect();
+    let after = columns.iter().skip_while(|column| Some(**column) != screen.sort).nth(1);
+    // After the last column comes the order of the beginning.
+    if let Some(next) = after.or(columns.first().filter(|_| screen.sort.is_none())) {
+        screen.sort_best_first(*next);
+    } else {
+        (screen.sort, screen.reverse) = (None, false);
+    }
     say_order(screen, context);
 }
 
 /// The sorting column need not be visible in the table.
 fn say_order(screen: &CompareScreen, context: &mut Context) {
+    let Some(column) = screen.sort else {
+        return context.inform("sorted: the run to take, then the best score, then the newest");
+    };
     let order = if screen.reverse { ", the last first" } else { "" };
-    context.inform(format!("sorted by {}{order}", screen.sort.title()));
+    context.inform(format!("sorted by {}{order}", column.title()));
 }
 
 fn reverse(screen: &mut CompareScreen, context: &mut Context) {
+    screen.sort.get_or_insert(RunColumn::Score);
     screen.reverse = !screen.reverse;
     say_order(screen, context);
 }

@@ -52,7 +52,7 @@ pub fn view(screen: &CompareScreen, context: &Context, canvas: &mut Canvas, area
         canvas.empty_box(area, "Compare", &[words]);
         return;
     }
-    let order = screen.order(runs, context.filter(), &context.watch);
+    let order = screen.order(context, context.filter());
     let answers = screen.answers(context, canvas.glyphs);
     let shown = Shown { screen, context, runs, order: &order, answers: &answers };
     let answer = answer(shown, canvas, area.width);
@@ -224,7 +224,7 @@ fn columns_that_fit(shown: Shown, room: u16, is_alone: bool) -> (Vec<RunColumn>,
         | RunColumn::PublicBest
         | RunColumn::PrivateBest
         | RunColumn::Further(_) => {
-            let is_wanted = shown.screen.is_board || column == shown.screen.sort;
+            let is_wanted = shown.screen.is_board || Some(column) == shown.screen.sort;
             (is_wanted || is_alone) && column.has_any(runs, &context.watch)
         }
         other if ALIKE.contains(&other) => !says_the_same(shown, other),
@@ -272,16 +272,25 @@ fn runs_table(shown: Shown, canvas: &mut Canvas, area: Rect) {
     let Shown { screen, context, runs, order, answers } = shown;
     let (columns, mut cells) =
         columns_that_fit(shown, area.width.saturating_sub(1), canvas.alone == Some(ARCHIVE));
-    let mut header = vec![Line::raw("")];
-    header.extend(columns.iter().map(|column| {
-        let mark = sort_mark(*column == screen.sort, screen.reverse);
-        let style = if column.is_exact() { theme.curator } else { theme.muted };
-        let line = Line::styled(format!("{}{mark}", column.title()), style);
-        if column.is_number() { line.right_aligned() } else { line }
-    }));
-    // The remaining room goes to cut names.
+    // The remaining room goes to the word that exact numbers have no cap, and to cut names.
     let taken = cells.iter().map(|cell| cell + 1).sum::<u16>() + 2;
     let mut left = area.width.saturating_sub(taken);
+    let has_cap = |run: &ArchivedRun| run.score.as_ref().is_some_and(|it| it.cap().is_some());
+    let are_capped = columns.contains(&RunColumn::Score) && runs.iter().any(has_cap);
+    let mut header = vec![Line::raw("")];
+    for (column, cell) in columns.iter().zip(&mut cells) {
+        let mut head = column.title();
+        if let Some([whole, short]) = column.uncapped_heads().filter(|_| are_capped) {
+            let more = (longest([whole]) + 1).saturating_sub(*cell);
+            head = if more <= left { whole } else { short };
+            let more = if more <= left { more } else { 0 };
+            (*cell, left) = (*cell + more, left - more);
+        }
+        let mark = sort_mark(Some(*column) == screen.sort, screen.reverse);
+        let style = if column.is_exact() { theme.curator } else { theme.muted };
+        let line = Line::styled(format!("{head}{mark}"), style);
+        header.push(if column.is_number() { line.right_aligned() } else { line });
+    }
     for (column, cell) in columns.iter().zip(&mut cells) {
         if matches!(column, RunColumn::Plan | RunColumn::Method | RunColumn::Tag) {
             let texts = order.iter().map(|index| column.text(&runs[*index], &context.watch));
@@ -615,9 +624,6 @@ fn selected<'a>(shown: Shown, canvas: &Canvas, room: u16) -> Vec<Line<'a>> {
     let watch = &shown.context.watch;
     let Some(run) = shown.screen.run(shown.runs) else { return Vec::new() };
     let mut facts = Vec::new();
-    if !run.tag.is_empty() {
-        facts.push(("tag", run.tag.clone()));
-    }
     let is_taken = shown.answers.iter().any(|it| it.taken.as_ref() == Some(&run.id));
     // The answer has the verdict on the run that it takes, and the table the score itself.
     if let Some(told) = run.score.as_ref().filter(|_| !is_taken) {
@@ -632,25 +638,6 @@ fn selected<'a>(shown: Shown, canvas: &Canvas, room: u16) -> Vec<Line<'a>> {
     if let Some(choice) = &run.choice {
         let among = || format!("among {}: none so far", choice.candidates.join(", "));
         facts.push(("choice", choice.result.clone().unwrap_or_else(among)));
-    }
-    if !run.sites.is_empty() {
-        facts.push(("trained with sites", run.sites.join(", ")));
-    }
-    if let Some(plan) = &run.plan {
-        // The answer names datasets that differ.
-        let private = |run: &ArchivedRun| run.plan.as_ref().map(|plan| plan.private.clone());
-        if shown.runs.iter().any(|other| private(other) != private(run)) || shown.runs.len() == 1 {
-            facts.push(("private", plan.private.clone()));
-        }
-        facts.push(("public", plan.public.join(" + ")));
-        let settings: Vec<String> =
-            plan.settings.iter().map(|(key, value)| format!("{key} {value}")).collect();
-        if !settings.is_empty() {
-            facts.push(("settings", settings.join(", ")));
-        }
-        if !plan.public_predictor.is_none() {
-            facts.push(("public predictor", plan.public_predictor.to_string()));
-        }
     }
     if !run.is_settled()
         && let Some(process) = &run.process
@@ -670,16 +657,35 @@ fn selected<'a>(shown: Shown, canvas: &Canvas, room: u16) -> Vec<Line<'a>> {
         facts.push(("not shown", unread_words(run.skipped)));
     }
     facts.extend(run.trouble.clone().map(|trouble| ("trouble", trouble)));
-    let mut lines = canvas.pairs(&facts, room);
+    // Settings come after what was found.
+    facts.extend((!run.tag.is_empty()).then(|| ("tag", run.tag.clone())));
+    if !run.sites.is_empty() {
+        facts.push(("trained with sites", run.sites.join(", ")));
+    }
+    if let Some(plan) = &run.plan {
+        // The answer names datasets that differ.
+        let private = |run: &ArchivedRun| run.plan.as_ref().map(|plan| plan.private.clone());
+        if shown.runs.iter().any(|other| private(other) != private(run)) || shown.runs.len() == 1 {
+            facts.push(("private", plan.private.clone()));
+        }
+        facts.push(("public", plan.public.join(" + ")));
+        let settings: Vec<String> =
+            plan.settings.iter().map(|(key, value)| format!("{key} {value}")).collect();
+        if !settings.is_empty() {
+            facts.push(("settings", settings.join(", ")));
+        }
+        if !plan.public_predictor.is_none() {
+            facts.push(("public predictor", plan.public_predictor.to_string()));
+        }
+    }
     // Exact numbers give a second answer to a question that the score answers.
     let exact = run.errors.as_ref().filter(|_| run.score.is_none());
-    if let Some(errors) = exact.and_then(|errors| errors.reveal(watch)) {
+    let exact = exact.and_then(|errors| errors.reveal(watch)).map(|errors| {
         let Verdict { tone, sentences } = errors.verdict();
         let first = sentences.into_iter().next().unwrap_or_default();
-        let first = first.replace('◆', canvas.glyphs.curator);
-        lines.push(Line::styled(first, toned(theme, tone)));
-    }
-    lines
+        Line::styled(first.replace('◆', canvas.glyphs.curator), toned(theme, tone))
+    });
+    exact.into_iter().chain(canvas.pairs(&facts, room)).collect()
 }
 
 /// What the details of a run leave out, each part with its title.

@@ -227,7 +227,8 @@ fn stairs(shown: Shown, canvas: &mut Canvas, area: Rect, selected: Option<&RunLi
     let labels = times.iter().map(|(x, time)| (*x, label(time))).collect();
     let each: f64 = digest.entries.iter().filter_map(|entry| entry.spent).sum();
     let title = title_of_stairs(&digest.after, each);
-    let mut chart = Chart::new(title, theme, glyphs).legend(false).x_labels("UTC", labels);
+    // Each run has the same room, however much time is between two.
+    let mut chart = Chart::new(title, theme, glyphs).legend(false).x_labels("by run", labels);
     if !own.is_empty() {
         chart = chart.curve(("selected", 0), false, own.as_slice());
     }

@@ -169,6 +169,10 @@ fn reset(screen: &mut PlanScreen, context: &mut Context) {
         return context.inform(format!("'{}' has its default already", field.name()));
     }
     context.changed();
+    if context.was_run(&before) {
+        let text = "the plan that was run has changed; the run keeps its own settings; u undoes it";
+        context.inform(text);
+    }
     context.ask_preview();
 }
 
@@ -365,11 +369,25 @@ pub(super) fn set_field(context: &mut Context, field: PlanField, text: &str) -> 
         let evaluation = context.free_score(now);
         context.session.plans[index].evaluation = evaluation;
     }
-    let now = &context.session.plans[index];
-    if let Some(words) = dropped(&before, now).filter(|_| matches!(field, PlanField::Method)) {
-        context.inform(format!("{words}; u undoes it"));
-    }
     context.changed();
+    let now = &context.session.plans[index];
+    let lost = dropped(&before, now).filter(|_| matches!(field, PlanField::Method));
+    let told = context.was_run(&before).then(|| {
+        let name = match &now.name {
+            name if *name == before.name || matches!(field, PlanField::Name) => String::new(),
+            name => format!(", and so its name to '{name}'"),
+        };
+        let [was, is] = [&before, now].map(|plan| field.value(plan));
+        format!(
+            "the plan that was run has changed: '{}' from {was} to {is}{name}; the run keeps its own \
+             settings",
+            field.name()
+        )
+    });
+    let told: Vec<String> = told.into_iter().chain(lost).collect();
+    if !told.is_empty() {
+        context.inform(format!("{}; u undoes it", told.join("; ")));
+    }
     if matches!(field, PlanField::Private | PlanField::Public) {
         context.refit_plans();
     }

@@ -196,8 +196,15 @@ fn take(screen: &mut RankScreen, context: &mut Context) {
     let listed =
         |names: &[&String]| names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
     let mut text = format!("the plan now uses {}", listed(&plan.public.iter().collect::<Vec<_>>()));
-    if !is_new && !left.is_empty() {
-        text = format!("{text} and no longer {}; u undoes this", listed(&left));
+    if !left.is_empty() {
+        let (own, all) = (plan.public.len(), before.len());
+        let sets = if own == 1 { "dataset" } else { "datasets" };
+        text = format!(
+            "{text} and no longer {}; a rehearsal now plays with {own} public {sets} instead of \
+             {all}{}",
+            listed(&left),
+            if is_new { "" } else { "; u undoes this" }
+        );
     }
     if is_new {
         let mut others = context.session.plans.clone();

@@ -89,9 +89,11 @@ pub fn view(screen: &RankScreen, context: &Context, canvas: &mut Canvas, area: R
             let inner = canvas.pane(above, &title, CANDIDATES);
             let bar = Bar { column: bar, marks: [None, None], order: bar };
             candidates(screen, context, canvas, inner, (bar, Vec::new()));
-            let about = Some(about).filter(|text| !text.is_empty());
-            let about = about.map(|text| Line::styled(text, theme.warning));
-            let notes = about.into_iter().chain(notes(context, theme)).collect::<Vec<_>>();
+            let is_about_errors = !about.is_empty();
+            let noise = is_about_errors.then(|| Line::styled(OF_NOISE, theme.muted));
+            let about = is_about_errors.then(|| Line::styled(about, theme.warning));
+            let notes = noise.into_iter().chain(about).chain(notes(context, theme));
+            let notes = notes.collect::<Vec<_>>();
             let needed = notes.iter().map(|it| wrapped_lines(&it.to_string(), below.width)).sum();
             let [words, picture] = in_rows(below, [Length(needed), Fill(1)]);
             canvas.paragraph(notes, true, inset(words));
@@ -99,6 +101,9 @@ pub fn view(screen: &RankScreen, context: &Context, canvas: &mut Canvas, area: R
         }
     }
 }
+
+const OF_NOISE: &str = "± and 'likely' are of the noise alone: they do not count how other private \
+    records would differ.";
 
 const MAY_BE_USELESS: &str = "The best may be no better than one answer for all.";
 

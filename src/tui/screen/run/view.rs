@@ -33,6 +33,7 @@ use crate::widgets::large;
 use crate::widgets::number::{compact, compact_up, duration, percent};
 use crate::widgets::ranges::{self, Ranged};
 use crate::widgets::track::TrackView;
+use crate::widgets::without_middle;
 
 /// The shown run, and how it is shown.
 #[derive(Clone, Copy)]
@@ -117,6 +118,8 @@ fn waiting(context: &Context, canvas: &mut Canvas, area: Rect) {
 const MOST_SITES: usize = 6;
 /// The rows that the charts keep when there is a lot of text.
 const LEAST_CHARTS: u16 = 7;
+/// The letters that are left of the name of a plan.
+const LEAST_PLAN: u16 = 12;
 /// The rows that one of several charts above each other needs.
 const LEAST_OF_SEVERAL: u16 = 7;
 /// The sentences about a run's result; those that judge it have a tone. A released score answers
@@ -335,7 +338,7 @@ fn run_list(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Re
             Line::raw(format!("{mark}{}", run.plan)),
             Line::raw(methods::name_of(&run.method).to_owned()),
             Line::raw(run.state()),
-            Line::raw(format!("step {} of {}", run.step, run.total)),
+            Line::raw(steps_of(run)),
             Line::raw(match &run.trained {
                 Some(trained) if trained.ours.is_none() => "ε not known".to_owned(),
                 None if !run.spends => "nothing".to_owned(),
@@ -344,10 +347,17 @@ fn run_list(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Re
         ]
     };
     let names = longest(context.runs.iter().map(|run| &run.plan)) + 2;
-    let widths = [Max(names.max(12)), Length(30), Length(9), Length(17), Length(9)];
+    // Numbers are not cut.
+    let steps = longest(context.runs.iter().map(steps_of)).max(8);
+    let widths = [Max(names.max(12)), Max(30), Length(9), Length(steps), Length(9)];
     let list = (RUNS, context.runs.len(), Some(screen.selected));
     let header = [" plan", "method", "state", "progress", "spent"].map(Line::raw).to_vec();
     canvas.list(area, (header, widths.to_vec()), list, row);
+}
+
+/// How far a run is: `12 of 60`.
+fn steps_of(run: &LiveRun) -> String {
+    format!("{} of {}", run.step, run.total)
 }
 
 fn status_lines(Shown { screen, context, run }: Shown, canvas: &mut Canvas, area: Rect) {
@@ -360,21 +370,16 @@ fn status_lines(Shown { screen, context, run }: Shown, canvas: &mut Canvas, area
         "failed" | "refused" | "died" => theme.error,
         _ => theme.accent,
     };
-    let what = run.label.as_ref().map_or_else(String::new, |label| format!("predicts {label} · "));
-    let mut parts = vec![
-        Span::styled(format!(" {} {what}", run.plan), theme.text),
-        Span::styled(state.to_owned(), style),
-    ];
+    let mut parts = vec![Span::styled(state.to_owned(), style)];
     // How often something is trained may be secret, and steps would reveal it.
     let in_secret = run.choice.as_ref().is_some_and(|choice| choice.offer.trains_in_secret);
     if in_secret && !run.has_ended() && !context.watch.is_sealed() {
-        let text = format!(" {} step {} of {}", glyphs.curator, run.step, run.total);
+        let text = format!(" {} step {}", glyphs.curator, steps_of(run));
         parts.push(Span::styled(text, theme.curator));
     } else if run.choice.is_none() || !(in_secret || run.has_ended()) {
         let phase = if run.has_ended() { String::new() } else { format!(" · {}", run.phase) };
         let is_over = run.has_ended() && run.step == run.total;
-        let steps =
-            if is_over { String::new() } else { format!(" · step {} of {}", run.step, run.total) };
+        let steps = if is_over { String::new() } else { format!(" · step {}", steps_of(run)) };
         parts.push(Span::styled(format!("{steps}{phase}"), theme.text));
     }
     if let Some(elsewhere) = run.elsewhere.as_ref() {
@@ -396,6 +401,16 @@ fn status_lines(Shown { screen, context, run }: Shown, canvas: &mut Canvas, area
     ];
     let looks = looks.into_iter().filter(|(holds, _)| *holds);
     parts.extend(looks.map(|(_, word)| Span::styled(word, theme.warning)));
+    // Words are cut before numbers: the label first, then the name of the plan.
+    let what = run.label.as_ref().map_or_else(String::new, |label| format!("predicts {label} · "));
+    let room = first.width.saturating_sub(Line::from(parts.clone()).width() as u16 + 2);
+    let name = if longest([format!("{}{what}", run.plan)]) < room {
+        format!(" {} {what}", run.plan)
+    } else {
+        let room = room.saturating_sub(2).max(LEAST_PLAN);
+        format!(" {} · ", without_middle(&run.plan, room, glyphs.cut))
+    };
+    parts.insert(0, Span::styled(name, theme.text));
     canvas.paragraph(Line::from(parts), false, first);
     let inset = second.inner(Margin::new(1, 0));
     if let Some(Ended::Summary(summary)) = &run.ended {
