@@ -526,6 +526,113 @@ fn dies(victim: &str, stop: &str) -> bool {
     !output.status.success()
 }
 
+/// The rides before noon of one season at each site, and those after noon of three seasons in public.
+fn to_rank(site: &str, rows: usize, further: &str) -> String {
+    let about = |when: &str, rows: usize| {
+        format!(
+            "source: builtin(\"bikeshare\"), label: \"bikers\", filter: \"{when}\",
+   columns: only([{COLUMNS}]), sample: (rows: {rows})"
+        )
+    };
+    let season = 1 + NAMES.iter().position(|name| *name == site).unwrap();
+    let own = about(&format!("season == {season} && hr < 12"), rows);
+    let public = |(name, season): (&str, usize)| {
+        let rides = about(&format!("season == {season} && hr >= 12"), 200);
+        format!("(name: \"{name}\", role: public, {rides}),")
+    };
+    let publics = [("spring", 2), ("summer", 3), ("winter", 1)].map(public).concat();
+    format!(
+        "(version: 1, datasets: [{publics} (name: \"rides of {site}\", role: private, {own})],
+  budgets: {{\"rides of {site}\": (epsilon: 2.0, delta: 1e-3)}}, {further})"
+    )
+}
+
+#[test]
+fn sites_that_rank_together_get_one_table_and_each_ledger_its_charge() {
+    let sites = Sites::new();
+    let rank = |name: &str, further: &[&str]| {
+        let meet = ["rank", "s.ron", "--private", "1", "--exchange", "../exchange", "--name", name];
+        let all = [meet.as_slice(), &["--sites", "A,B,C", "--timeout", "60s"], further].concat();
+        sites.command(name, &all)
+    };
+    let at_all = |further: &[&str]| -> Vec<Output> {
+        let started = NAMES.map(|name| rank(name, further).spawn().unwrap());
+        started.into_iter().map(|child| child.wait_with_output().unwrap()).collect()
+    };
+    let charged = |name: &str| {
+        let runs = sites.ledger(name);
+        runs.iter().map(|run| run["charged"][0].as_u64().unwrap()).collect::<Vec<_>>()
+    };
+    // Another candidate at C: all are told its name, and nothing is spent.
+    for (name, rows) in NAMES.into_iter().zip([300, 150, 450]) {
+        sites.write(name, &to_rank(name, rows, ""));
+    }
+    let without = "ranking: (public: [\"spring\", \"winter\"])";
+    sites.write("C", &to_rank("C", 450, without));
+    for output in at_all(&[]) {
+        let text = said(&output);
+        assert_eq!(output.status.code(), Some(3), "{text}");
+        assert!(
+            text.contains("public datasets: spring, summer, winter at A, B; spring, winter at C")
+        );
+        assert!(text.contains("public dataset 'summer': "), "{text}");
+    }
+    // A plan is no ranking, and only errors are joined.
+    sites.empty_exchange();
+    let text = said(&rank("A", &["--mechanism", "table"]).output().unwrap());
+    assert!(text.contains("several sites rank together by errors alone"), "{text}");
+    let text = said(
+        &sites.command("A", &["rank", "s.ron", "--exchange", "../exchange"]).output().unwrap(),
+    );
+    assert!(text.contains("--private") && text.contains("--name"), "{text}");
+    // The budget of C does not suffice: the others are told at once.
+    sites.write("C", &to_rank("C", 450, "").replace("epsilon: 2.0", "epsilon: 0.5"));
+    sites.empty_exchange();
+    for output in &at_all(&[])[..2] {
+        let text = said(output);
+        assert!(text.contains("site 'C' stopped before the start"), "{text}");
+    }
+    assert!(NAMES.iter().all(|name| charged(name).is_empty()));
+
+    sites.write("C", &to_rank("C", 450, ""));
+    sites.empty_exchange();
+    let outputs = at_all(&["--json"]);
+    let told: Vec<Value> = NAMES
+        .iter()
+        .zip(&outputs)
+        .map(|(name, output)| {
+            let text = said(output);
+            assert!(output.status.success(), "{name}: {text}");
+            assert!(text.contains("site B") && text.contains(" records, key "), "{text}");
+            serde_json::from_slice(&output.stdout).unwrap()
+        })
+        .collect();
+    for (name, at) in NAMES.into_iter().zip(&told) {
+        assert_eq!(at["errors"], told[0]["errors"], "one table, to the last bit");
+        assert_eq!(at["errors"].as_array().unwrap().len(), 3, "{at:#}");
+        assert_eq!((charged(name), sites.sent(name).len()), (vec![1], 1), "{name}");
+        assert_eq!(at["other_sites"].as_array().unwrap().len(), 2, "{at:#}");
+        let joint = at["joint"].as_str().unwrap();
+        let output = sites.command(name, &["verify", joint, "--json"]).output().unwrap();
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(report["holds"], true, "{report:#}");
+        let text = std::fs::read_to_string(joint).unwrap();
+        assert!(text.contains("3 sites ranked public datasets together. "), "{text}");
+        assert!(text.contains("at all of them, ε = 3.0"), "{text}");
+        let lowered = joint.replace(".joint.", ".lowered.");
+        std::fs::write(&lowered, text.replace("\"records\": 150", "\"records\": 1500")).unwrap();
+        let output = sites.command(name, &["verify", &lowered, "--json"]).output().unwrap();
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(report["holds"], false, "{report:#}");
+    }
+    let noise = NAMES.map(|name| sites.sent(name));
+    assert!(noise[0] != noise[1] && noise[1] != noise[2]);
+    let text = program::written(&sites.exchange(), "");
+    for hidden in ["rides of", "acc-", ".halflight", "bikeshare"] {
+        assert!(!text.contains(hidden), "{hidden}");
+    }
+}
+
 /// How many steps a site takes that write to a disk.
 fn steps_of_a_site() -> usize {
     let sites = Sites::new();
