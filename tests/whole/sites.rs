@@ -535,9 +535,9 @@ fn to_rank(site: &str, rows: usize, further: &str) -> String {
         )
     };
     let season = 1 + NAMES.iter().position(|name| *name == site).unwrap();
-    let own = about(&format!("season == {season} && hr < 12"), rows);
+    let own = about(&format!("season == {season} and hr < 12"), rows);
     let public = |(name, season): (&str, usize)| {
-        let rides = about(&format!("season == {season} && hr >= 12"), 200);
+        let rides = about(&format!("season == {season} and hr >= 12"), 200);
         format!("(name: \"{name}\", role: public, {rides}),")
     };
     let publics = [("spring", 2), ("summer", 3), ("winter", 1)].map(public).concat();
@@ -547,26 +547,85 @@ fn to_rank(site: &str, rows: usize, further: &str) -> String {
     )
 }
 
+fn sites_to_rank() -> Sites {
+    let sites = Sites::new();
+    for (name, rows) in NAMES.into_iter().zip([300, 150, 450]) {
+        sites.write(name, &to_rank(name, rows, ""));
+    }
+    sites
+}
+
+fn rank_at(sites: &Sites, name: &str, timeout: &str, further: &[&str]) -> Command {
+    let meet = ["rank", "s.ron", "--private", "1", "--exchange", "../exchange", "--name", name];
+    let all = [meet.as_slice(), &["--sites", "A,B,C", "--timeout", timeout], further].concat();
+    sites.command(name, &all)
+}
+
+/// How many draws of its first release each run of a site is charged for.
+fn charged(sites: &Sites, name: &str) -> Vec<u64> {
+    let runs = sites.ledger(name);
+    runs.iter().map(|run| run["charged"][0].as_u64().unwrap()).collect()
+}
+
+/// The noise is that of the sites that are left, and what was released stays charged.
+#[test]
+fn a_site_that_dies_at_its_release_spoils_a_ranking_or_is_left_out_of_it() {
+    let sites = sites_to_rank();
+    let start = |timeout: &str, further: &[&str], stop: Option<usize>| {
+        let mut commands = NAMES.map(|name| rank_at(&sites, name, timeout, further));
+        match stop {
+            None => commands[2].env("HALFLIGHT_TEST_STEPS", sites.at("steps")),
+            Some(step) => commands[2].env("HALFLIGHT_TEST_STOP", format!("crash:{step}")),
+        };
+        let started = commands.map(|mut it| it.spawn().unwrap());
+        started.map(|child| child.wait_with_output().unwrap())
+    };
+    let deviation = |output: &Output| {
+        let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+        (told["errors"].clone(), told["errors"][0]["error"]["deviation"].as_f64().unwrap())
+    };
+    let whole = start("60s", &["--json"], None);
+    let (_, of_all) = deviation(&whole[0]);
+    let steps = std::fs::read_to_string(sites.at("steps")).unwrap();
+    let at = 1 + steps.lines().position(|line| line.contains("-release-000001-C")).unwrap();
+
+    std::fs::remove_dir_all(sites.at("C").join(".halflight")).unwrap();
+    sites.empty_exchange();
+    let outputs = start("3s", &[], Some(at));
+    for output in &outputs[..2] {
+        let text = said(output);
+        assert!(text.contains("site 'C' did not say release 1 within 3s"), "{text}");
+        assert!(text.contains("which stays charged; start all sites again"), "{text}");
+    }
+    assert!(charged(&sites, "A") == [1, 1] && charged(&sites, "C") == [1]);
+
+    std::fs::remove_dir_all(sites.at("C").join(".halflight")).unwrap();
+    for name in ["A", "B"] {
+        std::fs::remove_dir_all(sites.at(name).join(".halflight")).unwrap();
+    }
+    sites.empty_exchange();
+    let outputs = start("3s", &["--json", "--without-missing"], Some(at));
+    assert!(outputs[0].status.success() && !outputs[2].status.success(), "{}", said(&outputs[0]));
+    let (table, of_two) = deviation(&outputs[0]);
+    assert_eq!(table, deviation(&outputs[1]).0);
+    let times = of_two / of_all;
+    assert!((times - (2.0_f64 / 3.0).sqrt() * 900.0 / 450.0).abs() < 1e-3, "{times}");
+    let told: Value = serde_json::from_slice(&outputs[0].stdout).unwrap();
+    let joint = std::fs::read(told["joint"].as_str().unwrap()).unwrap();
+    let joint: Value = serde_json::from_slice(&joint).unwrap();
+    assert_eq!(joint["left_after_release"], json!({"C": 0}), "{joint:#}");
+}
+
 #[test]
 fn sites_that_rank_together_get_one_table_and_each_ledger_its_charge() {
-    let sites = Sites::new();
-    let rank = |name: &str, further: &[&str]| {
-        let meet = ["rank", "s.ron", "--private", "1", "--exchange", "../exchange", "--name", name];
-        let all = [meet.as_slice(), &["--sites", "A,B,C", "--timeout", "60s"], further].concat();
-        sites.command(name, &all)
-    };
+    let sites = sites_to_rank();
+    let rank = |name: &str, further: &[&str]| rank_at(&sites, name, "60s", further);
     let at_all = |further: &[&str]| -> Vec<Output> {
         let started = NAMES.map(|name| rank(name, further).spawn().unwrap());
         started.into_iter().map(|child| child.wait_with_output().unwrap()).collect()
     };
-    let charged = |name: &str| {
-        let runs = sites.ledger(name);
-        runs.iter().map(|run| run["charged"][0].as_u64().unwrap()).collect::<Vec<_>>()
-    };
+    let charged = |name: &str| charged(&sites, name);
     // Another candidate at C: all are told its name, and nothing is spent.
-    for (name, rows) in NAMES.into_iter().zip([300, 150, 450]) {
-        sites.write(name, &to_rank(name, rows, ""));
-    }
     let without = "ranking: (public: [\"spring\", \"winter\"])";
     sites.write("C", &to_rank("C", 450, without));
     for output in at_all(&[]) {
@@ -594,6 +653,8 @@ fn sites_that_rank_together_get_one_table_and_each_ledger_its_charge() {
     }
     assert!(NAMES.iter().all(|name| charged(name).is_empty()));
 
+    // The ledger of C keeps its small budget, so another one begins.
+    std::fs::remove_dir_all(sites.at("C").join(".halflight")).unwrap();
     sites.write("C", &to_rank("C", 450, ""));
     sites.empty_exchange();
     let outputs = at_all(&["--json"]);
