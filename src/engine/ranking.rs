@@ -322,11 +322,10 @@ fn meet(
     let calibrated = purpose.calibrated;
     let records = records(&job.session, &job.session.ranking, &job.datasets, &job.prepared)?;
     let promised = (purpose.target, calibrated.guarantee().adjacency);
-    let mut common = sites::common_of_all(promised, &records.preparation)?;
+    let mut common = sites::common_of_all(JointKind::Ranking, promised, &records.preparation)?;
     let unit = private.unit().map_or(1, |_| private.definition.most_records());
     let names: Vec<&str> = publics.iter().map(|it| it.definition.name.as_str()).collect();
     let own = [
-        ("what the sites do", "rank public datasets".to_owned()),
         ("seed", job.session.ranking.settings.seed.to_string()),
         ("most records of a person", unit.to_string()),
         ("public datasets", names.join(", ")),

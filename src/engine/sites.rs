@@ -163,9 +163,9 @@ fn common(job: &Job, proposal: &Proposal) -> Result<BTreeMap<String, String>> {
     let shape = &proposal.problem.shape;
     let adjacency = proposal.calibrated.guarantee().adjacency;
     let publics: Vec<&Loaded> = job.publics();
-    let mut all = common_of_all((plan.target, adjacency), &proposal.preparation)?;
+    let promised = (plan.target, adjacency);
+    let mut all = common_of_all(JointKind::Run, promised, &proposal.preparation)?;
     let own = [
-        ("version of the methods", STEPS_VERSION.to_string()),
         ("method", plan.method.clone()),
         ("seed", plan.seed.to_string()),
         ("share held out", plan.holdout.to_string()),
@@ -187,13 +187,16 @@ fn common(job: &Job, proposal: &Proposal) -> Result<BTreeMap<String, String>> {
 
 /// What must be the same at all sites whatever they do together. All of it is public.
 pub(super) fn common_of_all(
+    kind: JointKind,
     (target, adjacency): (Target, Adjacency),
     preparation: &Preparation,
 ) -> Result<BTreeMap<String, String>> {
     let text = serde_json::to_vec(preparation)
         .map_err(|error| Error::failed(format!("the preparation cannot be written: {error}")))?;
     let all = [
+        ("what the sites do", kind.word().to_owned()),
         ("version of halflight", env!("CARGO_PKG_VERSION").to_owned()),
+        ("version of the methods", STEPS_VERSION.to_string()),
         ("ε", target.epsilon.to_string()),
         ("δ", target.delta.to_string()),
         ("neighbours", adjacency.words().to_owned()),
@@ -244,7 +247,7 @@ impl Greeted {
             run,
             noise,
             calibrated: &proposal.calibrated,
-            joined: planned.iter().map(|release| &*release.label).collect(),
+            joined: planned.iter().map(|release| release.label).collect(),
             file: job.workspace.run_directory(run).join(JOINT),
         })
     }

@@ -647,13 +647,16 @@ mod tests {
         let all = along(1.0, 600, 1);
         let sites = [0..100, 100..350, 350..600].map(|rows| {
             let mut own = all.select(&rows.clone().collect::<Vec<_>>());
-            let labels = own.target.as_mut().unwrap();
-            labels.iter_mut().for_each(|label| *label *= if rows.start == 0 { -1.0 } else { 1.0 });
+            let sign = if rows.start == 0 { -1.0 } else { 1.0 };
+            for label in own.target.as_mut().unwrap() {
+                *label *= sign;
+            }
             own
         });
         let mut whole = all;
-        let labels = whole.target.as_mut().unwrap();
-        labels[..100].iter_mut().for_each(|label| *label = -*label);
+        for label in &mut whole.target.as_mut().unwrap()[..100] {
+            *label = -*label;
+        }
         let [expected] = together(&[whole], None).try_into().unwrap();
         for told in together(&sites, None) {
             for (line, expected) in told.iter().zip(&expected) {
