@@ -644,6 +644,15 @@ fn sites_that_rank_together_get_one_table_and_each_ledger_its_charge() {
         &sites.command("A", &["rank", "s.ron", "--exchange", "../exchange"]).output().unwrap(),
     );
     assert!(text.contains("--private") && text.contains("--name"), "{text}");
+    // Public rows are among the private ones of C: to the others it has not started.
+    sites.write("C", &to_rank("C", 450, "").replace(" and hr < 12", ""));
+    sites.empty_exchange();
+    let started = NAMES.map(|name| rank_at(&sites, name, "3s", &[]).spawn().unwrap());
+    let [a, _, c] = started.map(|child| said(&child.wait_with_output().unwrap()));
+    assert!(c.contains("is private") || c.contains("private rows"), "{c}");
+    assert!(a.contains("site 'C' did not say what it takes part in within 3s"), "{a}");
+    let left = std::fs::read_dir(sites.exchange()).unwrap();
+    assert!(left.flatten().all(|it| !it.file_name().to_string_lossy().ends_with("-C")));
     // The budget of C does not suffice: the others are told at once.
     sites.write("C", &to_rank("C", 450, "").replace("epsilon: 2.0", "epsilon: 0.5"));
     sites.empty_exchange();
