@@ -227,8 +227,7 @@ fn as_text(summary: &RankingSummary, watch: &Watch) -> String {
             ));
             if let Some(joint) = &summary.joint {
                 lines.push(format!(
-                    "  ranked together with the sites {}, whose records count, too; {} says what holds for \
-                     theirs",
+                    "  together with other sites ({}), whose records count, too; {} says what holds for them",
                     summary.sites.join(", "),
                     joint.display()
                 ));

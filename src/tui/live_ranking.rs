@@ -93,7 +93,7 @@ impl LiveRanking {
             let other = if other { ", with other settings than now" } else { "" };
             let sites = match header.sites.as_slice() {
                 [] => String::new(),
-                others => format!(", with the records of the sites {}, too", others.join(", ")),
+                others => format!(", with the records of other sites ({}), too", others.join(", ")),
             };
             said.push(format!("{kind}, of {time} UTC{sites}{other}"));
         }

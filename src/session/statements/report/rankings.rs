@@ -96,7 +96,7 @@ fn one(ranking: &ArchivedRanking, report: &Report) -> Markup {
                     None => { "the public data were ranked privately for " (private) }
                 }
                 @if !ranking.header.sites.is_empty() {
-                    " and the records of the sites " (ranking.header.sites.join(", "))
+                    " and the records of other sites (" (ranking.header.sites.join(", ")) ")"
                 }
                 ", at "
                 b {
