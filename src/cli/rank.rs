@@ -26,7 +26,7 @@ use crate::rank::{
 };
 use crate::session::{Session, dataset};
 
-/// Rank the public datasets of a session: which can stand in for the private one?
+/// Rank a session's public datasets: which can stand in for the private one?
 ///
 /// Without --private the numbers are exact (◆): for your eyes only, and the ledger notes that they
 /// were looked at. With --private EPSILON the error of each dataset's own model is released with

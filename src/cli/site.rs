@@ -55,7 +55,7 @@ pub(super) struct Meeting {
     sites: Vec<String>,
 
     /// How long to wait for the other sites, such as 30s, 10m or 2h.
-    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = time)]
+    #[arg(long, value_name = "TIME", default_value = "10m", requires = "exchange", value_parser = time)]
     timeout: Duration,
 
     /// Go on without a site that is missing for that long; the first site by name decides. All sites
