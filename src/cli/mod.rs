@@ -149,7 +149,6 @@ enum Subcommands {
     Choose(choose::Choose),
     Report(report::ReportCommand),
     Share(share::ShareCommand),
-    /// Rank a session's public datasets: which can stand in for the private one?
     Rank(rank::Rank),
     /// Look at data files: schema, label candidates, problems.
     Data(data::Data),

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::progress::ProgressLine;
 use super::reading::Watched;
+use super::site::{self, Meeting};
 use super::{messages, print_json, print_line, signals, workspace_for};
 use crate::engine::PreparedStore;
 use crate::engine::look;
@@ -25,16 +26,21 @@ use crate::rank::{
 };
 use crate::session::{Session, dataset};
 
-/// Rank the public datasets of a session: which can stand in for the private one?
+/// Rank a session's public datasets: which can stand in for the private one?
 ///
 /// Without --private the numbers are exact (◆): for your eyes only, and the ledger notes that they
 /// were looked at. With --private EPSILON the error of each dataset's own model is released with
 /// noise; without labels, only the name of the best dataset. --mechanism chooses another way.
+///
+/// With --exchange several sites rank together by errors: each with its own noise, from its own budget,
+/// and all of them get one table. Every site runs this command with the same public datasets.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   halflight rank session.ron
   halflight rank session.ron --private 0.5
-  halflight rank session.ron --private 1 --mechanism table --json")]
+  halflight rank session.ron --private 1 --mechanism table --json
+  halflight rank session.ron --private 0.5 --exchange /shared/rank --name A --sites A,B,C")]
+#[command(mut_arg("exchange", |it| it.requires("private")))]
 #[allow(clippy::struct_excessive_bools)] // flags of a command
 pub struct Rank {
     /// Session file (.ron).
@@ -79,6 +85,9 @@ pub struct Rank {
     /// Put exact numbers about private data into the JSON.
     #[arg(long, requires = "json", conflicts_with = "private")]
     include_curator: bool,
+
+    #[command(flatten)]
+    meeting: Meeting,
 }
 
 fn mechanisms() -> impl TypedValueParser<Value = RankingMechanism> {
@@ -101,6 +110,10 @@ impl Rank {
         let manner = self.manner(&session)?;
         if session.ranking.settings.task2vec && manner != Manner::Curator {
             messages::tell("note: no private mechanism releases Task2Vec, so it is not computed");
+        }
+        let sites = self.meeting.place()?;
+        if let Some(place) = &sites {
+            site::announce(place, &workspace)?;
         }
         let mut datasets = Vec::new();
         let mut unread = Vec::new();
@@ -134,12 +147,17 @@ impl Rank {
             manner,
             allow_large_delta,
             prepared,
+            sites,
         };
         let mut progress: Option<ProgressLine> = None;
         let summary = rank(&job, &mut |event| match event {
             RankingProgress::Begun { total, remarks } => {
                 remarks.into_iter().for_each(messages::note);
                 progress = Some(ProgressLine::new("ranking", total));
+            }
+            RankingProgress::Met(notes) => {
+                progress = None;
+                notes.iter().for_each(messages::tell);
             }
             RankingProgress::Stepped { step, .. } => {
                 if let Some(progress) = &mut progress {
@@ -207,6 +225,13 @@ fn as_text(summary: &RankingSummary, watch: &Watch) -> String {
                 guarantee.bound,
                 run.0
             ));
+            if let Some(joint) = &summary.joint {
+                lines.push(format!(
+                    "  together with other sites ({}), whose records count, too; {} says what holds for them",
+                    summary.sites.join(", "),
+                    joint.display()
+                ));
+            }
         }
     }
     for (name, error) in &summary.left_out {
@@ -382,6 +407,9 @@ fn as_json(summary: &RankingSummary, watch: Option<&Watch>) -> Value {
         Findings::Private { disclosed, guarantee, run } => {
             value["run"] = json!(run);
             value["guarantee"] = json!(guarantee);
+            if let Some(joint) = &summary.joint {
+                (value["other_sites"], value["joint"]) = (json!(summary.sites), json!(joint));
+            }
             match disclosed {
                 Disclosed::Winner(winner) => value["winner"] = json!(winner.get()),
                 Disclosed::Errors(table) => {

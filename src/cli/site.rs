@@ -16,7 +16,8 @@ use crate::session::Workspace;
 ///
 /// Every site runs this command with the same plan and the same public data. What a site releases is
 /// charged to its own ledger and gets its own noise; only then does it travel, signed, through the
-/// folder. All sites end with the same model, and each has a certificate for its own records.
+/// folder. All sites end with the same model, and each has a certificate for its own records. Which
+/// public data to take is asked with `halflight rank --exchange`.
 ///
 /// Nothing is spent before all sites agree. A site that stops is waited for; the run goes on with
 /// `halflight run --resume`.
@@ -24,6 +25,7 @@ use crate::session::Workspace;
 #[command(
     mut_arg("resume", |it| it.hide(true)),
     mut_arg("dry_run", |it| it.hide(true)),
+    mut_arg("exchange", |it| it.required(true)),
     after_help = "Examples:
   halflight site session.ron --plan heart --exchange /shared/heart --name A --sites A,B,C
   halflight run --resume .halflight/runs/RUN
@@ -33,48 +35,61 @@ pub struct SiteCommand {
     #[command(flatten)]
     run: RunCommand,
 
-    /// Folder that all sites read and write; an empty one for each joint run.
-    #[arg(long, value_name = "DIR")]
-    exchange: PathBuf,
+    #[command(flatten)]
+    meeting: Meeting,
+}
+
+/// Where a site meets the others.
+#[derive(Debug, Clone, Args)]
+pub(super) struct Meeting {
+    /// Folder that all sites read and write; an empty one for each time.
+    #[arg(long, value_name = "DIR", requires = "name", requires = "sites")]
+    exchange: Option<PathBuf>,
 
     /// Name of this site.
-    #[arg(long)]
-    name: String,
+    #[arg(long, requires = "exchange")]
+    name: Option<String>,
 
     /// Names of all sites.
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', required = true)]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "exchange")]
     sites: Vec<String>,
 
     /// How long to wait for the other sites, such as 30s, 10m or 2h.
-    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = time)]
+    #[arg(long, value_name = "TIME", default_value = "10m", requires = "exchange", value_parser = time)]
     timeout: Duration,
 
     /// Go on without a site that is missing for that long; the first site by name decides. All sites
     /// must say so.
-    #[arg(long)]
+    #[arg(long, requires = "exchange")]
     without_missing: bool,
 
     /// Fingerprints of keys, as A=0123-4567-89ab-cdef,B=…, or a file with one a line. Another key is
     /// refused, and nothing is spent.
-    #[arg(long, value_name = "KEYS")]
+    #[arg(long, value_name = "KEYS", requires = "exchange")]
     trust: Option<String>,
 }
 
 impl SiteCommand {
     pub fn execute(self) -> Result<()> {
-        let folder = std::path::absolute(&self.exchange).unwrap_or(self.exchange);
-        let trusted = self.trust.map_or_else(|| Ok(BTreeMap::new()), |keys| trusted(&keys))?;
+        let mut run = self.run;
+        run.place = self.meeting.place()?;
+        run.execute()
+    }
+}
+
+impl Meeting {
+    /// The place, if an exchange folder is named.
+    pub(super) fn place(&self) -> Result<Option<Place>> {
+        let (Some(folder), Some(name)) = (&self.exchange, &self.name) else { return Ok(None) };
         let place = Place {
-            trusted,
-            folder,
-            name: self.name,
-            sites: self.sites,
+            trusted: self.trust.as_deref().map_or_else(|| Ok(BTreeMap::new()), trusted)?,
+            folder: std::path::absolute(folder).unwrap_or_else(|_| folder.clone()),
+            name: name.clone(),
+            sites: self.sites.clone(),
             timeout: self.timeout,
             without_missing: self.without_missing,
         };
-        let mut run = self.run;
-        run.place = Some(place.checked()?);
-        run.execute()
+        place.checked().map(Some)
     }
 }
 

@@ -33,7 +33,7 @@ fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(RunProgress)) -> R
     if let (Err(error), Some(place)) = (&ended, &job.sites) {
         // What failed among the sites, such as a message that did not come, can be tried again.
         if matches!(stage, JointStage::Meeting) && error.kind() != ErrorKind::Failed {
-            sites::say_stopped(job, place);
+            sites::say_stopped(&job.workspace, place);
         }
     }
     ended
@@ -97,8 +97,9 @@ fn attempt(
     if greeted.is_some() {
         account.admit(&purpose)?;
     }
-    let joint =
-        greeted.map(|greeted| greeted.agree(job, &assembly.proposal, run, noise)).transpose()?;
+    let joint = greeted
+        .map(|greeted| greeted.agree_on_run(job, &assembly.proposal, run, noise))
+        .transpose()?;
     *stage = JointStage::Agreed;
     let directory = RunDirectory::create(&job.workspace, run, &job.session, &job.plan)?;
     let opened = joint

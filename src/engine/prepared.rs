@@ -190,6 +190,8 @@ pub(super) struct RankingRecords {
     /// The width of the range of labels in their own units, if they are numbers.
     pub label_range: Option<f64>,
     pub remark: Option<String>,
+    /// The constants that turn rows into features: public ones.
+    pub preparation: Preparation,
 }
 
 /// Keeps prepared records for later requests. Copies share them.

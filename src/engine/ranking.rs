@@ -7,12 +7,16 @@
 //! release just before it draws. Nothing leaves the process before that, so a ranking that is
 //! stopped or killed earlier costs nothing.
 //!
+//! Several sites rank together by releasing the errors of the same public models: a site meets the
+//! others when its sums are complete, so that nothing which it refuses in its own records is told.
+//!
 //! If a public dataset holds private rows, the whole ranking is refused before anything is spent.
 //! To leave out that dataset alone would tell everybody who sees the result that it holds them.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
@@ -22,6 +26,7 @@ use super::assembly::{missing_of, shared_classes};
 use super::control::Control;
 use super::job::named;
 use super::prepared::{PreparedStore, RankingRecords, RankingSource};
+use super::sites::{self, JointKind, JointPlan, JointRun, Place};
 use super::spend::{OpenAccount, Purpose, Spend, new_run_id};
 use super::steps::panic_message;
 use super::{look, overlap};
@@ -32,11 +37,11 @@ use crate::data::{
     Column, Compatibility, DatasetDefinition, Preparation, PreparationSettings, Table, Task,
     Values, Vectors, images,
 };
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::privacy::accountant::calibrate;
 use crate::privacy::ledger::{RunId, delta};
 use crate::privacy::openings::OpenPrivate;
-use crate::privacy::{CuratorOnly, Guarantee, Private, Target, Watch};
+use crate::privacy::{CuratorOnly, Guarantee, NoiseSource, Private, Target, Watch};
 use crate::rank::ranking::RankStep;
 use crate::rank::{
     Candidate, Comparison, Disclosed, PrivateDirection, PrivateErrors, PrivateRanking,
@@ -66,6 +71,8 @@ pub struct RankingJob {
     pub allow_large_delta: bool,
     /// Records prepared for it or for others like it.
     pub prepared: PreparedStore,
+    /// Where it meets other sites, if several rank together.
+    pub sites: Option<Place>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -81,6 +88,8 @@ pub enum Manner {
 pub enum RankingProgress {
     /// The number of steps, and remarks on the settings.
     Begun { total: usize, remarks: Vec<String> },
+    /// The other sites of a joint ranking are there. Nothing is spent so far. What to say of each site.
+    Met(Vec<String>),
     /// With the table so far, if there is one for the curator.
     Stepped { step: RankStep, comparison: Option<Box<CuratorOnly<Comparison>>> },
 }
@@ -98,6 +107,10 @@ pub struct RankingSummary {
     pub stopped: bool,
     /// Why the ranking could not be kept for reports.
     pub unkept: Option<Error>,
+    /// The other sites of a joint ranking.
+    pub sites: Vec<String>,
+    /// What is promised to the people at each site of a joint ranking.
+    pub joint: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone)]
@@ -113,6 +126,11 @@ pub enum Findings {
 /// Ranks. Errors before anything was looked at leave no trace in the ledger.
 pub fn rank(job: &RankingJob, tell: &mut dyn FnMut(RankingProgress)) -> Result<RankingSummary> {
     let definition = &job.session.ranking;
+    let is_of_errors = matches!(job.manner, Manner::Private(RankingMechanism::Errors, _));
+    if job.sites.is_some() && !is_of_errors {
+        return Err(Error::usage("several sites rank together by errors alone")
+            .cure("leave --mechanism out, or make it `errors`; the private records need a label"));
+    }
     let name = definition.private_name(&job.session)?.to_owned();
     let private = named(&job.datasets, &name)?;
     let mut datasets = job.datasets.clone();
@@ -151,7 +169,7 @@ pub fn rank(job: &RankingJob, tell: &mut dyn FnMut(RankingProgress)) -> Result<R
             Box::new(PrivateDirection::new(setup, &one_of_each(), records)?)
         }
     };
-    privately(job, private, work, target, tell)
+    privately(job, private, &publics, work, target, tell)
 }
 
 /// About how long a ranking by exact numbers takes, by public records in the private role. Records are
@@ -199,7 +217,8 @@ fn curator(
     let unkept = comparison.as_ref().and_then(|comparison| {
         let (id, name) = (new_run_id("ranking"), &private.definition.name);
         let definition = job.session.ranking.clone();
-        let header = Header { account, private: name.clone(), settings: Some(definition) };
+        let settings = Some(definition);
+        let header = Header { account, private: name.clone(), settings, sites: Vec::new() };
         ranking_record::keep_exact(&job.workspace, &id, header, comparison, &job.watch).err()
     });
     let about = summary(private, Findings::Curator(comparison), about, stepped.is_none());
@@ -209,6 +228,7 @@ fn curator(
 fn privately(
     job: &RankingJob,
     private: &Loaded,
+    publics: &[&Loaded],
     mut work: Box<dyn PrivateRanking + Send>,
     target: Target,
     tell: &mut dyn FnMut(RankingProgress),
@@ -234,7 +254,10 @@ fn privately(
     outlook.extend(account.other_budget.clone());
     let allow_large_delta = job.allow_large_delta;
     let purpose = Purpose { allow_large_delta, ..Purpose::new(work.method(), &calibrated) };
-    account.admit(&purpose)?;
+    // The sites hear of a budget that does not suffice, so it is asked when they have met.
+    if job.sites.is_none() {
+        account.admit(&purpose)?;
+    }
     let remarks = [work.remarks(), outlook.clone()].concat();
     tell(RankingProgress::Begun { total: work.repeats(), remarks });
     let mut about = About::of(work.setup(), work.remarks());
@@ -252,17 +275,78 @@ fn privately(
     let Some(work) = stepped else { return Ok(about) };
     // Nothing has left the private records so far, so a program that dies here leaves nothing
     // behind.
+    let joint = job.sites.as_ref().map(|place| {
+        let met = meet(job, place, (private, publics), &*work, (&mut account, &purpose), tell);
+        // What failed among the sites, such as a message that did not come, can be tried again.
+        if met.as_ref().is_err_and(|error| error.kind() != ErrorKind::Failed) {
+            sites::say_stopped(&job.workspace, place);
+        }
+        met
+    });
+    let joint = joint.transpose()?;
     // No exact number is computed: nobody can peek.
-    let spend = Spend::open(account, &purpose, None, &Watch::sealed())?;
-    let paid = spend.draw(|spender| guarded(|| work.finish(spender)))?;
+    let mut spend = Spend::open(account, &purpose, None, &Watch::sealed())?;
+    if let Some(joint) = joint {
+        about.joint = Some(ranking_record::joint_file(&job.workspace, &purpose.run)?);
+        about.sites.clone_from(&joint.others);
+        spend = spend.joining(joint)?;
+    }
+    let paid = spend.draw(|spender| guarded(|| work.finish(spender))).map_err(|error| {
+        if about.joint.is_none() {
+            return error;
+        }
+        error.cure(
+            "`halflight ledger` says whether this site released something, which stays charged; start \
+             all sites again with an empty folder",
+        )
+    })?;
     let (disclosed, guarantee, run) = (paid.value, paid.guarantee, paid.run);
     let released = ReleasedRanking::of(&disclosed, &guarantee);
-    let settings = Some(job.session.ranking.clone());
-    let header = Header { account: paid.account, private: name.clone(), settings };
+    let (settings, sites) = (Some(job.session.ranking.clone()), about.sites.clone());
+    let header = Header { account: paid.account, private: name.clone(), settings, sites };
     let kept =
         ranking_record::keep_released(&job.workspace, &run, header, &released, Some(&disclosed));
     let findings = Findings::Private { disclosed, guarantee, run };
     Ok(RankingSummary { findings, unkept: kept.err(), ..about })
+}
+
+/// Meets the other sites of a joint ranking, whose sums are complete, and agrees with them on the noise.
+fn meet(
+    job: &RankingJob,
+    place: &Place,
+    (private, publics): (&Loaded, &[&Loaded]),
+    work: &(dyn PrivateRanking + Send),
+    (account, purpose): (&mut OpenAccount, &Purpose),
+    tell: &mut dyn FnMut(RankingProgress),
+) -> Result<JointRun> {
+    let calibrated = purpose.calibrated;
+    let records = records(&job.session, &job.session.ranking, &job.datasets, &job.prepared)?;
+    let promised = (purpose.target, calibrated.guarantee().adjacency);
+    let mut common = sites::common_of_all(JointKind::Ranking, promised, &records.preparation)?;
+    let unit = private.unit().map_or(1, |_| private.definition.most_records());
+    let names: Vec<&str> = publics.iter().map(|it| it.definition.name.as_str()).collect();
+    let own = [
+        ("seed", job.session.ranking.settings.seed.to_string()),
+        ("most records of a person", unit.to_string()),
+        ("public datasets", names.join(", ")),
+    ];
+    common.extend(own.map(|(name, value)| (name.to_owned(), value)));
+    let named =
+        |it: &&Loaded| (format!("public dataset '{}'", it.definition.name), sites::rows_of(it));
+    common.extend(publics.iter().map(named));
+    common.extend(work.public_facts());
+    let parties = (&job.workspace, &job.control);
+    let greeted = sites::meet(place, parties, private.rows, common)?;
+    tell(RankingProgress::Met(greeted.notes()));
+    account.admit(purpose)?;
+    greeted.agree(JointPlan {
+        kind: JointKind::Ranking,
+        run: &purpose.run,
+        noise: NoiseSource::Secret,
+        calibrated,
+        joined: calibrated.events().iter().map(|event| event.label.as_str()).collect(),
+        file: ranking_record::joint_file(&job.workspace, &purpose.run)?,
+    })
 }
 
 /// A panic must not take the interface or the ledger's settlement with it.
@@ -333,7 +417,8 @@ impl About {
 fn summary(private: &Loaded, findings: Findings, about: About, stopped: bool) -> RankingSummary {
     let About { remarks, left_out } = about;
     let private = private.definition.name.clone();
-    RankingSummary { private, findings, remarks, left_out, stopped, unkept: None }
+    let (unkept, sites, joint) = (None, Vec::new(), None);
+    RankingSummary { private, findings, remarks, left_out, stopped, unkept, sites, joint }
 }
 
 /// The candidates and the private records in the same features; records in `store` are not prepared
@@ -346,14 +431,7 @@ pub fn prepare(
     store: &PreparedStore,
 ) -> Result<(RankingSetup, Private<Supply>)> {
     let private = named(datasets, definition.private_name(session)?)?;
-    let names = definition.public_names(session).into_iter();
-    let publics: Vec<_> = names.filter_map(|name| named(datasets, name).ok()).collect();
-    let source = RankingSource {
-        datasets: [private].into_iter().chain(publics.clone()).map(|it| it.reading).collect(),
-        preparation: definition.preparation.clone(),
-        resize: definition.resize,
-    };
-    let records = store.ranking.get(source, || prepared(definition, private, &publics))?;
+    let records = records(session, definition, datasets, store)?;
     let RankingRecords { candidates, bounds, dimension, classes, label_range, remark, .. } =
         &*records;
     let shape = (private.rows, *dimension);
@@ -362,6 +440,24 @@ pub fn prepare(
     setup.label_range = *label_range;
     setup.of_data.extend(remark.clone());
     Ok((setup, records.private.share()))
+}
+
+/// The prepared records of a ranking, from the store or new.
+fn records(
+    session: &Session,
+    definition: &RankingDefinition,
+    datasets: &[Arc<Loaded>],
+    store: &PreparedStore,
+) -> Result<Arc<RankingRecords>> {
+    let private = named(datasets, definition.private_name(session)?)?;
+    let names = definition.public_names(session).into_iter();
+    let publics: Vec<_> = names.filter_map(|name| named(datasets, name).ok()).collect();
+    let source = RankingSource {
+        datasets: [private].into_iter().chain(publics.clone()).map(|it| it.reading).collect(),
+        preparation: definition.preparation.clone(),
+        resize: definition.resize,
+    };
+    store.ranking.get(source, || prepared(definition, private, &publics))
 }
 
 /// Brings the private dataset and every candidate that fits into the same features, with
@@ -481,8 +577,16 @@ fn prepared(
     // they hardly do.
     let end = |sign: f64| preparation.label_from_prediction(sign * bounds.label);
     let label_range = (task == Task::Regression).then(|| (end(1.0) - end(-1.0)).abs());
-    let private = data;
-    Ok(RankingRecords { candidates, private, bounds, dimension, classes, label_range, remark })
+    Ok(RankingRecords {
+        candidates,
+        private: data,
+        bounds,
+        dimension,
+        classes,
+        label_range,
+        remark,
+        preparation,
+    })
 }
 
 /// How the images of a candidate are brought to the size of the reference's.

@@ -965,17 +965,19 @@ mod tests {
         assert!(refused.contains("no ranking of public data by exact numbers"), "{refused}");
 
         let account = private.register(&mut workspace.ledger().unwrap()).unwrap();
-        let keep = |id: &str, account: &AccountId| {
+        let keep = |id: &str, account: &AccountId, sites: &[&str]| {
             let id = RunId(format!("{id}-ranking-00"));
             let header = ranking_record::Header {
+                sites: sites.iter().map(|site| (*site).to_owned()).collect(),
                 account: account.clone(),
                 private: "ours".to_owned(),
                 settings: None,
             };
             ranking_record::keep_released(workspace, &id, header, &ranking(), None).unwrap();
         };
-        keep("20260101-120000", &account);
-        keep("20260101-130000", &AccountId("somebody-else".to_owned()));
+        keep("20260101-120000", &account, &[]);
+        keep("20260101-130000", &AccountId("somebody-else".to_owned()), &[]);
+        keep("20260101-133000", &account, &["B"]);
         let (misses, words) = resemblance::released(private, workspace).unwrap();
         let miss = Miss { dataset: "theirs".to_owned(), share: 0.2, deviation: 0.05 };
         assert_eq!((misses, words.contains("12:00:00")), (vec![miss], true), "{words}");

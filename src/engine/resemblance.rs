@@ -12,9 +12,11 @@ use crate::session::{Loaded, PlanDefinition, Workspace};
 
 const ADVICE_NOTE: &str = "a rehearsal weighed by exact numbers: its advice";
 
-/// From the last released ranking with a table, which was already paid for.
+/// From the last released ranking with a table, which was already paid for. One of several sites is about
+/// other records, too, and does not count.
 pub fn released(private: &Loaded, workspace: &Workspace) -> Option<(Vec<Miss>, String)> {
-    rankings(private, workspace).into_iter().find_map(|ranking| {
+    let all = rankings(private, workspace).into_iter();
+    all.filter(|it| it.header.sites.is_empty()).find_map(|ranking| {
         let ArchivedFindings::Released(found) = &ranking.findings else { return None };
         let words = format!("the private ranking of {} UTC", ranking.time);
         Some((misses(found.table.as_ref()?), words))

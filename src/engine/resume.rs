@@ -181,7 +181,7 @@ pub fn resume(job: &Job, run: &RunId, tell: &mut dyn FnMut(RunProgress)) -> Resu
     if let Some(greeted) = greeted {
         tell(RunProgress::Met(greeted.notes()));
         let noise = NoiseSource::Secret;
-        spend = spend.joining(greeted.agree(job, &assembly.proposal, run, noise)?)?;
+        spend = spend.joining(greeted.agree_on_run(job, &assembly.proposal, run, noise)?)?;
     }
     let context = RunContext { own, spend, directory, recorded: Some(recorded), known: Vec::new() };
     Ok(execution::perform(job, assembly, context, tell)?.summary)

@@ -1,9 +1,9 @@
-//! Several sites, one model: how a job takes part in a joint run.
+//! Several sites, one model or one ranking: how a job takes part in a joint run.
 //!
 //! A site [greets](greet) the others once everything that it can check alone is checked. The number
-//! of records of all sites is known then, so it plans again, and [agrees](Greeted::agree) on the noise
-//! of every release. Only then does it ask its ledger. What it releases travels through a
-//! [`Meeting`], and `joint.json` says at the end what holds for whom.
+//! of records of all sites is known then, so a run plans again, and the site [agrees](Greeted::agree)
+//! on the noise of every release. Only then does it ask its ledger. What it releases travels through a
+//! [`Meeting`], and a joint certificate says at the end what holds for whom.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,16 +12,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::assembly::Proposal;
+use super::control::Control;
 use super::job::Job;
+use crate::data::Preparation;
 use crate::error::{Doing as _, Error, Result};
 use crate::files;
 use crate::methods::{JointShape, STEPS_VERSION};
 use crate::privacy::accountant::{QueryKind, delta_words, round_up};
 use crate::privacy::exchange::{Exchange, Site, joint_scale, joint_value};
 use crate::privacy::ledger::{RunId, sha256};
-use crate::privacy::{Event, Guarantee, NoiseSource};
-use crate::session::Workspace;
+use crate::privacy::{Adjacency, Calibrated, Event, Guarantee, NoiseSource, Target};
 use crate::session::resumption::{JOINT, SITES};
+use crate::session::{Loaded, Workspace};
 
 pub use halflight_exchange::Place;
 use halflight_exchange::{Hello, Meeting, Pinned, SiteKey, hexadecimal};
@@ -42,8 +44,8 @@ pub fn fingerprint(workspace: &Workspace) -> Result<String> {
 }
 
 /// Tells the others that this site ends before it was granted anything.
-pub(super) fn say_stopped(job: &Job, place: &Place) {
-    if let Ok(key) = SiteKey::find(job.workspace.folder()) {
+pub(super) fn say_stopped(workspace: &Workspace, place: &Place) {
+    if let Ok(key) = SiteKey::find(workspace.folder()) {
         // The others notice by their timeout if it cannot be told.
         let _ = Meeting::stop(place, &key);
     }
@@ -51,6 +53,25 @@ pub(super) fn say_stopped(job: &Job, place: &Place) {
 
 /// A site that has met the others and knows how many records they have.
 pub(super) struct Greeted(Meeting);
+
+/// What the sites do together.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum JointKind {
+    Run,
+    Ranking,
+}
+
+/// What a site wants to release together with the others.
+pub(super) struct JointPlan<'a> {
+    pub kind: JointKind,
+    pub run: &'a RunId,
+    pub noise: NoiseSource,
+    pub calibrated: &'a Calibrated,
+    /// The labels of its releases that are joined.
+    pub joined: Vec<&'a str>,
+    /// The file of the joint certificate.
+    pub file: PathBuf,
+}
 
 /// The exchange of a run, and what its certificate says.
 pub(super) struct JointRun {
@@ -63,13 +84,20 @@ pub(super) struct JointRun {
 /// Meets the other sites of a job, whose proposal is that of a site alone.
 pub(super) fn greet(job: &Job, place: &Place, proposal: &Proposal) -> Result<Greeted> {
     check_method(job, proposal)?;
-    let key = SiteKey::find(job.workspace.folder())?;
-    let hello = Hello {
-        key: key.public(),
-        records: proposal.problem.shape.private_records,
-        common: common(job, proposal)?,
-    };
-    Meeting::greet(place.clone(), key, hello, is_stopped(job)).map(Greeted)
+    let records = proposal.problem.shape.private_records;
+    meet(place, (&job.workspace, &job.control), records, common(job, proposal)?)
+}
+
+/// Meets the other sites. `common` must be the same at all of them.
+pub(super) fn meet(
+    place: &Place,
+    (workspace, control): (&Workspace, &Control),
+    records: usize,
+    common: BTreeMap<String, String>,
+) -> Result<Greeted> {
+    let key = SiteKey::find(workspace.folder())?;
+    let hello = Hello { key: key.public(), records, common };
+    Meeting::greet(place.clone(), key, hello, is_stopped(control)).map(Greeted)
 }
 
 /// Meets the sites of the run in this directory again, if it is a joint one.
@@ -90,14 +118,14 @@ pub(super) fn again(job: &Job, directory: &Path) -> Result<Option<Greeted>> {
     let hellos = pinned.files().map_err(|error| unread(error.what().to_owned()))?;
     let key = SiteKey::find(job.workspace.folder())?;
     let said = (pinned.protocol.as_str(), hellos);
-    match Meeting::again(pinned.place.clone(), key, said, is_stopped(job)) {
+    match Meeting::again(pinned.place.clone(), key, said, is_stopped(&job.control)) {
         Err(error) if error.place().is_none() => Err(cured(error)),
         meeting => meeting.map(|meeting| Some(Greeted(meeting))),
     }
 }
 
-fn is_stopped(job: &Job) -> Box<dyn Fn() -> bool + Send> {
-    let control = job.control.clone();
+fn is_stopped(control: &Control) -> Box<dyn Fn() -> bool + Send> {
+    let control = control.clone();
     Box::new(move || control.is_stopped() || control.is_left())
 }
 
@@ -129,42 +157,60 @@ pub(super) fn which_join() -> String {
     format!("take one of {}, without samples of records", joins.join(", "))
 }
 
-/// What must be the same at all sites. All of it is public.
+/// What must be the same at all sites of a run. All of it is public.
 fn common(job: &Job, proposal: &Proposal) -> Result<BTreeMap<String, String>> {
-    let (plan, preparation) = (&job.plan, &proposal.preparation);
+    let plan = &job.plan;
     let shape = &proposal.problem.shape;
-    let text = serde_json::to_vec(preparation)
-        .map_err(|error| Error::failed(format!("the preparation cannot be written: {error}")))?;
-    let mut all = BTreeMap::from(
-        [
-            ("version of halflight", env!("CARGO_PKG_VERSION").to_owned()),
-            ("version of the methods", STEPS_VERSION.to_string()),
-            ("method", plan.method.clone()),
-            ("ε", plan.target.epsilon.to_string()),
-            ("δ", plan.target.delta.to_string()),
-            ("neighbours", proposal.calibrated.guarantee().adjacency.words().to_owned()),
-            ("seed", plan.seed.to_string()),
-            ("share held out", plan.holdout.to_string()),
-            ("public records to use", words(plan.public_records.as_ref())),
-            ("score", json!(plan.evaluation).to_string()),
-            ("public predictor", words(plan.public_predictor.words(&plan.public).as_ref())),
-            ("label", preparation.label_name().to_owned()),
-            ("classes", shape.classes.join(", ")),
-            ("features", preparation.feature_names().join(", ")),
-            ("public records", shape.public_records.to_string()),
-            ("most records of a person", shape.most_records.to_string()),
-            ("preparation", sha256(&text)),
-        ]
-        .map(|(name, value)| (name.to_owned(), value)),
-    );
+    let adjacency = proposal.calibrated.guarantee().adjacency;
+    let publics: Vec<&Loaded> = job.publics();
+    let promised = (plan.target, adjacency);
+    let mut all = common_of_all(JointKind::Run, promised, &proposal.preparation)?;
+    let own = [
+        ("method", plan.method.clone()),
+        ("seed", plan.seed.to_string()),
+        ("share held out", plan.holdout.to_string()),
+        ("public records to use", words(plan.public_records.as_ref())),
+        ("score", json!(plan.evaluation).to_string()),
+        ("public predictor", words(plan.public_predictor.words(&plan.public).as_ref())),
+        ("public records", shape.public_records.to_string()),
+        ("most records of a person", shape.most_records.to_string()),
+    ];
+    all.extend(own.map(|(name, value)| (name.to_owned(), value)));
     for (key, value) in job.session.check_plan(plan)?.iter() {
         all.insert(format!("setting {key}"), value.to_string());
     }
-    for (number, public) in (1..).zip(job.publics()) {
-        let rows = public.definition.fingerprint.clone().unwrap_or_default();
-        all.insert(format!("public dataset {number}"), rows);
+    for (number, public) in (1..).zip(publics) {
+        all.insert(format!("public dataset {number}"), rows_of(public));
     }
     Ok(all)
+}
+
+/// What must be the same at all sites whatever they do together. All of it is public.
+pub(super) fn common_of_all(
+    kind: JointKind,
+    (target, adjacency): (Target, Adjacency),
+    preparation: &Preparation,
+) -> Result<BTreeMap<String, String>> {
+    let text = serde_json::to_vec(preparation)
+        .map_err(|error| Error::failed(format!("the preparation cannot be written: {error}")))?;
+    let all = [
+        ("what the sites do", kind.word().to_owned()),
+        ("version of halflight", env!("CARGO_PKG_VERSION").to_owned()),
+        ("version of the methods", STEPS_VERSION.to_string()),
+        ("ε", target.epsilon.to_string()),
+        ("δ", target.delta.to_string()),
+        ("neighbours", adjacency.words().to_owned()),
+        ("label", preparation.label_name().to_owned()),
+        ("classes", preparation.class_names().join(", ")),
+        ("features", preparation.feature_names().join(", ")),
+        ("preparation", sha256(&text)),
+    ];
+    Ok(all.map(|(name, value)| (name.to_owned(), value)).into())
+}
+
+/// The digest of the rows of a public dataset.
+pub(super) fn rows_of(public: &Loaded) -> String {
+    public.definition.fingerprint.clone().unwrap_or_default()
 }
 
 fn words(value: Option<&impl ToString>) -> String {
@@ -187,26 +233,36 @@ impl Greeted {
         self.0.hellos().map(note).collect()
     }
 
-    /// Agrees with the other sites on the noise of every release. Nothing is spent if they do not.
-    pub fn agree(
+    /// Agrees with the other sites on the releases of a run.
+    pub fn agree_on_run(
         self,
         job: &Job,
         proposal: &Proposal,
         run: &RunId,
         noise: NoiseSource,
     ) -> Result<JointRun> {
-        let Self(meeting) = self;
-        let events = proposal.calibrated.events();
         let planned = &proposal.prepared.plan().releases;
-        let joint = events.iter().filter(|event| planned.iter().any(|it| it.label == event.label));
+        self.agree(JointPlan {
+            kind: JointKind::Run,
+            run,
+            noise,
+            calibrated: &proposal.calibrated,
+            joined: planned.iter().map(|release| release.label).collect(),
+            file: job.workspace.run_directory(run).join(JOINT),
+        })
+    }
+
+    /// Agrees with the other sites on the noise of every release. Nothing is spent if they do not.
+    pub fn agree(self, plan: JointPlan) -> Result<JointRun> {
+        let Self(meeting) = self;
+        let events = plan.calibrated.events();
+        let joint = events.iter().filter(|event| plan.joined.contains(&event.label.as_str()));
         let scales = joint.map(|event| (event.label.clone(), event.mechanism.noise.scale));
+        let name = meeting.place().name.clone();
+        let records = meeting.hellos().find(|(site, _)| *site == name).map(|(_, it)| it.records);
         let own = Terms {
-            site: Site {
-                name: meeting.place().name.clone(),
-                records: proposal.problem.shape.private_records,
-                scales: scales.collect(),
-            },
-            guarantee: noise.is_secret().then(|| proposal.calibrated.guarantee().clone()),
+            site: Site { records: records.unwrap_or_default(), name, scales: scales.collect() },
+            guarantee: plan.noise.is_secret().then(|| plan.calibrated.guarantee().clone()),
             mechanisms: events.to_vec(),
         };
         let terms: Vec<Terms> = meeting.agree(&own)?;
@@ -229,8 +285,8 @@ impl Greeted {
             others: others.map(str::to_owned).collect(),
             pinned,
             exchange: Box::new(FolderExchange {
-                certificate: certificate(&meeting, &terms, run),
-                file: job.workspace.run_directory(run).join(JOINT),
+                certificate: certificate(&meeting, &terms, (plan.kind, plan.run)),
+                file: plan.file,
                 sites: terms.into_iter().map(|terms| terms.site).collect(),
                 own: own.site,
                 meeting,
@@ -305,7 +361,7 @@ impl Exchange for FolderExchange {
 }
 
 /// What holds for the records of which site. It counts everything that the sites planned to draw.
-fn certificate(meeting: &Meeting, terms: &[Terms], run: &RunId) -> Value {
+fn certificate(meeting: &Meeting, terms: &[Terms], (kind, run): (JointKind, &RunId)) -> Value {
     let sites: Vec<Value> = terms
         .iter()
         .zip(meeting.hellos())
@@ -320,14 +376,14 @@ fn certificate(meeting: &Meeting, terms: &[Terms], run: &RunId) -> Value {
         })
         .collect();
     json!({
-        "kind": "joint run",
+        "kind": kind.word(),
         "format": 1,
         "halflight": env!("CARGO_PKG_VERSION"),
         "site": meeting.place().name,
         "run": run,
         "protocol": meeting.protocol(),
         "sites": sites,
-        "statement": statement(terms),
+        "statement": statement(terms, kind),
         "several": several(terms),
         "seen": SEEN,
     })
@@ -350,7 +406,25 @@ const SEEN: &str = "What a site sends to the others, and what everybody sees who
     exchange, was released before: it is counted here. Sites that put what they know together learn \
     no more than this about the records of another one.";
 
-fn statement(terms: &[Terms]) -> String {
+impl JointKind {
+    /// The name in files.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Run => "joint run",
+            Self::Ranking => "joint ranking",
+        }
+    }
+
+    /// What the sites did.
+    fn done(self) -> &'static str {
+        match self {
+            Self::Run => "trained one model together",
+            Self::Ranking => "ranked public datasets together",
+        }
+    }
+}
+
+fn statement(terms: &[Terms], kind: JointKind) -> String {
     let each = terms.iter().map(|Terms { site, guarantee, .. }| match guarantee {
         Some(it) => format!(
             "{} ({} records): ε = {} and δ = {} ({})",
@@ -365,9 +439,10 @@ fn statement(terms: &[Terms]) -> String {
         }
     });
     format!(
-        "{} sites trained one model together. Whoever has records at one of them is protected by \
-         (ε, δ)-differential privacy with the numbers of this site. {}.",
+        "{} sites {}. Whoever has records at one of them is protected by (ε, δ)-differential privacy \
+         with the numbers of this site. {}.",
         terms.len(),
+        kind.done(),
         each.collect::<Vec<_>>().join("; ")
     )
 }

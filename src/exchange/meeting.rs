@@ -277,12 +277,12 @@ impl Meeting {
             return Ok(());
         }
         Err(Error::refused(format!(
-            "the sites do not run the same plan on the same public data: {}",
+            "the sites do not do the same with the same public data: {}",
             differences.join(". ")
         ))
         .cure(
-            "nothing was spent: give all sites the same plan, columns and public files, and start \
-             all again with an empty folder",
+            "nothing was spent: give all sites the same command, session, columns and public files, and \
+             start all again with an empty folder",
         ))
     }
 

@@ -503,6 +503,8 @@ pub fn rank_summary() -> RankingSummary {
         left_out: Vec::new(),
         stopped: true,
         unkept: None,
+        sites: Vec::new(),
+        joint: None,
     }
 }
 

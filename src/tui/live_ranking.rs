@@ -91,7 +91,11 @@ impl LiveRanking {
             };
             let other = header.settings.is_some_and(|it| it != *now);
             let other = if other { ", with other settings than now" } else { "" };
-            said.push(format!("{kind}, of {time} UTC{other}"));
+            let sites = match header.sites.as_slice() {
+                [] => String::new(),
+                others => format!(", with the records of other sites ({}), too", others.join(", ")),
+            };
+            said.push(format!("{kind}, of {time} UTC{sites}{other}"));
         }
         if !said.is_empty() {
             self.saved = Some(format!("Saved ranking: {}.", said.join("; ")));
@@ -128,6 +132,8 @@ impl LiveRanking {
             return None;
         }
         match event {
+            // The interface ranks for one site alone.
+            JobEvent::Progress(RankingProgress::Met(_)) => None,
             JobEvent::Progress(RankingProgress::Begun { total, remarks }) => {
                 self.remarks = remarks;
                 if let Some(work) = &mut self.work {
@@ -209,6 +215,7 @@ mod tests {
             account: AccountId("a".to_owned()),
             private: "winter".to_owned(),
             settings: Some(session.ranking.clone()),
+            sites: Vec::new(),
         };
         let made = fixtures::exact(fixtures::comparison());
         let id = RunId("20260101-120000-ranking-00".to_owned());

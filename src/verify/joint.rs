@@ -1,4 +1,5 @@
-//! The joint certificate of several sites: the guarantee of each, and what they are together.
+//! The joint certificate of several sites, with one model or one ranking: the guarantee of each, and what
+//! they are together.
 
 use std::collections::BTreeMap;
 
@@ -37,9 +38,13 @@ pub fn check(file: &str, it: &Value) -> Result<FileReport> {
         each.push(format!("{start}ε = {{}} and δ = {{}} ({adjacency})"));
         told.extend([number(own, "epsilon")?, number(own, "delta")?]);
     }
+    let done = match it["kind"].as_str() {
+        Some("joint ranking") => "ranked public datasets together",
+        _ => "trained one model together",
+    };
     let pattern = format!(
-        "{} sites trained one model together. Whoever has records at one of them is protected by \
-         (ε, δ)-differential privacy with the numbers of this site. {}.",
+        "{} sites {done}. Whoever has records at one of them is protected by (ε, δ)-differential \
+         privacy with the numbers of this site. {}.",
         each.len(),
         each.join("; ")
     );
@@ -194,6 +199,11 @@ mod tests {
         let report = check("joint.json", &signed(certificate())).unwrap();
         assert!(report.holds() && report.claims.len() == 2, "{}", report.text());
         let text = certificate().to_string();
+        let ranking = text
+            .replace("joint run", "joint ranking")
+            .replace("trained one model", "ranked public datasets");
+        let ranking = signed(serde_json::from_str(&ranking).unwrap());
+        assert!(check("joint.json", &ranking).unwrap().holds());
         for (from, to) in [
             ("\"epsilon\":2.0", "\"epsilon\":1.0"),
             ("A (300 records): ε = 2.0", "A (300 records): ε = 1.0"),
@@ -204,6 +214,7 @@ mod tests {
             ("(replace-one); B", "(zero-out); B"),
             ("was released before", "was not released before"),
             ("Nobody has checked", "Everybody has checked"),
+            ("joint run", "joint ranking"),
         ] {
             let edited = text.replacen(from, to, 1);
             assert_ne!(edited, text, "{from}");

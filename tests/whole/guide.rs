@@ -8,13 +8,14 @@ use std::process::Output;
 use crate::{program, support};
 
 /// Blocks that need more than this machine, by their pages.
-const ELSEWHERE: [(&str, &str); 7] = [
+const ELSEWHERE: [(&str, &str); 8] = [
     ("clusters", "needs a Slurm cluster"),
     ("clusters", "needs a Slurm cluster"),
     ("sharing", "needs a key"),
     ("sites", "needs three sites"),
     ("sites", "needs a shared disk"),
     ("sites", "needs Flower at each site and at a server"),
+    ("sites", "needs NVFlare at each site and at a server"),
     ("watching", "needs another machine"),
 ];
 

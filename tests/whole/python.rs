@@ -84,9 +84,11 @@ fn arrays_frames_and_estimators_are_served() {
 
 #[test]
 fn flower_carries_nothing_but_the_messages_of_sites() {
-    for (needed, [one, other]) in
-        [("", ["Files", "Relaying"]), ("import flwr, ray, mypy", ["Typed", "Running"])]
-    {
+    for (needed, [one, other]) in [
+        ("", ["Files", "Relaying"]),
+        ("import flwr, ray, mypy", ["Typed", "Running"]),
+        ("import nvflare", ["nvflare", "nvflare"]),
+    ] {
         if has(needed) {
             passes(&["discover", "-s", "tests", "-p", "test_flower.py", "-k", one, "-k", other]);
         }

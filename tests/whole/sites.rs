@@ -526,6 +526,183 @@ fn dies(victim: &str, stop: &str) -> bool {
     !output.status.success()
 }
 
+/// The rides before noon of one season at each site, and those after noon of three seasons in public.
+fn to_rank(site: &str, rows: usize, further: &str) -> String {
+    let about = |when: &str, rows: usize| {
+        format!(
+            "source: builtin(\"bikeshare\"), label: \"bikers\", filter: \"{when}\",
+   columns: only([{COLUMNS}]), sample: (rows: {rows})"
+        )
+    };
+    let season = 1 + NAMES.iter().position(|name| *name == site).unwrap();
+    let own = about(&format!("season == {season} and hr < 12"), rows);
+    let public = |(name, season): (&str, usize)| {
+        let rides = about(&format!("season == {season} and hr >= 12"), 200);
+        format!("(name: \"{name}\", role: public, {rides}),")
+    };
+    let publics = [("spring", 2), ("summer", 3), ("winter", 1)].map(public).concat();
+    format!(
+        "(version: 1, datasets: [{publics} (name: \"rides of {site}\", role: private, {own})],
+  budgets: {{\"rides of {site}\": (epsilon: 2.0, delta: 1e-3)}}, {further})"
+    )
+}
+
+fn sites_to_rank() -> Sites {
+    let sites = Sites::new();
+    for (name, rows) in NAMES.into_iter().zip([300, 150, 450]) {
+        sites.write(name, &to_rank(name, rows, ""));
+    }
+    sites
+}
+
+fn rank_at(sites: &Sites, name: &str, timeout: &str, further: &[&str]) -> Command {
+    let meet = ["rank", "s.ron", "--private", "1", "--exchange", "../exchange", "--name", name];
+    let all = [meet.as_slice(), &["--sites", "A,B,C", "--timeout", timeout], further].concat();
+    sites.command(name, &all)
+}
+
+/// How many draws of its first release each run of a site is charged for.
+fn charged(sites: &Sites, name: &str) -> Vec<u64> {
+    let runs = sites.ledger(name);
+    runs.iter().map(|run| run["charged"][0].as_u64().unwrap()).collect()
+}
+
+/// The noise is that of the sites that are left, and what was released stays charged.
+#[test]
+fn a_site_that_dies_at_its_release_spoils_a_ranking_or_is_left_out_of_it() {
+    let sites = sites_to_rank();
+    let start = |timeout: &str, further: &[&str], stop: Option<usize>| {
+        let mut commands = NAMES.map(|name| rank_at(&sites, name, timeout, further));
+        match stop {
+            None => commands[2].env("HALFLIGHT_TEST_STEPS", sites.at("steps")),
+            Some(step) => commands[2].env("HALFLIGHT_TEST_STOP", format!("crash:{step}")),
+        };
+        let started = commands.map(|mut it| it.spawn().unwrap());
+        started.map(|child| child.wait_with_output().unwrap())
+    };
+    let deviation = |output: &Output| {
+        let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+        (told["errors"].clone(), told["errors"][0]["error"]["deviation"].as_f64().unwrap())
+    };
+    let whole = start("60s", &["--json"], None);
+    let (_, of_all) = deviation(&whole[0]);
+    let steps = std::fs::read_to_string(sites.at("steps")).unwrap();
+    let at = 1 + steps.lines().position(|line| line.contains("-release-000001-C")).unwrap();
+
+    std::fs::remove_dir_all(sites.at("C").join(".halflight")).unwrap();
+    sites.empty_exchange();
+    let outputs = start("3s", &[], Some(at));
+    for output in &outputs[..2] {
+        let text = said(output);
+        assert!(text.contains("site 'C' did not say release 1 within 3s"), "{text}");
+        assert!(text.contains("which stays charged; start all sites again"), "{text}");
+    }
+    assert!(charged(&sites, "A") == [1, 1] && charged(&sites, "C") == [1]);
+
+    std::fs::remove_dir_all(sites.at("C").join(".halflight")).unwrap();
+    for name in ["A", "B"] {
+        std::fs::remove_dir_all(sites.at(name).join(".halflight")).unwrap();
+    }
+    sites.empty_exchange();
+    let outputs = start("3s", &["--json", "--without-missing"], Some(at));
+    assert!(outputs[0].status.success() && !outputs[2].status.success(), "{}", said(&outputs[0]));
+    let (table, of_two) = deviation(&outputs[0]);
+    assert_eq!(table, deviation(&outputs[1]).0);
+    let times = of_two / of_all;
+    assert!((times - (2.0_f64 / 3.0).sqrt() * 900.0 / 450.0).abs() < 1e-3, "{times}");
+    let told: Value = serde_json::from_slice(&outputs[0].stdout).unwrap();
+    let joint = std::fs::read(told["joint"].as_str().unwrap()).unwrap();
+    let joint: Value = serde_json::from_slice(&joint).unwrap();
+    assert_eq!(joint["left_after_release"], json!({"C": 0}), "{joint:#}");
+}
+
+#[test]
+fn sites_that_rank_together_get_one_table_and_each_ledger_its_charge() {
+    let sites = sites_to_rank();
+    let rank = |name: &str, further: &[&str]| rank_at(&sites, name, "60s", further);
+    let at_all = |further: &[&str]| -> Vec<Output> {
+        let started = NAMES.map(|name| rank(name, further).spawn().unwrap());
+        started.into_iter().map(|child| child.wait_with_output().unwrap()).collect()
+    };
+    let charged = |name: &str| charged(&sites, name);
+    // Another candidate at C: all are told its name, and nothing is spent.
+    let without = "ranking: (public: [\"spring\", \"winter\"])";
+    sites.write("C", &to_rank("C", 450, without));
+    for output in at_all(&[]) {
+        let text = said(&output);
+        assert_eq!(output.status.code(), Some(3), "{text}");
+        assert!(
+            text.contains("public datasets: spring, summer, winter at A, B; spring, winter at C")
+        );
+        assert!(text.contains("public dataset 'summer': "), "{text}");
+    }
+    // A plan is no ranking, and only errors are joined.
+    sites.empty_exchange();
+    let text = said(&rank("A", &["--mechanism", "table"]).output().unwrap());
+    assert!(text.contains("several sites rank together by errors alone"), "{text}");
+    let text = said(
+        &sites.command("A", &["rank", "s.ron", "--exchange", "../exchange"]).output().unwrap(),
+    );
+    assert!(text.contains("--private") && text.contains("--name"), "{text}");
+    // Public rows are among the private ones of C: to the others it has not started.
+    sites.write("C", &to_rank("C", 450, "").replace(" and hr < 12", ""));
+    sites.empty_exchange();
+    let started = NAMES.map(|name| rank_at(&sites, name, "3s", &[]).spawn().unwrap());
+    let [a, _, c] = started.map(|child| said(&child.wait_with_output().unwrap()));
+    assert!(c.contains("is private") || c.contains("private rows"), "{c}");
+    assert!(a.contains("site 'C' did not say what it takes part in within 3s"), "{a}");
+    let left = std::fs::read_dir(sites.exchange()).unwrap();
+    assert!(left.flatten().all(|it| !it.file_name().to_string_lossy().ends_with("-C")));
+    // The budget of C does not suffice: the others are told at once.
+    sites.write("C", &to_rank("C", 450, "").replace("epsilon: 2.0", "epsilon: 0.5"));
+    sites.empty_exchange();
+    for output in &at_all(&[])[..2] {
+        let text = said(output);
+        assert!(text.contains("site 'C' stopped before the start"), "{text}");
+    }
+    assert!(NAMES.iter().all(|name| charged(name).is_empty()));
+
+    // The ledger of C keeps its small budget, so another one begins.
+    std::fs::remove_dir_all(sites.at("C").join(".halflight")).unwrap();
+    sites.write("C", &to_rank("C", 450, ""));
+    sites.empty_exchange();
+    let outputs = at_all(&["--json"]);
+    let told: Vec<Value> = NAMES
+        .iter()
+        .zip(&outputs)
+        .map(|(name, output)| {
+            let text = said(output);
+            assert!(output.status.success(), "{name}: {text}");
+            assert!(text.contains("site B") && text.contains(" records, key "), "{text}");
+            serde_json::from_slice(&output.stdout).unwrap()
+        })
+        .collect();
+    for (name, at) in NAMES.into_iter().zip(&told) {
+        assert_eq!(at["errors"], told[0]["errors"], "one table, to the last bit");
+        assert_eq!(at["errors"].as_array().unwrap().len(), 3, "{at:#}");
+        assert_eq!((charged(name), sites.sent(name).len()), (vec![1], 1), "{name}");
+        assert_eq!(at["other_sites"].as_array().unwrap().len(), 2, "{at:#}");
+        let joint = at["joint"].as_str().unwrap();
+        let output = sites.command(name, &["verify", joint, "--json"]).output().unwrap();
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(report["holds"], true, "{report:#}");
+        let text = std::fs::read_to_string(joint).unwrap();
+        assert!(text.contains("3 sites ranked public datasets together. "), "{text}");
+        assert!(text.contains("at all of them, ε = 3.0"), "{text}");
+        let lowered = joint.replace(".joint.", ".lowered.");
+        std::fs::write(&lowered, text.replace("\"records\": 150", "\"records\": 1500")).unwrap();
+        let output = sites.command(name, &["verify", &lowered, "--json"]).output().unwrap();
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(report["holds"], false, "{report:#}");
+    }
+    let noise = NAMES.map(|name| sites.sent(name));
+    assert!(noise[0] != noise[1] && noise[1] != noise[2]);
+    let text = program::written(&sites.exchange(), "");
+    for hidden in ["rides of", "acc-", ".halflight", "bikeshare"] {
+        assert!(!text.contains(hidden), "{hidden}");
+    }
+}
+
 /// How many steps a site takes that write to a disk.
 fn steps_of_a_site() -> usize {
     let sites = Sites::new();

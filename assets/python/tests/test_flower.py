@@ -1,7 +1,7 @@
-"""The Flower app that carries the messages of several sites.
+"""The app that carries the messages of several sites, with Flower or NVFlare.
 
-What needs Flower starts it on this machine: `pip install 'flwr[simulation]>=1.42'`. The number of sites
-is HALFLIGHT_SITES, or 3.
+What needs them starts them on this machine: `pip install 'flwr[simulation]>=1.42'`, `pip install
+'nvflare>=2.9'`. The number of sites is HALFLIGHT_SITES, or 3.
 """
 
 from __future__ import annotations
@@ -101,11 +101,12 @@ def free_port() -> int:
 
 
 class Running(Case):
-    """Sites as processes of their own, whose folders nothing but Flower joins."""
+    """Sites as processes of their own, whose folders nothing but Flower or NVFlare joins."""
 
     def setUp(self) -> None:
         super().setUp()
-        self.names = [chr(ord("A") + at) for at in range(int(os.environ.get("HALFLIGHT_SITES", "3")))]
+        # NVFlare takes F for a truth value.
+        self.names = list("ABCDEGHIJK"[: int(os.environ.get("HALFLIGHT_SITES", "3"))])
         self.env = {
             **os.environ, "FLWR_HOME": str(self.here / "flwr"), "FLWR_TELEMETRY_ENABLED": "0",
             "FLWR_DISABLE_UPDATE_CHECK": "1", "HOME": str(self.here), "RAY_TMPDIR": "/tmp",
@@ -121,7 +122,8 @@ class Running(Case):
         return it
 
     def said(self, name: str) -> str:
-        return (self.here / f"{name}.log").read_text(errors="replace")
+        log = self.here / f"{name}.log"
+        return log.read_text(errors="replace") if log.exists() else ""
 
     def wait_for(self, what, seconds: float, *logs: str) -> None:
         until = time.monotonic() + seconds
@@ -159,32 +161,40 @@ class Running(Case):
         runs = [next((self.here / kind / name).glob(".halflight/runs/*/model.ron")) for name in self.names]
         return [run.read_text().split("preparation")[0] for run in runs]
 
-    def carry(self, kind: str, port: int, options: str, config: str) -> None:
-        """Lets Flower carry the messages, and compares the models with those of a shared folder."""
-        shared = self.here / "shared"
-        models = self.ended("folder", self.sites("folder", lambda _: shared))
+    def flower(self, kind: str, port: int, options: str, config: str) -> None:
+        """Lets Flower carry the messages."""
         (self.here / "flwr").mkdir(exist_ok=True)
         superlink = f'[superlink.here]\naddress = "127.0.0.1:{port}"\ninsecure = true\n'
         (self.here / "flwr" / "config.toml").write_text(superlink + options)
-        began = time.monotonic()
         run = [os.path.join(os.path.dirname(sys.executable), "flwr"), "run", str(APP), "here", "--stream", "-c"]
         config += f' sites="{",".join(self.names)}" minutes=10'
-        flower = self.start("run", [*run, config], self.here)
+        self.carry(kind, [*run, config], "all sites have ended")
+
+    def carry(self, kind: str, command: list[str], end: str) -> None:
+        """Lets a program carry the messages, and compares the models with those of a shared folder."""
+        shared, began = self.here / "shared", time.monotonic()
+        models = self.ended("folder", self.sites("folder", lambda _: shared))
+        self.time("folder", shared, began)
+        began = time.monotonic()
+        carrier = self.start("run", command, self.here)
         exchange = self.here / "local"
         carried = self.ended(kind, self.sites(kind, lambda name: exchange / name))
-        took = time.monotonic() - began
-        times = sorted(file.stat().st_mtime for file in exchange.glob("A/*-release-*-A"))
-        releases = len(times)
-        print(
-            f"{kind}: {len(self.names)} sites, {releases} releases within {times[-1] - times[0]:.1f} s, {took:.1f} s in all"
-        )
+        releases = self.time(kind, exchange / "A", began)
         self.assertEqual(set(models), set(models[:1]))
         self.assertEqual(set(carried), set(models), "the models are the same to the last bit")
-        self.wait_for(lambda: "all sites have ended" in self.said("run"), 60, "run")
-        flower.terminate()
+        self.wait_for(lambda: end in self.said("run"), 60, "run")
+        carrier.terminate()
         every = [{file.name: file.read_bytes() for file in (exchange / name).iterdir()} for name in self.names]
         self.assertEqual(every[0], every[-1])
         self.assertEqual(len(every[0]), len(self.names) * (releases + 4))
+
+    def time(self, kind: str, folder: Path, began: float) -> int:
+        """Prints how long the sites took, and returns the number of releases of each."""
+        took = time.monotonic() - began
+        times = sorted(file.stat().st_mtime for file in folder.glob("*-release-*-A"))
+        within = f"{len(times)} releases within {times[-1] - times[0]:.1f} s"
+        print(f"{kind}: {len(self.names)} sites, {within}, {took:.1f} s in all")
+        return len(times)
 
     def superlink(self, *options: str) -> int:
         """Starts Flower's server, and returns its port."""
@@ -204,7 +214,7 @@ class Running(Case):
             self.start(f"{name}-node", command, self.here)
         for name in self.names:
             self.wait_for(lambda: "SuperNode ID" in self.said(f"{name}-node"), 120, f"{name}-node")
-        self.carry("processes", port, "", "")
+        self.flower("processes", port, "", "")
 
     @needs("flwr", "ray")
     def test_a_simulation_gets_the_same_bits_as_in_one_folder(self):
@@ -214,4 +224,18 @@ class Running(Case):
             "options.backend.client-resources.num-cpus = 1\n"
         )
         port = self.superlink("--simulation")
-        self.carry("simulation", port, options, f'simulated="{self.here / "local"}"')
+        self.flower("simulation", port, options, f'simulated="{self.here / "local"}"')
+
+    @needs("nvflare")
+    def test_nvflare_gets_the_same_bits_as_in_one_folder(self):
+        # A server and a client for each site, as processes of their own.
+        self.env |= {
+            "HALFLIGHT_EXCHANGE": f"{self.here}/local/{{site}}", "NVFLARE_POC_WORKSPACE": str(self.here / "poc"),
+            "PYTHONPATH": str(APP),
+        }  # fmt: skip
+        (self.here / "poc.py").write_text(
+            "from halflight_flower import flare\nfrom nvflare.recipe import PocEnv\n"
+            f"run = flare.job({len(self.names)}).run(PocEnv(num_clients={len(self.names)}, clients={self.names}))\n"
+            "run.get_result()\nprint('it ended with', run.get_status())\n"
+        )
+        self.carry("nvflare", [sys.executable, "poc.py"], "it ended with FINISHED:COMPLETED")

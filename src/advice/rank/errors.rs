@@ -15,6 +15,10 @@
 //! records. It is also no longer than 1, so the bound holds. One person's vectors, however many, do
 //! not affect another's.
 //!
+//! *Several sites.* With the same models, centre, scale and radius everywhere, the mean of the sites'
+//! releases, weighted by n, is (1/n)Σ uᵢ over all records, with the noise that an
+//! [exchange](halflight_privacy_inside::exchange) states.
+//!
 //! *Rounding.* A sum of n vectors of length 1 has an error of at most γ·n, which is counted for
 //! both neighbours. Lengths that rounding leaves above 1 are counted, too.
 
@@ -263,6 +267,18 @@ impl PrivateRanking for PrivateErrors {
         &self.setup
     }
 
+    /// Digits that do not depend on the processor: models must be the same, and the last bits need not.
+    fn public_facts(&self) -> Vec<(String, String)> {
+        let digits = |number: f64| format!("{number:.6e}");
+        let known = self.setup.candidates.iter().zip(&self.elsewhere);
+        let errors = known.map(|(candidate, error)| {
+            let error = error.map_or_else(|| "none".to_owned(), digits);
+            (format!("error of the model of '{}' on the other public data", candidate.name), error)
+        });
+        let radius = self.measure.as_ref().map_or(0.0, |measure| measure.radius);
+        errors.chain([("radius of the losses".to_owned(), digits(radius))]).collect()
+    }
+
     /// Gradients are not used here.
     fn remarks(&self) -> Vec<String> {
         self.setup.of_data.clone()
@@ -322,11 +338,11 @@ impl PrivateRanking for PrivateErrors {
         if self.done < self.repeats() {
             return Err(Error::failed("the errors are not complete"));
         }
-        let release = self.release();
-        let sigma = spender.scale(&release)?;
-        let mean = self
-            .held
-            .release_gaussian(spender, release, &Reach::Ball(1.0), |it| it.mean(self.n))?;
+        let reach = Reach::Ball(1.0);
+        let mean =
+            self.held.release_gaussian(spender, self.release(), &reach, |it| it.mean(self.n))?;
+        // Where several sites release together, it is that of those that took part.
+        let sigma = spender.scale(&self.release())?;
         Ok(Disclosed::Errors(mean.map(|mean| self.lines(&mean, sigma))))
     }
 }
@@ -389,6 +405,7 @@ mod tests {
     use crate::data::{Bounds, Classes};
     use crate::numeric::Matrix;
     use crate::privacy::accountant::calibrate;
+    use crate::privacy::exchange::{Site, meeting};
     use crate::privacy::openings::OpenSpender;
     use crate::privacy::{Calibrated, Target};
     use crate::rank::{ProbeModel, RankingSettings};
@@ -582,6 +599,86 @@ mod tests {
         let doubtful = calibrate(&plan, Target { epsilon: 0.002, delta: 1e-6 }).unwrap();
         let line = &drawn(&work, &doubtful, 5)[0];
         assert!((0.3..0.99).contains(&line.first.unwrap()), "{line:?}");
+    }
+
+    /// What each of several sites is told, with noise of its own, which is none without a target.
+    fn together(sites: &[Dataset], target: Option<Target>) -> Vec<Vec<ReleasedError>> {
+        let candidates = [("turned", -1.0), ("like it", 1.0), ("flat", 0.2)];
+        let works = sites.iter().map(|data| {
+            let n = data.len();
+            let private = Private::new(Supply::from(data.clone()));
+            let mut work = PrivateErrors::new(setup(&candidates), 3, &private, (n, 1)).unwrap();
+            while !work.step().unwrap().done {}
+            let plan = [work.plan().unwrap()];
+            let noise = target.map_or_else(
+                || Calibrated::noiseless(&plan, 1e-6),
+                |target| calibrate(&plan, target).unwrap(),
+            );
+            (work, noise)
+        });
+        let works: Vec<(PrivateErrors, Calibrated)> = works.collect();
+        assert!(works.iter().all(|(work, _)| work.public_facts() == works[0].0.public_facts()));
+        let site = |(work, noise): &(PrivateErrors, Calibrated)| Site {
+            name: format!("of {}", work.n),
+            records: work.n,
+            scales: [(ERRORS.to_owned(), noise.events()[0].mechanism.noise.scale)].into(),
+        };
+        let seats = meeting(&works.iter().map(site).collect::<Vec<_>>());
+        std::thread::scope(|scope| {
+            let threads =
+                works.into_iter().zip(seats).zip(1..).map(|(((work, noise), seat), seed)| {
+                    scope.spawn(move || {
+                        let mut spender = Spender::rehearsal(&noise, seed).joining(seat).unwrap();
+                        let Disclosed::Errors(lines) = Box::new(work).finish(&mut spender).unwrap()
+                        else {
+                            panic!()
+                        };
+                        lines.into_inner()
+                    })
+                });
+            let threads: Vec<_> = threads.collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        })
+    }
+
+    #[test]
+    fn several_sites_without_noise_get_the_ranking_of_all_their_records_at_one_place() {
+        // One of the sites has records of the opposite kind.
+        let all = along(1.0, 600, 1);
+        let sites = [0..100, 100..350, 350..600].map(|rows| {
+            let mut own = all.select(&rows.clone().collect::<Vec<_>>());
+            let sign = if rows.start == 0 { -1.0 } else { 1.0 };
+            for label in own.target.as_mut().unwrap() {
+                *label *= sign;
+            }
+            own
+        });
+        let mut whole = all;
+        for label in &mut whole.target.as_mut().unwrap()[..100] {
+            *label = -*label;
+        }
+        let [expected] = together(&[whole], None).try_into().unwrap();
+        for told in together(&sites, None) {
+            for (line, expected) in told.iter().zip(&expected) {
+                let apart = line.error.unwrap().mean - expected.error.unwrap().mean;
+                assert!(line.name == expected.name && apart.abs() < 1e-12, "{line:?} {expected:?}");
+            }
+        }
+        let alone = |site: &Dataset| together(std::slice::from_ref(site), None)[0][0].name.clone();
+        assert_eq!([alone(&sites[0]), alone(&sites[1])], ["turned", "like it"]);
+    }
+
+    #[test]
+    fn with_noise_all_sites_are_told_the_same_and_its_spread_is_that_of_all_noise() {
+        let sites = [(1, 100), (2, 250), (3, 400)].map(|(seed, count)| along(1.0, count, seed));
+        let target = Some(Target { epsilon: 1.0, delta: 1e-6 });
+        let told = together(&sites, target);
+        assert!(told[0] == told[1] && told[1] == told[2]);
+        // √3 times the noise of one site with all records.
+        let whole = along(1.0, 750, 4);
+        let deviation = |lines: &[ReleasedError]| lines[0].error.unwrap().deviation;
+        let times = deviation(&told[0]) / deviation(&together(&[whole], target)[0]);
+        assert!((times - 3.0_f64.sqrt()).abs() < 1e-6, "{times}");
     }
 
     #[test]

@@ -17,6 +17,11 @@ pub trait PrivateRanking {
 
     fn setup(&self) -> &RankingSetup;
 
+    /// What must be the same at all sites that release together, by name: public facts.
+    fn public_facts(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
     /// Remarks for the user.
     fn remarks(&self) -> Vec<String> {
         self.setup().remarks()

@@ -100,6 +100,7 @@ impl WorkerThread {
                     manner,
                     allow_large_delta: false,
                     prepared,
+                    sites: None,
                 });
                 let crash = ("the ranking crashed", "please report the session");
                 self.carry_out(id, WorkerReport::Ranking, crash, job, |job, tell| {

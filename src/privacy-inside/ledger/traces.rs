@@ -115,6 +115,8 @@ pub(super) fn find(folder: &Path, reading: &ChainReading, thorough: bool) -> Res
     }
     for name in names(&folder.join("rankings"))? {
         let run = name.strip_suffix(".json").filter(|run| !run.ends_with(".curator"));
+        // What holds at each site of a joint ranking is in a file of its own.
+        let run = run.map(|run| run.strip_suffix(".joint").unwrap_or(run));
         if let Some(run) = run
             && !known.contains_key(run)
             && !is_told(run)
@@ -124,6 +126,7 @@ pub(super) fn find(folder: &Path, reading: &ChainReading, thorough: bool) -> Res
         }
     }
     traces.sort_by(|a, b| a.run.cmp(&b.run));
+    traces.dedup_by(|a, b| a.run == b.run && a.why == b.why);
     vouching.sort_by(|(one, ..), (other, ..)| other.cmp(one));
     let most = if thorough { vouching.len() } else { NEWEST };
     for (_, record, directory) in vouching.into_iter().take(most) {

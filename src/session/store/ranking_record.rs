@@ -24,6 +24,7 @@ use crate::rank::{CandidateOrder, Disclosed, ReleasedError, ReleasedLine};
 const FOLDER: &str = "rankings";
 const EXACT: &str = ".curator.json";
 const RELEASED: &str = ".json";
+const JOINT: &str = ".joint.json";
 const OF_A_DIRECTION: &str = "The scores are those of one private direction: the energy is the \
     share of it that a dataset's span holds, the distance the sine of their angle.";
 
@@ -83,6 +84,9 @@ pub struct Header {
     /// The session's settings; files of earlier versions have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<RankingDefinition>,
+    /// The other sites of a joint ranking.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sites: Vec<String>,
 }
 
 /// A ranking, read from its file.
@@ -274,10 +278,19 @@ pub fn keep_exact(
     keep(workspace, &format!("{}{EXACT}", id.0), &File { header, findings, whole: Some(whole) })
 }
 
+/// The file that says what is promised to the people at each site of a joint ranking.
+pub fn joint_file(workspace: &Workspace, id: &RunId) -> Result<PathBuf> {
+    Ok(folder_of(workspace)?.join(format!("{}{JOINT}", id.0)))
+}
+
 fn keep<T: Serialize>(workspace: &Workspace, name: &str, file: &T) -> Result<()> {
+    json::write(&folder_of(workspace)?.join(name), file)
+}
+
+fn folder_of(workspace: &Workspace) -> Result<PathBuf> {
     let folder = workspace.folder().join(FOLDER);
     files::create_private_folder(&folder).doing("create the folder of rankings", &folder)?;
-    json::write(&folder.join(name), file)
+    Ok(folder)
 }
 
 /// The rankings made beside these runs, the newest first. An unreadable file, perhaps of another
@@ -335,6 +348,7 @@ mod tests {
             account: account.clone(),
             private: "winter".to_owned(),
             settings: None,
+            sites: Vec::new(),
         };
         let winner = Disclosed::Winner(Released::of_public("autumn".to_owned()));
         keep_released(&workspace, &id, header(&account), &released, Some(&winner)).unwrap();

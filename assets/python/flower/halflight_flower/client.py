@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 from flwr.app import ConfigRecord, Context, Message, RecordDict
 from flwr.clientapp import ClientApp
 
-from .relay import Refused, check, own_files, take
+from .relay import answer
 
 app = ClientApp()
-# The pause between two looks at the folder, in seconds.
-PAUSE = 0.01
 
 
 def place(context: Context, sites: list[str]) -> tuple[str, Path]:
@@ -30,15 +27,9 @@ def exchange(message: Message, context: Context) -> Message:
     asked = message.content.config_records
     sites, known = names(asked["about"]["sites"]), names(asked["about"]["known"])
     site, folder = place(context, sites)
-    if site not in sites:
-        raise Refused(f"this site, {site!r}, is not among {', '.join(sites)}")
-    for name, contents in asked["files"].items():
-        take(folder, name, check(name, contents, sites))
-    until = time.monotonic() + float(str(context.run_config["patience"]))
-    while not (new := own_files(folder, site, known)) and time.monotonic() < until:
-        time.sleep(PAUSE)
+    patience = float(str(context.run_config["patience"]))
     about, files = ConfigRecord({"site": site}), ConfigRecord()
-    files.update(new)
+    files.update(answer(folder, site, sites, known, asked["files"], patience))
     return Message(RecordDict({"about": about, "files": files}), reply_to=message)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import time
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
@@ -16,6 +17,8 @@ NAME = re.compile(
     r"(?:hello|stop|[0-9a-f]{8}-(?:terms|ready|end|(?:release|members)-[0-9]{6,18}))"
     r"-(?P<site>[A-Za-z0-9_-]{1,32})"
 )
+# The pause between two looks at a folder, in seconds.
+PAUSE = 0.01
 # A larger file is no message: this is room for 32 million numbers.
 LARGEST = 1 << 28
 
@@ -64,6 +67,25 @@ def own_files(folder: Path, site: str, known: Collection[str]) -> dict[str, byte
     names = sorted(entry.name for entry in os.scandir(folder) if entry.is_file())
     new = [name for name in names if site_of(name) == site and name not in known]
     return {name: (folder / name).read_bytes() for name in new}
+
+
+def answer(
+    folder: Path,
+    site: str,
+    sites: Collection[str],
+    known: Collection[str],
+    files: Mapping[str, object],
+    patience: float,
+) -> dict[str, bytes]:
+    """Takes the files that are new at a site, waits for one of its own, and returns those that are not known."""
+    if site not in sites:
+        raise Refused(f"this site, {site!r}, is not among {', '.join(sites)}")
+    for name, contents in files.items():
+        take(folder, name, check(name, contents, sites))
+    until = time.monotonic() + patience
+    while not (new := own_files(folder, site, known)) and time.monotonic() < until:
+        time.sleep(PAUSE)
+    return new
 
 
 class Relay:

@@ -95,6 +95,9 @@ fn one(ranking: &ArchivedRanking, report: &Report) -> Markup {
                     }
                     None => { "the public data were ranked privately for " (private) }
                 }
+                @if !ranking.header.sites.is_empty() {
+                    " and the records of other sites (" (ranking.header.sites.join(", ")) ")"
+                }
                 ", at "
                 b {
                     "ε = " (round_up(guarantee.epsilon, 4))
