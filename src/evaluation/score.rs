@@ -194,6 +194,12 @@ struct ReleasedCounts<'a> {
     scale: f64,
 }
 
+/// Without their mean.
+fn centred(factors: &[f64]) -> Vec<f64> {
+    let mean = factors.iter().sum::<f64>() / factors.len() as f64;
+    factors.iter().map(|factor| factor - mean).collect()
+}
+
 impl ReleasedCounts<'_> {
     /// Index, class, outcome of the model, and whether public data alone are wrong, for every cell
     /// of usable rows.
@@ -222,9 +228,7 @@ impl ReleasedCounts<'_> {
     /// The noise of such a sum. All counts add up to the number of rows, so the difference was
     /// distributed equally over all.
     fn law(&self, factors: &[f64]) -> Law {
-        let mean = factors.iter().sum::<f64>() / factors.len() as f64;
-        let centred: Vec<f64> = factors.iter().map(|factor| factor - mean).collect();
-        Law::of(self.tally.laplace, self.scale, &centred)
+        Law::of(self.tally.laplace, self.scale, &centred(factors))
     }
 
     fn tail(&self) -> f64 {
@@ -271,7 +275,7 @@ impl Scored {
         let error = widened(self.error);
         let [public_alone, difference, one_answer] =
             [self.public_alone, self.difference, self.one_answer].map(|it| it.map(widened));
-        Self { error, public_alone, difference, one_answer, ..self.clone() }
+        Self { error, public_alone, one_answer, difference, ..self.clone() }
     }
 
     /// Without a comparison, if there was nothing to compare with.
@@ -444,11 +448,9 @@ impl Scored {
         scored.one_answer = match (constant, of_constant) {
             (_, [count]) => {
                 // Where gaps count for themselves, noise also moves the number of usable rows.
-                let law = |p: f64| match cells.law(&usable) {
-                    Law::Gaussian { sd } => Law::Gaussian { sd: (p * sd).hypot(each * scale) },
-                    laplace => {
-                        Law::of(true, 1.0, &[each * scale, p * laplace.sd() / 2.0_f64.sqrt()])
-                    }
+                let law = |p: f64| {
+                    let usable = centred(&usable).into_iter().map(|factor| p * factor);
+                    Law::of(tally.laplace, scale, &usable.chain([each]).collect::<Vec<_>>())
                 };
                 let among = counted.unwrap_or(rows);
                 Some(interval::ratio(each * count, among, tally.rows, law, cells.tail()))

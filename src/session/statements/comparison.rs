@@ -269,8 +269,7 @@ fn scored(
         });
         let of = Answer::of(&format!("{PUBLIC_ALONE}{named}"), format!("{why}{doubt}."), telling);
         let error = best.map(|PublicAlone { score, scores, .. }| {
-            let of =
-                if *scores > 1 { format!(" from {scores} scores") } else { on_records(score) };
+            let of = if *scores > 1 { format!(" from {scores} scores") } else { on_records(score) };
             let one_answer = score.one_answer.filter(|_| !doubt.is_empty());
             let one_answer = one_answer.map_or_else(String::new, |error| {
                 format!(", that of one answer for all {}", score.error_text(&error))
