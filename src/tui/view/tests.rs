@@ -209,6 +209,19 @@ fn the_sites_of_a_joint_run_have_a_line_each_until_it_ends() {
 }
 
 #[test]
+fn how_far_a_run_is_stays_whole_in_any_width() {
+    let mut app = fixtures::running();
+    app.context.runs.push(fixtures::run(2, 40, 60));
+    for run in &mut app.context.runs {
+        (run.step, run.total) = (1359, 10_000);
+    }
+    for columns in [60, 80, 120] {
+        let text = text_of(&buffer(&app, columns, 24));
+        assert_eq!(text.matches("1359 of 10000").count(), 3, "{text}");
+    }
+}
+
+#[test]
 fn a_note_on_the_private_records_is_told_in_full_once() {
     let mut app = fixtures::running();
     app.context.runs.push(fixtures::run(2, 40, 60));
