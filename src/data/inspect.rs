@@ -393,9 +393,10 @@ impl Inspection {
             definition.guessed.insert(Guessed::Columns, words);
         }
         let codes = Self::numbers_like_codes(all, &definition);
-        let clock = Self::clock_times(all, &definition);
+        let tables: Vec<&[ColumnFacts]> = all.iter().map(|table| &table.columns[..]).collect();
+        let clock = Self::clock_times(&tables, &definition);
         let of_cells = [codes, clock].into_iter().flatten().filter(|_| all_public);
-        let told = of_cells.chain(Self::weights(all, &definition, all_public));
+        let told = of_cells.chain(Self::weights(&tables, &definition, all_public));
         for words in told.collect::<Vec<_>>() {
             let said = definition.guessed.entry(Guessed::Columns).or_default();
             *said = if said.is_empty() { words } else { format!("{said}; {words}") };
@@ -470,13 +471,13 @@ impl Inspection {
     /// The features among the columns for which this holds in a table that can say it, and in none it
     /// does not.
     fn features_that<'a>(
-        all: &[&'a Self],
+        all: &[&'a [ColumnFacts]],
         definition: &DatasetDefinition,
         holds: impl Fn(&ColumnFacts) -> Option<bool>,
     ) -> Vec<&'a str> {
-        let names = all.first().map_or(&[][..], |first| &first.columns[..]).iter();
+        let names = all.first().copied().unwrap_or_default().iter();
         let names = names.map(|it| it.name.as_str()).filter(|name| {
-            let facts = all.iter().flat_map(|table| &table.columns).filter(|it| it.name == *name);
+            let facts = all.iter().copied().flatten().filter(|it| it.name == *name);
             let told: Vec<bool> = facts.filter_map(&holds).collect();
             let is_label = definition.label.as_deref() == Some(*name);
             !told.is_empty() && told.iter().all(|it| *it) && !is_label && definition.uses(name)
@@ -484,8 +485,9 @@ impl Inspection {
         names.collect()
     }
 
-    /// Which features look like clock times that are read as plain numbers.
-    fn clock_times(all: &[&Self], definition: &DatasetDefinition) -> Option<String> {
+    /// Which features look like clock times that are read as plain numbers, by the columns of public
+    /// tables.
+    pub fn clock_times(all: &[&[ColumnFacts]], definition: &DatasetDefinition) -> Option<String> {
         let found = Self::features_that(all, definition, |facts| facts.is_clock);
         let (look, are) = if found.len() == 1 { ("looks", "is") } else { ("look", "are") };
         (!found.is_empty()).then(|| {
@@ -500,7 +502,11 @@ impl Inspection {
 
     /// Which features have the name of a survey's weights: how many people a row stands for. Whether
     /// `weight` alone is one is told by public cells.
-    fn weights(all: &[&Self], definition: &DatasetDefinition, all_public: bool) -> Option<String> {
+    fn weights(
+        all: &[&[ColumnFacts]],
+        definition: &DatasetDefinition,
+        all_public: bool,
+    ) -> Option<String> {
         let found = Self::features_that(all, definition, |facts| {
             // Of what may be private only the name counts.
             let is_number = !all_public || facts.most == NUMBERS;

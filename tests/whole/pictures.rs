@@ -89,8 +89,9 @@ impl PictureSession {
         self.press('4');
         pictures.push(("run", self.picture()?));
 
-        self.press('5');
+        // Of the two reports that Compare asks for, none comes before the picture.
         self.wait(|app| app.context.archive.is_some())?;
+        self.press('5');
         for key in [' ', 'j', 'j', ' '] {
             self.press(key);
         }

@@ -1104,6 +1104,19 @@ fn a_changed_plan_that_was_run_says_what_became_of_it() {
 }
 
 #[test]
+fn what_rank_takes_into_the_plan_says_what_it_drops() {
+    let mut app = fixtures::ranked();
+    let before = app.context.session.plans[0].public.clone();
+    app.screens.rank.selected = 2;
+    press(&mut app, "\n");
+    let now = app.context.session.plans[0].public.clone();
+    assert!(now.len() < before.len());
+    let said = app.context.notice.as_ref().map(|it| it.text.clone()).unwrap();
+    let plays = format!("{} public dataset instead of {}; u undoes this", now.len(), before.len());
+    assert!(said.contains(" and no longer ") && said.ends_with(&plays), "{said}");
+}
+
+#[test]
 fn a_prompt_remembers_what_was_typed_in_it() {
     let mut app = fixtures::comparing();
     let typed = |app: &App| match &app.context.popup {

@@ -12,7 +12,7 @@ use ratatui::style::{Color, Modifier};
 use super::*;
 use crate::canvas::wrapped_lines;
 use crate::context::{OpenPopup, Tutorial};
-use crate::data::{Role, Task};
+use crate::data::{Guessed, Role, Task};
 use crate::engine::worker::JobEvent;
 use crate::engine::{RunProgress, overlap};
 use crate::fixtures::{self, scenes};
@@ -206,6 +206,37 @@ fn the_sites_of_a_joint_run_have_a_line_each_until_it_ends() {
     assert!(!text.contains("G: release"), "{text}");
     app.context.runs[0].ended = Some(Ended::Elsewhere);
     assert!(!text_of(&buffer(&app, 120, 40)).contains("waits for B"));
+}
+
+/// A divided table was private when its columns were guessed; its public parts are looked at later.
+#[test]
+fn clock_times_are_told_by_public_parts_until_the_guesses_are_confirmed() {
+    let time = |at: usize| 100 * (at * 7 % 24) + at * 13 % 60;
+    let row = |_, at: usize| format!("{},{at}\n{},{at}", time(at), time(at + 60));
+    let sets = [("ours", Role::Private), ("theirs", Role::Public)];
+    let mut app = fixtures::tables("leaves,stay", &sets, &row);
+    let text = |app: &App| text_of(&buffer(app, 200, 60));
+    assert!(!text(&app).contains("clock times"), "nothing was guessed");
+    for dataset in &mut app.context.session.datasets {
+        dataset.guessed.insert(Guessed::Role, "by its place".to_owned());
+    }
+    assert!(text(&app).contains("guessed: 'leaves' looks like clock times"), "{}", text(&app));
+    // Rows that may be private tell nothing.
+    app.context.compared.remove("theirs");
+    assert!(!text(&app).contains("clock times"));
+}
+
+#[test]
+fn how_far_a_run_is_stays_whole_in_any_width() {
+    let mut app = fixtures::running();
+    app.context.runs.push(fixtures::run(2, 40, 60));
+    for run in &mut app.context.runs {
+        (run.step, run.total) = (1359, 10_000);
+    }
+    for columns in [60, 80, 120] {
+        let text = text_of(&buffer(&app, columns, 24));
+        assert_eq!(text.matches("1359 of 10000").count(), 3, "{text}");
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::compare::compare;
 use super::{COLUMNS, DATASETS, DETAILS, DataScreen, ROWS, RowsShown, role_words};
 use crate::canvas::{Canvas, Fill, Length, Line, ListHit, Rect, longest};
 use crate::context::{Context, DatasetStatus};
-use crate::data::inspect::ColumnFacts;
+use crate::data::inspect::{ColumnFacts, Inspection};
 use crate::data::profile::{NumberSpread, Spread};
 use crate::data::table::FileEnding;
 use crate::data::{DatasetDefinition, Role, Source, Task};
@@ -260,7 +260,7 @@ pub(super) fn remarks(shown: Shown, canvas: &Canvas) -> Vec<Line<'static>> {
     if context.withheld(&definition.name).is_some() {
         return hidden().into_iter().map(|why| Line::styled(why, theme.error)).collect();
     }
-    let guessed = definition.guessed.values();
+    let guessed = definition.guessed.values().cloned().chain(clock_times(context, definition));
     let guessed = guessed.map(|it| Line::styled(format!("guessed: {it}"), theme.warning));
     let mut lines: Vec<Line> = guessed.collect();
     if !lines.is_empty() {
@@ -295,6 +295,21 @@ pub(super) fn remarks(shown: Shown, canvas: &Canvas) -> Vec<Line<'static>> {
     let notes = loaded.warnings.iter();
     lines.extend(notes.map(|it| Line::styled(format!("note: {it}"), theme.warning)));
     lines
+}
+
+/// Columns that look like clock times in the public datasets with the columns of this one, as long as
+/// what was guessed of it is not confirmed. A table that is divided has its first public rows then.
+fn clock_times(context: &Context, definition: &DatasetDefinition) -> Option<String> {
+    let is_told = definition.guessed.values().any(|it| it.contains("clock times"));
+    if definition.guessed.is_empty() || is_told {
+        return None;
+    }
+    let own = context.relatives(&definition.name);
+    let sets = context.session.datasets.iter().filter(|it| {
+        it.role == Role::Public && (it.name == definition.name || own.contains(&it.name))
+    });
+    let facts = |set| Some(&DataScreen::profile(set, context)?.columns[..]);
+    Inspection::clock_times(&sets.filter_map(facts).collect::<Vec<_>>(), definition)
 }
 
 /// Columns that are missing in most rows of a public dataset. Told of that dataset, and of the private
