@@ -489,12 +489,11 @@ impl Inspection {
     /// tables.
     pub fn clock_times(all: &[&[ColumnFacts]], definition: &DatasetDefinition) -> Option<String> {
         let found = Self::features_that(all, definition, |facts| facts.is_clock);
-        let (look, are) = if found.len() == 1 { ("looks", "is") } else { ("look", "are") };
+        let (look, them) = if found.len() == 1 { ("looks", "it") } else { ("look", "them") };
         (!found.is_empty()).then(|| {
             format!(
-                "{} {look} like clock times, such as 1059 for 10:59, and {are} read as plain \
-                 numbers, in which 1100 is 41 more: write hours or minutes in the file, or Enter, \
-                 and untick under 'columns'",
+                "{} {look} like clock times (1059 for 10:59), read as plain numbers: write minutes \
+                 in the file, or Enter, and untick {them} under 'columns'",
                 quoted(&found)
             )
         })
@@ -519,8 +518,8 @@ impl Inspection {
         };
         (!found.is_empty()).then(|| {
             format!(
-                "{} {are} named like a survey's weights, which say how many people a row stands \
-                 for, and {are} used as {as_what}: Enter, and untick {them} under 'columns'",
+                "{} {are} named like a survey's weights (how many people a row stands for) and used \
+                 as {as_what}: Enter, and untick {them} under 'columns'",
                 quoted(&found)
             )
         })
