@@ -27,17 +27,21 @@ impl Score {
         (self.low..=self.high).contains(&truth)
     }
 
-    /// One estimate of what several releases told; the more precise ones count more. Their records may be
+    /// One estimate of what several releases told, and of how many; the more precise ones count more. Their records may be
     /// the same ones, so the range is as wide as if all of them erred together: the standard deviation of
-    /// a weighted mean is at most the weighted mean of theirs.
-    pub fn pooled(scores: &[Self]) -> Option<Self> {
+    /// a weighted mean is at most the weighted mean of theirs. Much wider ones are left out: they would
+    /// only widen it.
+    pub fn pooled(scores: &[Self]) -> Option<(Self, usize)> {
+        const MUCH_WIDER: f64 = 1.25;
+        let width = |it: &Self| it.high - it.low;
+        let least = scores.iter().map(width).fold(f64::INFINITY, f64::min);
+        let scores = || scores.iter().filter(|it| width(it) <= MUCH_WIDER * least);
         let weight = |it: &Self| (it.high - it.low).max(f64::MIN_POSITIVE).powi(-2).min(1e200);
-        let all: f64 = scores.iter().map(weight).sum();
-        let mean =
-            |of: fn(&Self) -> f64| scores.iter().map(|it| weight(it) / all * of(it)).sum::<f64>();
+        let all: f64 = scores().map(weight).sum();
+        let mean = |of: fn(&Self) -> f64| scores().map(|it| weight(it) / all * of(it)).sum::<f64>();
         let pooled =
             Self { value: mean(|it| it.value), low: mean(|it| it.low), high: mean(|it| it.high) };
-        (!scores.is_empty()).then_some(pooled)
+        (all > 0.0).then(|| (pooled, scores().count()))
     }
 
     pub(super) fn map(self, change: impl Fn(f64) -> f64) -> Self {
@@ -720,11 +724,11 @@ mod tests {
         let around = |value: f64, half: f64| Score { value, low: value - half, high: value + half };
         assert_eq!(Score::pooled(&[]), None);
         let one = around(40.0, 3.0);
-        assert_eq!(Score::pooled(&[one]), Some(one));
-        let two = Score::pooled(&[one, around(44.0, 3.0)]).unwrap();
+        assert_eq!(Score::pooled(&[one]), Some((one, 1)));
+        let (two, _) = Score::pooled(&[one, around(44.0, 3.0)]).unwrap();
         assert!((two.value - 42.0).abs() < 1e-12 && (two.high - 45.0).abs() < 1e-12, "{two:?}");
-        let unequal = Score::pooled(&[one, around(70.0, 30.0)]).unwrap();
-        assert!(unequal.value < 40.4 && unequal.high - unequal.low < 6.6, "{unequal:?}");
+        let (unequal, of) = Score::pooled(&[one, around(70.0, 30.0)]).unwrap();
+        assert_eq!((unequal, of), (one, 1), "one that is much less precise says nothing more");
         // The same held-out records, so the same chance of them, and each release with noise of its own.
         let mut draw = ChaCha20Rng::seed_from_u64(9);
         let mut normal = || noisy(vec![0.0], 1.0, false, &mut draw)[0];
@@ -732,7 +736,7 @@ mod tests {
             let chance = normal();
             let told: Vec<Score> =
                 (0..3).map(|_| around(chance + normal(), 1.96 * 2.0_f64.sqrt())).collect();
-            Score::pooled(&told).unwrap().holds(0.0)
+            Score::pooled(&told).unwrap().0.holds(0.0)
         });
         let held = held.count() as f64 / RELEASES as f64;
         assert!(held >= 0.95, "{held}");

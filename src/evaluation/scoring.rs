@@ -436,19 +436,20 @@ impl Scoring {
             let noise = self.noise(Self::scale(calibrated));
             let alone = interval::quantile(0.0, &noise, interval::outside(1)) / rows as f64;
             let cap = words::three_digits(cap);
+            let unit = self.unit.as_ref().map_or_else(String::new, |unit| format!(" {unit}"));
             let source = match self.usual {
                 Some(_) => "errors vary as on public records of another domain".to_owned(),
                 None => format!("errors are a quarter of {cap} on average"),
             };
             let mut brief = format!(
                 "the released {} on {rows} held-out records, capped at {cap}, will be accurate to \
-                 about ± {} (95 %)",
+                 about ± {}{unit} (95 %)",
                 loss.words(),
                 words::two_digits(half)
             );
             if let Some((_, constant)) = self.constant {
                 let error = words::three_digits(constant);
-                let _ = write!(brief, "; one answer for all has {error} on public records");
+                let _ = write!(brief, "; one answer for all has {error}{unit} on public records");
                 if half > IMPRECISE * constant {
                     brief +=
                         ". So it tells little; more held-out records (`holdout`) make it better";

@@ -266,11 +266,11 @@ impl Scored {
         self.one_answer.map(|it| self.error.high < it.low)
     }
 
-    /// Where the error is not clearly less than that of one answer for all: that, to go on a sentence.
+    /// The error of one answer for all, to go on a sentence.
     pub fn beside_constant(&self) -> String {
-        let unclear = self.one_answer.filter(|it| self.error.high >= it.low);
-        unclear.map_or_else(String::new, |it| {
-            format!(", not clearly less than that of one answer for all, {}", self.error_text(&it))
+        self.one_answer.map_or_else(String::new, |it| {
+            let unclear = if self.error.high < it.low { "" } else { ", not clearly more" };
+            format!(", one answer for all {}{unclear}", self.error_text(&it))
         })
     }
 

@@ -276,7 +276,7 @@ impl Study {
                 Some(scored.error.holds(ours)),
                 scored.one_answer.map(|it| it.holds(constant)),
                 scored.public_alone.map(|it| it.holds(theirs)),
-                Score::pooled(&three).map(|it| it.holds(theirs)),
+                Score::pooled(&three).map(|(it, _)| it.holds(theirs)),
                 scored.difference.map(|it| it.holds(ours - theirs)),
                 scored.uncapped.map(|it| (it.low..=it.high).contains(&error)),
                 scored.above.map(|it| it.holds(above)),

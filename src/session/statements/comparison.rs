@@ -244,21 +244,21 @@ fn scored(
         let named = of_public_data.map(&name).filter(|it| !it.contains(PUBLIC_ALONE));
         let named = named.map_or_else(String::new, |name| format!(", {name}"));
         let named = format!("{of_set}{named}");
-        let with_scores = if let Some(total) = runs.first().and_then(|run| total(&run.id)) {
-            format!(
-                ". With the scores, all spending on these records counts: {} (δ {}){}",
-                total.words(),
-                delta_words(total.delta),
-                if_blanked(runs, Some(&total))
-            )
+        // Scores, and a ranking before them, chose it.
+        let (all, whom) = if let Some(total) = runs.first().and_then(|run| total(&run.id)) {
+            let all = format!("{} (δ {})", total.words(), delta_words(total.delta));
+            (format!("all spending on these records, {all}"), if_blanked(runs, Some(&total)))
         } else {
             let sum = summed(runs).map_or_else(
                 || "the ε of their runs".to_owned(),
                 |it| format!("ε {} (δ {})", sum_words(it.epsilon), delta_words(it.delta)),
             );
-            format!("; the scores for {sum}{}", if_blanked(runs, None))
+            (sum, if_blanked(runs, None))
         };
-        let telling = format!("that model with anybody, for no ε{with_scores}.{}", ranked(runs));
+        let telling = format!(
+            "that model with anybody: no ε alone; for its choice and with the scores, {all}{whom}.{}",
+            ranked(runs)
+        );
         // Without a score that says so, this is no praise.
         let doubt = best.filter(|it| it.score.is_below_constant() == Some(false));
         let doubt = doubt.map_or_else(String::new, |it| {
@@ -270,12 +270,8 @@ fn scored(
         let of = Answer::of(&format!("{PUBLIC_ALONE}{named}"), format!("{why}{doubt}."), telling);
         let error = best.map(|PublicAlone { score, scores, .. }| {
             let of = if *scores > 1 { format!(" from {scores} scores") } else { on_records(score) };
-            let one_answer = score.one_answer.filter(|_| !doubt.is_empty());
-            let one_answer = one_answer.map_or_else(String::new, |error| {
-                format!(", that of one answer for all {}", score.error_text(&error))
-            });
-            let error = capital(&score.named_error());
-            format!("{error}{of}{one_answer}; {RANGES}.")
+            let (error, beside) = (capital(&score.named_error()), score.beside_constant());
+            format!("{error}{of}{beside}; {RANGES}.")
         });
         let how = "A plan with that method makes it.".to_owned();
         let how = of_public_data.is_none().then_some(how);
@@ -693,8 +689,8 @@ mod tests {
             only(std::slice::from_ref(&good)),
             format!("Take 'a' at ε 1: {GAIN} | Why {ERROR} | {told}")
         );
-        let free = "A plan with that method makes it. | Share that model with anybody, for no ε; the \
-                    scores for the ε of their runs.";
+        let free = "A plan with that method makes it. | Share that model with anybody: no ε alone; \
+                    for its choice and with the scores, the ε of their runs.";
         let open = "Take public data alone: 'a' is not clearly better, and public data cost no ε. | \
                     Why Mean absolute error, capped at 140: 40.0 (38.0 to 42.0) on 400 held-out \
                     records; ranges are 95 %.";
@@ -916,8 +912,8 @@ mod tests {
         let (cheap, shown) = (beside("b", 0.5, 21.0, 5.0), beside("a", 1.0, 20.0, 2.0));
         assert!(only(&[cheap.clone(), shown]).starts_with("Take 'a' at ε 1"));
         let unclear = only(&[cheap]);
-        let constant = "Error 21.0 (16.0 to 26.0) on 400 held-out records, not clearly less \
-                        than that of one answer for all, 24.0 (22.5 to 25.5); ranges are 95 %.";
+        let constant = "Error 21.0 (16.0 to 26.0) on 400 held-out records, one answer for \
+                        all 24.0 (22.5 to 25.5), not clearly more; ranges are 95 %.";
         assert!(unclear.contains(constant), "{unclear}");
         let many: Vec<ArchivedRun> = (0..5).map(|at| of("p", 1.0, 20.0 + f64::from(at))).collect();
         assert!(only(&many).contains("The least of 5 scores is likely to be too low."));

@@ -88,9 +88,9 @@ pub fn public_alone<'a>(runs: impl IntoIterator<Item = &'a ArchivedRun>) -> Vec<
         let errors: Vec<Score> = group.iter().map(|it| it.score.error).collect();
         let one_answers: Vec<Score> = group.iter().filter_map(|it| it.score.one_answer).collect();
         let width = |it: &PublicAlone| it.score.error.high - it.score.error.low;
-        let scores = group.len();
         let best = group.into_iter().min_by(|one, other| width(one).total_cmp(&width(other)))?;
-        let (error, one_answer) = (Score::pooled(&errors)?, Score::pooled(&one_answers));
+        let (error, scores) = Score::pooled(&errors)?;
+        let one_answer = Score::pooled(&one_answers).map(|(error, _)| error);
         let score = Scored { error, one_answer, ..best.score.clone() };
         Some(PublicAlone { score, scores, ..best })
     };

@@ -550,7 +550,7 @@ fn ranges(
     let errors = alone.iter().map(|it| &it.score).chain(one_answers.iter().map(|(it, _)| it));
     let errors = errors.map(|it| number(Some(it.brief_error())));
     let numbers: Vec<String> = gains.chain(errors).collect();
-    let room = longest(names.iter().chain(&publics)).min((inner.width * 2 / 5).max(17));
+    let room = longest(names.iter().chain(&publics)).min((inner.width * 2 / 5).max(18));
     let beside = longest(&numbers);
     let width = inner.width.saturating_sub(room + 1 + beside + u16::from(beside > 0));
     let models = rows.iter().map(|(_, score)| (*score, own, theme.series(0)));
