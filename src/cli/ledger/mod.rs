@@ -10,7 +10,7 @@ mod claim;
 use super::{messages, print_json, print_line, print_result, workspace_named};
 use crate::engine::lookup::granted;
 use crate::engine::resume::once_only;
-use crate::error::{Action, Error, Result};
+use crate::error::{Action, Error, ErrorKind, Result};
 use crate::methods;
 use crate::plot::number::compact_up;
 use crate::privacy::accountant::round_up;
@@ -120,13 +120,16 @@ impl LedgerCommand {
                 ledger.set_budget(&AccountId(account.clone()), budget)?;
             }
             LedgerAction::Settle { run } => {
-                let run = if ledger.book()?.run(&RunId(run.clone())).is_some() {
-                    run.clone()
-                } else {
-                    let found = archive::run_in(&workspace, run)?;
-                    found.file_name().unwrap_or_default().to_string_lossy().into_owned()
+                // The ledger first: it may be damaged, and it may know a run whose folder is gone.
+                let words = match ledger.abandon(&RunId(run.clone())) {
+                    Err(error) if error.kind() == ErrorKind::Usage => {
+                        let found = archive::run_in(&workspace, run)?;
+                        let name = found.file_name().unwrap_or_default().to_string_lossy();
+                        ledger.abandon(&RunId(name.into_owned()))
+                    }
+                    settled => settled,
                 };
-                messages::tell(ledger.abandon(&RunId(run))?);
+                messages::tell(words?);
             }
             LedgerAction::Withdraw { claim, why } => ledger.withdraw(&RunId(claim.clone()), why)?,
             LedgerAction::Repair => {

@@ -273,7 +273,7 @@ fn scored(
             let (error, beside) = (capital(&score.named_error()), score.beside_constant());
             format!("{error}{of}{beside}; {RANGES}.")
         });
-        let how = "A plan with that method makes it.".to_owned();
+        let how = "To make it, run a plan with the method 'public data alone'.".to_owned();
         let how = of_public_data.is_none().then_some(how);
         let taken = of_public_data.map(|run| run.id.clone());
         Answer { reasons: error.into_iter().chain(how).collect(), taken, ..of }
@@ -689,7 +689,7 @@ mod tests {
             only(std::slice::from_ref(&good)),
             format!("Take 'a' at ε 1: {GAIN} | Why {ERROR} | {told}")
         );
-        let free = "A plan with that method makes it. | Share that model with anybody: no ε alone; \
+        let free = "To make it, run a plan with the method 'public data alone'. | Share that model with anybody: no ε alone; \
                     for its choice and with the scores, the ε of their runs.";
         let open = "Take public data alone: 'a' is not clearly better, and public data cost no ε. | \
                     Why Mean absolute error, capped at 140: 40.0 (38.0 to 42.0) on 400 held-out \
@@ -955,15 +955,12 @@ mod tests {
         let text = only(&[one.clone(), other.clone(), alone.clone()]);
         let begin = "Take public data alone (spring + summer): every run is clearly worse";
         assert!(text.starts_with(begin), "{text}");
-        assert!(
-            text.contains("40.0 (38.0 to 42.0)") && text.contains("A plan with that"),
-            "{text}"
-        );
+        assert!(text.contains("40.0 (38.0 to 42.0)") && text.contains("To make it, run"), "{text}");
         // A run of them is named beside their own error alone.
         alone.plan.as_mut().unwrap().public = vec!["summer".to_owned(), "spring".to_owned()];
         let text = only(&[one, other, alone]);
         let begin = "Take public data alone (spring + summer), 'p': every run is clearly worse";
-        assert!(text.starts_with(begin) && !text.contains("A plan with that"), "{text}");
+        assert!(text.starts_with(begin) && !text.contains("To make it, run"), "{text}");
     }
 
     #[test]
