@@ -56,7 +56,8 @@ pub struct SourceWeight {
     pub share: f64,
 }
 
-/// The weights of several public datasets with these names; none of a single one.
+/// The weights of several public datasets with these names; none of a single one, or where a method
+/// uses none of them.
 pub fn source_weights(
     names: &[String],
     public: &PublicRecords,
@@ -70,15 +71,17 @@ pub fn source_weights(
     let mean = |members: &Vec<usize>| sum(members) / members.len().max(1) as f64;
     let (largest, all) =
         (groups.iter().map(mean).fold(0.0, f64::max), groups.iter().map(sum).sum::<f64>());
-    let part = |of: f64, whole: f64| if whole > 0.0 { of / whole } else { 0.0 };
+    if largest <= 0.0 {
+        return Vec::new();
+    }
     names
         .iter()
         .zip(&groups)
         .map(|(dataset, members)| SourceWeight {
             dataset: dataset.clone(),
             records: members.len(),
-            weight: part(mean(members), largest),
-            share: part(sum(members), all),
+            weight: mean(members) / largest,
+            share: sum(members) / all,
         })
         .collect()
 }
@@ -187,8 +190,7 @@ mod tests {
             "weights of the public data: good 1 a record, 90.0 % in all; bad 0.333 a record, 10.0 % \
              in all"
         );
-        let nothing = source_weights(&names, &public, &released([0.0; 4]));
-        assert!(nothing.iter().all(|it| it.weight == 0.0 && it.share == 0.0));
+        assert!(source_weights(&names, &public, &released([0.0; 4])).is_empty());
         // One dataset is not weighed against others.
         assert!(source_weights(&names[..1], &public, &released([1.0; 4])).is_empty());
         assert_eq!(source_words(&[]), None);

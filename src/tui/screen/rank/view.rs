@@ -82,7 +82,12 @@ pub fn view(screen: &RankScreen, context: &Context, canvas: &mut Canvas, area: R
                 Disclosed::Errors(_) => ("released at", RankColumn::Error, MAY_BE_USELESS),
                 _ => ("released at", RankColumn::Energy, ""),
             };
-            let title = format!("Rank · {what} {} · ± 95 % of the noise", price(guarantee));
+            let unit = context.private_name().and_then(|name| {
+                let private = context.session.dataset(name).ok()?;
+                private.label_unit().filter(|_| bar == RankColumn::Error)
+            });
+            let unit = unit.map_or_else(String::new, |unit| format!(" · errors in {unit}"));
+            let title = format!("Rank · {what} {} · ± 95 % of the noise{unit}", price(guarantee));
             let rows = screen.rows(ranking, &context.watch).len();
             let rows = (rows as u16 + 3).clamp(5, (body.height * 2 / 3).max(5));
             let [above, below] = canvas.two_rows("rank.list", body, rows);
