@@ -27,7 +27,8 @@ impl Score {
         (self.low..=self.high).contains(&truth)
     }
 
-    /// One estimate of what several releases told, and of how many; the more precise ones count more. Their records may be
+    /// One estimate of what several releases told, and how many of them it comes from; the more precise
+    /// ones count more. Their records may be
     /// the same ones, so the range is as wide as if all of them erred together: the standard deviation of
     /// a weighted mean is at most the weighted mean of theirs. Much wider ones are left out: they would
     /// only widen it.

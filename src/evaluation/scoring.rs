@@ -30,8 +30,8 @@ const USUAL_LOSS: (f64, f64) = (0.25, 0.25);
 /// A score that is less accurate than this share of the error of one answer for all tells little.
 const IMPRECISE: f64 = 0.25;
 
-/// Two models are never taken to be closer than this part of the largest loss: what public records show
-/// says little of others then.
+/// Two models are never taken to be closer than this part of the largest loss: where they agree on all
+/// public records, they may still differ on private ones.
 const LEAST_REACH: f64 = 0.05;
 
 /// The least records of a class for which anything is reported, for any noise.

@@ -27,8 +27,9 @@
 //! The loss x of the model and that of public data alone, y, give t = (1 + (x − y)/r)/2, cut to
 //! \[0, 1\]. The reach r is public: about how far the two models are apart on public records, at most 1.
 //! The closer they are, the smaller is the noise in their difference. t has the same first two numbers,
-//! for the variance of the difference, and as the third one the weighted count of rows with y = 1. Both parts together move by at most √(2 + 2v²), or 2 + 2v in
-//! the ℓ₁ norm, attained from x = 0, y = 1 to x = 1, y = 0.
+//! for the variance of the difference, and as the third one the weighted count of rows with y = 1.
+//! Both parts together move by at most √(2 + 2v²), or 2 + 2v in the ℓ₁ norm, attained from x = 0, y = 1
+//! to x = 1, y = 0.
 //!
 //! If gaps count separately, an unusable row adds nothing, and the number of usable rows is one
 //! more number. If a usable row becomes unusable, its numbers vanish, which moves each pair by at
@@ -329,7 +330,12 @@ impl Tally {
             Kind::Classes { .. } => "right and wrong answers",
             Kind::Numbers { .. } => "errors",
         };
-        let beside = if self.compared { ", beside public data alone" } else { "" };
+        let beside = match (self.compared, self.has_constant) {
+            (true, true) => ", beside public data alone and one answer for all",
+            (true, false) => ", beside public data alone",
+            (false, true) => ", beside one answer for all",
+            (false, false) => "",
+        };
         format!("{what} on the {} held-out private records{beside}", self.rows)
     }
 

@@ -172,7 +172,7 @@ impl Scored {
         if self.builds_on_a_model { "the model it builds on" } else { "public data alone" }
     }
 
-    /// The one answer for all: which it is, public records said.
+    /// Which one answer for all it is: public records chose it.
     fn one_answer_name(&self) -> &'static str {
         match self.loss {
             None => "most common public class",
@@ -419,8 +419,11 @@ impl Scored {
             let _ = write!(note, "; errors above {cap} count as {cap}");
             if let Some(most) = self.largest_difference.map(three_digits) {
                 let of = if self.loss == Some(Loss::Squared) { " of squares" } else { "" };
-                let _ =
-                    write!(note, ", differences{of} from {} above {most} as {most}", self.beside());
+                let beside = self.beside();
+                let _ = write!(
+                    note,
+                    ", and differences{of} from {beside} above {most} count as {most}"
+                );
             }
             if self.error.low > 0.8 * largest {
                 note += ", as most of them do: a larger `largest_error` would show more";

@@ -167,6 +167,33 @@ fn scores_are_as_close_to_the_exact_ones_as_they_say() {
     assert!(inside >= 15, "{inside} of 20");
 }
 
+#[test]
+fn a_limit_of_differences_changes_their_noise_and_not_their_size() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    let asked = "evaluation: (largest_error: 400.0),";
+    let path = bikes(at, &[("a", "public_shape", asked, ""), ("b", "public_shape", asked, "")]);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let text = text.replace("epsilon: 9.0", "epsilon: 90.0");
+    std::fs::write(&path, text.replace("epsilon: 1.0", "epsilon: 20.0")).unwrap();
+    let told = json(&halflight(at, &["run", "s.ron", "--json", "--include-curator"]));
+    for run in told["runs"].as_array().unwrap() {
+        let exact = &run["curator_only_private_measures"];
+        let [own, public] =
+            ["model", "source_only"].map(|it| number(&exact[it]["mean_absolute_error"]));
+        let score = &run["score"];
+        assert!(number(&score["largest_difference"]) < 400.0, "{score}");
+        // The noise is a small part of these ranges, most of which is the chance of the records.
+        for (name, exact) in
+            [("error", own), ("public_alone", public), ("difference", own - public)]
+        {
+            let [low, high] = ["low", "high"].map(|end| number(&score[name][end]));
+            assert!(low <= exact && exact <= high, "{name}: {exact}, {score}");
+        }
+        assert!(number(&score["one_answer"]["low"]) > own, "{score}");
+    }
+}
+
 /// Loans of the old, from those of the young.
 fn loans(directory: &Path, method: &str, evaluation: &str, settings: &str) {
     let columns = "label: \"credit_risk\", task: classification, classes: [\"1\", \"2\"], \

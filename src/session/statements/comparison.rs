@@ -256,7 +256,7 @@ fn scored(
             (sum, if_blanked(runs, None))
         };
         let telling = format!(
-            "that model with anybody: no ε alone; for its choice and with the scores, {all}{whom}.{}",
+            "that model with anybody: no ε by itself; with the scores, which chose it, {all}{whom}.{}",
             ranked(runs)
         );
         // Without a score that says so, this is no praise.
@@ -689,8 +689,8 @@ mod tests {
             only(std::slice::from_ref(&good)),
             format!("Take 'a' at ε 1: {GAIN} | Why {ERROR} | {told}")
         );
-        let free = "To make it, run a plan with the method 'public data alone'. | Share that model with anybody: no ε alone; \
-                    for its choice and with the scores, the ε of their runs.";
+        let free = "To make it, run a plan with the method 'public data alone'. | Share that model with anybody: no ε by \
+                    itself; with the scores, which chose it, the ε of their runs.";
         let open = "Take public data alone: 'a' is not clearly better, and public data cost no ε. | \
                     Why Mean absolute error, capped at 140: 40.0 (38.0 to 42.0) on 400 held-out \
                     records; ranges are 95 %.";
