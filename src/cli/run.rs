@@ -26,6 +26,7 @@ use crate::privacy::accountant::{Guarantee, delta_words, round_up};
 use crate::privacy::ledger::{RunId, RunOutcome, TotalStanding};
 use crate::privacy::{CuratorOnly, Target, Watch};
 use crate::session::comparison::{self, NOT_FOR_CHOICE, usual_name};
+use crate::session::public_alone::join_scores;
 use crate::session::{ArchivedRun, PlanDefinition, Session, Workspace, archive, dataset, sum};
 use crate::verdict::error_cell;
 
@@ -351,7 +352,8 @@ pub(super) fn print_answers(directories: &[PathBuf], watch: &Watch) -> Result<()
     if directories.len() < 2 {
         return Ok(());
     }
-    let runs: Vec<ArchivedRun> = directories.iter().map(|it| archive::read_run(it)).collect();
+    let mut runs: Vec<ArchivedRun> = directories.iter().map(|it| archive::read_run(it)).collect();
+    join_scores(&mut runs);
     // The runs have ended well: a ledger that cannot be read now leaves out the total alone.
     let book = Workspace::of(&directories[0]).and_then(|workspace| workspace.book()).ok();
     let total = |run: &RunId| sum::of_account(book.as_ref()?, run);

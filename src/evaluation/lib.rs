@@ -10,6 +10,7 @@
 //! | [`interval`] | intervals that cover sampling and noise |
 //! | [`score`] | the scores that follow from a released tally |
 //! | [`measured`] | exact scores of answers to records whose labels are known |
+//! | [`together`] | what several scores of the same records say together |
 //! | [`usual`] | errors on public records of another domain, and the cap |
 //! | [`words`] | a score in words |
 //!
@@ -30,6 +31,7 @@ pub mod measured;
 pub mod score;
 pub mod scoring;
 pub mod tally;
+pub mod together;
 pub mod usual;
 pub mod words;
 
@@ -38,4 +40,5 @@ pub use measured::{FurtherScores, Judged, Measured};
 pub use score::{ClassScore, Score, Scored};
 pub use scoring::{Expected, Scoring};
 pub use tally::{Answers, Tally};
+pub use together::{Noise, together};
 pub use usual::UsualErrors;

@@ -6,6 +6,7 @@ use super::definition::Loss;
 use super::interval;
 use super::law::Law;
 use super::tally::{BINS, Kind, PER_PART, Tally};
+use super::together::Noise;
 use crate::numeric::Vector;
 use crate::numeric::projection::onto_simplex;
 
@@ -130,6 +131,9 @@ pub struct Scored {
     /// The first minus the second; for squared losses, before the root is taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub difference: Option<Score>,
+    /// The noise in these numbers. Earlier versions did not tell it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise: Option<Noise>,
     /// One for each class.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<ClassScore>,
@@ -238,6 +242,12 @@ impl ReleasedCounts<'_> {
 
     fn tail(&self) -> f64 {
         interval::outside(self.tally.models)
+    }
+
+    /// The covariance of the noise of two such sums.
+    fn covariance(&self, one: &[f64], other: &[f64]) -> f64 {
+        let product = centred(one).into_iter().zip(centred(other)).map(|(one, other)| one * other);
+        Law::of(self.tally.laplace, self.scale, &[1.0]).sd().powi(2) * product.sum::<f64>()
     }
 
     fn share(&self, counted: &[f64], among: &[f64]) -> Score {
@@ -376,7 +386,11 @@ impl Scored {
             let (mean, variance) = moments(own, each * scale);
             interval::mean((own[0], [0.0, 1.0]), records, variance, &law(each, mean), tail)
         });
+        let per_record = (Law::of(tally.laplace, scale, &[1.0]).sd() / records).powi(2);
+        let gaps = if tally.counts_gaps() { 1.0 } else { 0.0 };
+        let own_noise = per_record * (1.0 + gaps * mean * mean);
         let (mut public_alone, mut difference) = (None, None);
+        let (mut public_noise, mut both_noise) = (0.0, 0.0);
         if tally.compared {
             let (half, spread) = moments(of_part(1), scale);
             let gap = reach * (2.0 * half - 1.0);
@@ -392,6 +406,8 @@ impl Scored {
             // At most as uncertain as both together.
             let joined = (variance.sqrt() + spread.sqrt()).powi(2);
             let both = law(1.0_f64.hypot(2.0 * reach), mean - gap - reach);
+            public_noise = (both.sd() / records).powi(2);
+            both_noise = per_record * (1.0 + gaps * mean * (mean - gap - reach));
             let alone = (released[0] - sum, [0.0, 1.0]);
             public_alone = Some(interval::mean(alone, records, joined, &both, tail));
             difference = Some(told);
@@ -406,7 +422,14 @@ impl Scored {
             Loss::Squared => largest * largest,
         };
         let units = |score: Score| score.map(|it| loss.error(largest, it));
+        let constant_noise = one_answer.map_or(0.0, |it: Score| {
+            per_record * (tally.constant_weight().powi(-2) + gaps * it.value * it.value)
+        });
+        let [own, public, both, one_answer_noise] =
+            [own_noise, public_noise, both_noise, constant_noise].map(|it| size * size * it);
+        let noise = Noise { own, public, both, one_answer: one_answer_noise };
         Self {
+            noise: Some(noise),
             usable,
             loss: Some(loss),
             largest_error,
@@ -436,7 +459,11 @@ impl Scored {
                 interval::share(count, tally.rows, &law, interval::outside(tally.models))
             };
             let one_answer = of_constant.first().map(|count| share(each * count, each));
-            return Self { one_answer, ..Self::of_error(tally, share(*wrong, 1.0)) };
+            let own = (Law::of(tally.laplace, scale, &[1.0]).sd() / rows).powi(2);
+            let one_answer_noise = if one_answer.is_some() { each * each * own } else { 0.0 };
+            let noise = Noise { own, public: 0.0, both: 0.0, one_answer: one_answer_noise };
+            let noise = Some(noise);
+            return Self { noise, one_answer, ..Self::of_error(tally, share(*wrong, 1.0)) };
         }
         let missing = (rows - released.iter().sum::<f64>()) / released.len() as f64;
         let counts = released.iter().map(|count| count + missing).collect();
@@ -450,27 +477,38 @@ impl Scored {
         let mut scored = Self::of_error(tally, cells.share(&wrong, &usable));
         let counted = tally.counts_gaps().then(|| cells.sum(&usable).clamp(0.0, rows));
         scored.usable = counted.filter(|_| tally.expects_gaps);
-        scored.one_answer = match (constant, of_constant) {
+        let records = counted.unwrap_or(rows).max(1.0);
+        // Where gaps count for themselves, noise also moves the number of usable rows.
+        let among = |counted: &[f64], share: f64| -> Vec<f64> {
+            counted.iter().zip(&usable).map(|(one, all)| (one - share * all) / records).collect()
+        };
+        let own = among(&wrong, scored.error.value);
+        let mut noise = Noise { own: cells.covariance(&own, &own), ..Noise::default() };
+        (scored.one_answer, noise.one_answer) = match (constant, of_constant) {
             (_, [count]) => {
-                // Where gaps count for themselves, noise also moves the number of usable rows.
                 let law = |p: f64| {
                     let usable = centred(&usable).into_iter().map(|factor| p * factor);
                     Law::of(tally.laplace, scale, &usable.chain([each]).collect::<Vec<_>>())
                 };
-                let among = counted.unwrap_or(rows);
-                Some(interval::ratio(each * count, among, tally.rows, law, cells.tail()))
+                let told = interval::ratio(each * count, records, tally.rows, law, cells.tail());
+                (Some(told), (law(told.value).sd() / records).powi(2))
             }
             (Some(Constant::Class(constant)), []) if tally.has_constant => {
                 let others = cells.factors(|class, _, _| class != constant as usize);
-                Some(cells.share(&others, &usable))
+                let told = cells.share(&others, &usable);
+                let others = among(&others, told.value);
+                (Some(told), cells.covariance(&others, &others))
             }
-            _ => None,
+            _ => (None, 0.0),
         };
         if tally.compared {
             let public = cells.factors(|_, _, public_wrong| public_wrong);
-            scored.public_alone = Some(cells.share(&public, &usable));
+            let alone = cells.share(&public, &usable);
+            scored.public_alone = Some(alone);
+            let of_alone = among(&public, alone.value);
+            noise.public = cells.covariance(&of_alone, &of_alone);
+            noise.both = cells.covariance(&own, &of_alone);
             let gap: Vec<f64> = wrong.iter().zip(&public).map(|(one, other)| one - other).collect();
-            let records = counted.unwrap_or(rows).max(1.0);
             // Noise can take the records that only one of the two answers wrongly below none. There they
             // say no more than none, as for one error.
             let only = |sign: f64| {
@@ -488,6 +526,7 @@ impl Scored {
             let told = interval::mean(sum, records, variance, &cells.law(&gap), cells.tail());
             scored.difference = Some(told);
         }
+        scored.noise = Some(noise);
         let mut shares = Vec::new();
         for (class, name) in names.iter().enumerate().take(classes.unwrap_or(0)) {
             let of_class = cells.factors(|other, _, _| other == class);

@@ -16,7 +16,7 @@ use crate::data::{DatasetDefinition, Role, Source, Task};
 use crate::error::{Error, Result};
 use crate::evaluation::scoring::{Scoring, reach_for};
 use crate::evaluation::tally::Losses;
-use crate::evaluation::{Answers, Evaluation, Loss, Score, Scored, UsualErrors};
+use crate::evaluation::{Answers, Evaluation, Loss, Scored, UsualErrors, together};
 use crate::methods::baselines::elsewhere::errors_elsewhere;
 use crate::methods::trial::RehearsalNoise;
 use crate::model::Model;
@@ -129,7 +129,7 @@ pub struct Study {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Measured {
     /// How often each of [`RANGES`] contains the truth.
-    held: [f64; 7],
+    held: [f64; 9],
     half_width: f64,
     /// The upper end without the cap, over the error without the cap.
     high: f64,
@@ -145,14 +145,18 @@ pub struct Measured {
     beyond: f64,
     /// Half of the range of the difference.
     half_difference: f64,
+    /// Half of the range of an error at a third of the ε, joined and by itself.
+    half_joined: [f64; 2],
 }
 
-const RANGES: [&str; 7] = [
+const RANGES: [&str; 9] = [
     "capped error",
     "capped error of one answer for all",
     "capped error of public data alone",
-    "capped error of public data alone, from three scores of the same records",
     "difference of capped errors",
+    "capped error of public data alone, joined from three scores of the same records",
+    "capped error at a third of the ε, joined with two other scores",
+    "difference at a third of the ε, joined with two other scores",
     "error without the cap",
     "share of records above the cap",
 ];
@@ -247,6 +251,7 @@ impl Study {
         let is_beyond = |it: &Errors| (capped(it.own) - capped(it.public)).abs() > reach * cap;
         let beyond = mean(&|it| f64::from(u8::from(is_beyond(it))));
         let noise = calibrated(&scoring.tally, epsilon)?;
+        let more_noise = calibrated(&scoring.tally, epsilon / 3.0)?;
         let forecast = scoring.forecast(&noise).unwrap_or_default();
         let mut draw = ChaCha20Rng::seed_from_u64(place.seed());
         let mut found = Measured {
@@ -264,20 +269,25 @@ impl Study {
                 Losses::of([own, public, constant].map(|error| (error / cap).min(1.0)), reach)
             };
             let answers = Answers::Numbers((0..records).map(one).collect());
-            let mut release = || -> Result<Scored> {
+            let mut release = |noise| -> Result<Scored> {
                 let (answers, seed) = (answers.clone(), draw.random());
-                released(&scoring.tally, answers, &noise, seed, (Some(cap), reach))
+                released(&scoring.tally, answers, noise, seed, (Some(cap), reach))
             };
-            let scored = release()?.bounded(scoring.bound);
-            let three = [Ok(scored.clone()), release(), release()];
-            let three: Vec<Scored> = three.into_iter().collect::<Result<_>>()?;
-            let three: Vec<Score> = three.iter().filter_map(|it| it.public_alone).collect();
+            let scored = release(&noise)?.bounded(scoring.bound);
+            let (other, third) = (release(&noise)?, release(&more_noise)?);
+            let joined = together(&[&third, &scored, &other]);
+            let joined = &joined[0];
+            let half = |it: &Scored| 0.5 * (it.error.high - it.error.low);
+            found.half_joined[0] += half(joined);
+            found.half_joined[1] += half(&third);
             let holds = [
                 Some(scored.error.holds(ours)),
                 scored.one_answer.map(|it| it.holds(constant)),
                 scored.public_alone.map(|it| it.holds(theirs)),
-                Score::pooled(&three).map(|(it, _)| it.holds(theirs)),
                 scored.difference.map(|it| it.holds(ours - theirs)),
+                joined.public_alone.map(|it| it.holds(theirs)),
+                Some(joined.error.holds(ours)),
+                joined.difference.map(|it| it.holds(ours - theirs)),
                 scored.uncapped.map(|it| (it.low..=it.high).contains(&error)),
                 scored.above.map(|it| it.holds(above)),
             ];
@@ -313,6 +323,10 @@ impl Study {
             harvest.table("Half-width that the forecast tells, over the one that came", |it| {
                 Some(it.forecast / it.half_width)
             }),
+            harvest.table(
+                "Half-width at a third of the ε, joined with two other scores, over that of the score by itself",
+                |it| Some(it.half_joined[0] / it.half_joined[1]),
+            ),
             harvest.table("Mean error without the cap, in units of the label", each(|it| it.error)),
             harvest.table(
                 "Upper end without the cap, over the mean error without the cap",

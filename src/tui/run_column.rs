@@ -202,7 +202,7 @@ impl RunColumn {
             Self::Delta => {
                 number(run.guarantee.or(plan.map(|plan| plan.target)).map(|target| target.delta))
             }
-            Self::Score => number(run.score.as_ref().map(|told| told.error.value)),
+            Self::Score => number(run.told().map(|told| told.error.value)),
             Self::PublicLast => number(last(run, run.error_series()[0], watch)),
             Self::PublicBest => number(best(run, run.error_series()[0], watch)),
             Self::PrivateLast => number(last(run, run.error_series()[1], watch)),
@@ -228,7 +228,7 @@ impl RunColumn {
     pub fn text(self, run: &ArchivedRun, watch: &Watch) -> String {
         match (self, self.value(run, watch)) {
             (_, SortValue::Missing) => "–".to_owned(),
-            (Self::Score, _) => run.score.as_ref().map_or_else(String::new, Scored::brief),
+            (Self::Score, _) => run.told().map_or_else(String::new, Scored::brief),
             (Self::Epsilon, SortValue::Number(x)) => compact_up(x),
             (Self::Delta, SortValue::Number(x)) => delta_words(x),
             (Self::Steps, SortValue::Number(x)) => match run.of {

@@ -17,6 +17,11 @@ use crate::verdict::error_cell;
 /// The caution beside exact numbers of several runs.
 pub const NOT_FOR_CHOICE: &str = "◆ is not for choosing or telling.";
 
+/// Why a run has another error beside others than by itself.
+pub const JOINED: &str = "Where runs are compared, all scores of the same held-out records are joined: public data \
+                          alone have one error, and noise is less. What each score says by itself is in its \
+                          certificate, and in the tables below.";
+
 const PUBLIC_ALONE: &str = "public data alone";
 
 /// What the ranges of an answer are.
@@ -90,7 +95,7 @@ pub(super) struct Question<'a> {
 impl<'a> Question<'a> {
     pub(super) fn of(run: &'a ArchivedRun) -> Self {
         let private = run.plan.as_ref().map_or("", |plan| plan.private.as_str());
-        let score = run.score.as_ref();
+        let score = run.told();
         let test = score.and_then(|it| it.elsewhere.as_ref()).map(|it| it.dataset.as_str());
         let data = |name| run.data.iter().find(|it: &&DatasetDefinition| it.name == name);
         let data = data(test.unwrap_or(private));
@@ -168,7 +173,7 @@ pub fn answers(
     watch: &Watch,
 ) -> Vec<Answer> {
     let mut groups: Vec<(Question, Vec<&ArchivedRun>)> = Vec::new();
-    for run in runs.iter().filter(|run| run.score.is_some() || run.is_settled()) {
+    for run in runs.iter().filter(|run| run.told().is_some() || run.is_settled()) {
         let question = Question::of(run);
         match groups.iter_mut().find(|(other, _)| *other == question) {
             Some((_, group)) => group.push(run),
@@ -220,7 +225,7 @@ fn scored(
     of_public_data: &[&ArchivedRun],
     name: impl Fn(&ArchivedRun) -> String,
 ) -> Answer {
-    let all = || runs.iter().filter_map(|run| Some((*run, run.score.as_ref()?)));
+    let all = || runs.iter().filter_map(|run| Some((*run, run.told()?)));
     let mut private: Vec<Entry> = all().filter(|(run, _)| !is_public(run)).collect();
     private.retain(|(_, score)| !score.says_nothing());
     private.sort_by(|(_, one), (_, other)| one.error.value.total_cmp(&other.error.value));
@@ -381,7 +386,8 @@ fn scored(
     said.extend(unknown.map(|other| {
         capital(&format!("{} cannot be compared: it has another cap.", name(other.0)))
     }));
-    let later = run.later_scores.iter().filter(|it| it.held_out && it.score != *score);
+    let later =
+        run.later_scores.iter().filter(|it| it.held_out && Some(&it.score) != run.score.as_ref());
     said.extend(later.map(|it| format!("A later score of it: {}.", it.score.brief())));
     said.extend(score.contradiction().map(|it| format!("{}.", capital(&it))));
     if least.0.id == run.id && private.len() >= MANY {
@@ -621,8 +627,9 @@ fn exact(runs: &[&ArchivedRun], name: impl Fn(&ArchivedRun) -> String, watch: &W
 mod tests {
     use std::path::Path;
 
+    use super::super::public_alone::join_scores;
     use super::*;
-    use crate::evaluation::{Loss, Score};
+    use crate::evaluation::{Loss, Noise, Score};
     use crate::privacy::accountant::Composition;
     use crate::privacy::openings::OpenWatch;
     use crate::privacy::{Event, Target};
@@ -984,6 +991,42 @@ mod tests {
         apart(|it| it.plan.as_mut().unwrap().preparation.intercept = false);
         apart(|it| it.score.as_mut().unwrap().largest_error = Some(141.0));
         assert_eq!(found(&[of("a", 40.0), of("b", 90.0)]), [(1, 40.0), (1, 90.0)]);
+    }
+
+    #[test]
+    fn scores_of_the_same_records_are_joined_and_then_agree_with_each_other() {
+        let noise = |own, public, both| Some(Noise { own, public, both, one_answer: 0.0 });
+        let precise = Scored { noise: noise(0.5, 0.6, 0.5), ..score(30.0, 40.0) };
+        let wide = Scored {
+            noise: noise(25.0, 25.5, 25.0),
+            error: around(41.0, 11.0),
+            public_alone: Some(around(50.0, 11.0)),
+            difference: Some(around(-9.0, 3.0)),
+            ..score(0.0, 0.0)
+        };
+        let mut runs = [run("a", 1.0, Some(precise)), run("b", 0.1, Some(wide.clone()))];
+        join_scores(&mut runs);
+        let told: Vec<&Scored> = runs.iter().filter_map(ArchivedRun::told).collect();
+        let public = told[0].public_alone.unwrap();
+        assert_eq!(told[1].public_alone, Some(public));
+        assert!((public.value - 40.2).abs() < 0.1, "{public:?}");
+        for it in &told {
+            let gap = it.error.value - public.value;
+            assert!((gap - it.difference.unwrap().value).abs() < 1e-9, "{it:?}");
+        }
+        assert!((told[1].error.value - 31.4).abs() < 0.1, "{:?}", told[1].error);
+        let width = |it: &Scored| it.error.high - it.error.low;
+        assert!(width(told[1]) < 0.6 * width(&wide), "{:?}", told[1].error);
+        assert_eq!(runs[1].score, Some(wide), "its own release stays");
+        // What an answer says of the error and of public data alone is what they have in common.
+        assert!(only(&runs).contains("25 % "), "{}", only(&runs));
+        // Joined again, nothing changes. Another seed has other held-out records.
+        let before = runs.clone();
+        join_scores(&mut runs);
+        assert_eq!(runs[0].joined, before[0].joined);
+        runs[1].plan.as_mut().unwrap().seed += 1;
+        join_scores(&mut runs);
+        assert!(runs.iter().all(|it| it.joined.is_none()));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::comparison::{Question, is_public};
 use crate::data::{DatasetDefinition, PreparationSettings};
-use crate::evaluation::{Score, Scored};
+use crate::evaluation::{Score, Scored, together};
 use crate::methods::PublicPredictor;
 use crate::store::{ArchivedRun, PlanDefinition};
 
@@ -69,7 +69,7 @@ impl<'a> PublicAlone<'a> {
 
     /// Whether the model of a run is compared with these.
     pub fn is_beside(&self, run: &'a ArchivedRun) -> bool {
-        let own = run.score.as_ref().and_then(|score| Self::of_run(run, score));
+        let own = run.told().and_then(|score| Self::of_run(run, score));
         own.is_some_and(|it| it.agrees_with(self))
     }
 }
@@ -77,7 +77,7 @@ impl<'a> PublicAlone<'a> {
 /// Public data alone of each set of public data, as the scores of these runs say together.
 pub fn public_alone<'a>(runs: impl IntoIterator<Item = &'a ArchivedRun>) -> Vec<PublicAlone<'a>> {
     let mut groups: Vec<Vec<PublicAlone>> = Vec::new();
-    let told = runs.into_iter().filter_map(|run| PublicAlone::of_run(run, run.score.as_ref()?));
+    let told = runs.into_iter().filter_map(|run| PublicAlone::of_run(run, run.told()?));
     for one in told {
         match groups.iter_mut().find(|group| group.iter().all(|it| it.agrees_with(&one))) {
             Some(group) => group.push(one),
@@ -95,6 +95,43 @@ pub fn public_alone<'a>(runs: impl IntoIterator<Item = &'a ArchivedRun>) -> Vec<
         Some(PublicAlone { score, scores, ..best })
     };
     groups.into_iter().filter_map(pooled).collect()
+}
+
+/// The runs whose scores are of the same held-out records and the same public data alone.
+fn on_the_same_records(runs: &[ArchivedRun]) -> Vec<Vec<usize>> {
+    type Sample = Option<(u64, u64, usize)>;
+    let mut groups: Vec<(Sample, Vec<(usize, PublicAlone)>)> = Vec::new();
+    for (index, run) in runs.iter().enumerate() {
+        let told = run.score.as_ref().and_then(|score| PublicAlone::of_run(run, score));
+        let Some(told) = told else { continue };
+        // The seed and the share of held-out records choose them.
+        let records = told.score.records;
+        let sample = run.plan.as_ref().map(|plan| (plan.seed, plan.holdout.to_bits(), records));
+        let is_like = |other: &PublicAlone| told.agrees_with(other);
+        let found = groups
+            .iter_mut()
+            .find(|(other, group)| *other == sample && group.iter().all(|(_, it)| is_like(it)));
+        match found {
+            Some((_, group)) => group.push((index, told)),
+            None => groups.push((sample, vec![(index, told)])),
+        }
+    }
+    let indices = |group: Vec<(usize, PublicAlone)>| group.into_iter().map(|(at, _)| at).collect();
+    groups.into_iter().map(|(_, group)| indices(group)).collect()
+}
+
+/// Tells of every run what all scores of its records say together.
+pub fn join_scores(runs: &mut [ArchivedRun]) {
+    for run in runs.iter_mut() {
+        run.joined = None;
+    }
+    for group in on_the_same_records(runs) {
+        let scores: Vec<&Scored> = group.iter().filter_map(|at| runs[*at].score.as_ref()).collect();
+        let joined = together(&scores);
+        for (at, joined) in group.into_iter().zip(joined) {
+            runs[at].joined = Some(joined).filter(|it| runs[at].score.as_ref() != Some(it));
+        }
+    }
 }
 
 /// The public datasets of a run's plan.

@@ -102,6 +102,8 @@ pub struct ArchivedRun {
     /// The released score of its model on held-out private records: its own, or the one that was paid
     /// for afterwards with the largest ε.
     pub score: Option<Scored>,
+    /// What it says together with the scores of other runs on the same records.
+    pub joined: Option<Scored>,
     /// The scores that were paid for afterwards.
     pub later_scores: Vec<LaterScore>,
     /// What the records of several public datasets weigh in its model.
@@ -208,7 +210,7 @@ pub fn tally<'a>(runs: impl IntoIterator<Item = &'a ArchivedRun>) -> String {
 pub fn best_of_all<'a>(
     runs: impl IntoIterator<Item = &'a ArchivedRun>,
 ) -> Option<(&'a ArchivedRun, String, f64)> {
-    let error = |run: &'a ArchivedRun| match &run.score {
+    let error = |run: &'a ArchivedRun| match run.told() {
         Some(score) => Some((run, format!("released {}", score.error_name()), score.error.value)),
         None => best(run, run.error_series()[0], &Watch::sealed())
             .map(|error| (run, "error on public records".to_owned(), error)),
@@ -295,6 +297,11 @@ impl ArchivedRun {
         } else {
             [Series::PublicError, Series::PrivateError]
         }
+    }
+
+    /// What is known from scores about its model on held-out private records.
+    pub fn told(&self) -> Option<&Scored> {
+        self.joined.as_ref().or(self.score.as_ref())
     }
 
     /// Whether the run has ended with a certificate.

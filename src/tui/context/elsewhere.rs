@@ -7,12 +7,14 @@ use crate::privacy::ledger::RunId;
 use crate::session::ArchivedRun;
 use crate::session::archive::{DIED, GIVEN_UP, MISSING, NOT_BEGUN};
 use crate::session::follow::RunNews;
+use crate::session::public_alone::join_scores;
 use crate::session::run_directory::Process;
 use crate::tab::Tab;
 
 impl Context {
     /// Every run was read again.
-    pub(super) fn archive_read(&mut self, runs: Vec<ArchivedRun>) {
+    pub(super) fn archive_read(&mut self, mut runs: Vec<ArchivedRun>) {
+        join_scores(&mut runs);
         let before = self.archive.replace(runs);
         let before = before.map(|runs| runs.into_iter().map(|run| run.id).collect());
         let runs = self.archive.take().unwrap_or_default();
@@ -24,6 +26,7 @@ impl Context {
     /// Handles changes since then.
     pub(super) fn followed(&mut self, news: RunNews) {
         let RunNews { added, grown, changed, gone } = news;
+        let has_new_scores = !added.is_empty() || !changed.is_empty() || !gone.is_empty();
         let Some(mut runs) = self.archive.take() else { return };
         let before: Option<Vec<RunId>> = (!added.is_empty() || !gone.is_empty())
             .then(|| runs.iter().map(|run| run.id.clone()).collect());
@@ -43,6 +46,9 @@ impl Context {
         runs.retain(|run| !gone.contains(&run.id));
         if before.is_some() {
             runs.sort_by(|a, b| b.id.cmp(&a.id));
+        }
+        if has_new_scores {
+            join_scores(&mut runs);
         }
         self.archive = Some(runs);
         if before.is_some() {

@@ -22,6 +22,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::certificate::Certificate;
+use super::public_alone::join_scores;
 use super::sum;
 use crate::error::{Error, Result};
 use crate::evaluation::Scored;
@@ -93,9 +94,9 @@ impl Reported {
         self.run.plan.as_ref()
     }
 
-    /// The released score of its model.
+    /// What is known from scores about its model.
     fn score(&self) -> Option<&Scored> {
-        self.run.score.as_ref()
+        self.run.told()
     }
 
     /// Whether its model is that of public data alone.
@@ -119,11 +120,14 @@ impl Report {
         // In the order of time, so that a run has one letter wherever the report was asked for.
         let mut directories: Vec<&PathBuf> = directories.iter().collect();
         directories.sort_by_key(|it| it.file_name().map(ToOwned::to_owned));
-        let runs = directories.iter().enumerate().map(|(index, directory)| {
+        let mut read: Vec<ArchivedRun> =
+            directories.iter().map(|it| archive::read_run(it)).collect();
+        join_scores(&mut read);
+        let runs = directories.iter().zip(read).enumerate().map(|(index, (directory, run))| {
             let letter = if directories.len() == 1 { String::new() } else { letter(index) };
             Ok(Reported {
                 letter,
-                run: archive::read_run(directory),
+                run,
                 certificate: Certificate::read(directory)?,
                 session: Session::open(&directory.join(SESSION)).ok(),
                 rehearsal: rehearsal::read(directory),

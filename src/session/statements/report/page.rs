@@ -386,7 +386,11 @@ fn score(report: &Report) -> Markup {
             }
             (ranges(kind))
         }
-        @for (_, letter, scored, chosen) in &scores {
+        @if scores.iter().any(|(reported, ..)| reported.run.joined.is_some()) {
+            p.note { (comparison::JOINED) }
+        }
+        @for (reported, letter, scored, chosen) in &scores {
+            @let scored = reported.run.score.as_ref().unwrap_or(scored);
             p {
                 @if report.has_several() { "Run " (letter) ", on " } @else { "On " }
                 (scored.note()) "."
@@ -398,7 +402,7 @@ fn score(report: &Report) -> Markup {
         @for reported in &report.runs {
             @for later in &reported.run.later_scores {
                 @let of = if report.has_several() { format!("Run {}: ", reported.letter) } else { String::new() };
-                @if reported.score() == Some(&later.score) {
+                @if reported.run.score.as_ref() == Some(&later.score) {
                     p { (of) "this score was paid for later." }
                 } @else {
                     p { (of) "scored later, " (later.sentence()) "." }

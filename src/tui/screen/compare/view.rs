@@ -173,7 +173,7 @@ fn archive(shown: Shown, canvas: &mut Canvas, area: Rect) {
 
 /// The cap of all scores, if they have the same one.
 fn common_cap(runs: &[ArchivedRun]) -> Option<String> {
-    let mut caps = runs.iter().filter_map(|run| Some(run.score.as_ref()?.cap()));
+    let mut caps = runs.iter().filter_map(|run| Some(run.told()?.cap()));
     let first = caps.next()?;
     first.filter(|first| caps.all(|cap| cap.as_ref() == Some(first)))
 }
@@ -275,7 +275,7 @@ fn runs_table(shown: Shown, canvas: &mut Canvas, area: Rect) {
     // The remaining room goes to the word that exact numbers have no cap, and to cut names.
     let taken = cells.iter().map(|cell| cell + 1).sum::<u16>() + 2;
     let mut left = area.width.saturating_sub(taken);
-    let has_cap = |run: &ArchivedRun| run.score.as_ref().is_some_and(|it| it.cap().is_some());
+    let has_cap = |run: &ArchivedRun| run.told().is_some_and(|it| it.cap().is_some());
     let are_capped = columns.contains(&RunColumn::Score) && runs.iter().any(has_cap);
     let mut header = vec![Line::raw("")];
     for (column, cell) in columns.iter().zip(&mut cells) {
@@ -310,7 +310,7 @@ fn runs_table(shown: Shown, canvas: &mut Canvas, area: Rect) {
         let mut row = vec![Line::from(vec![mark, taken])];
         let cell = |(column, room): (&RunColumn, &u16)| {
             // The title has a cap that all scores have.
-            let score = run.score.as_ref().filter(|_| has_one_cap && *column == RunColumn::Score);
+            let score = run.told().filter(|_| has_one_cap && *column == RunColumn::Score);
             let text = score.map_or_else(|| column.text(run, &context.watch), Scored::brief_error);
             cell(theme, run, (*column, *room), text)
         };
@@ -403,7 +403,7 @@ fn chart(Shown { screen, context, runs, order, .. }: Shown, canvas: &mut Canvas,
         let are_few = order.len() <= MOST_RANGES;
         let range = |run: &ArchivedRun| {
             let is_shown = are_few || screen.slot(&run.id).is_some();
-            let score = run.score.as_ref().filter(|_| is_shown && quantity == Quantity::Score)?;
+            let score = run.told().filter(|_| is_shown && quantity == Quantity::Score)?;
             Some((score.error.low, score.error.high))
         };
         let point = |run: &ArchivedRun| {
@@ -412,7 +412,7 @@ fn chart(Shown { screen, context, runs, order, .. }: Shown, canvas: &mut Canvas,
                     let exact = curve(run, series, &context.watch)?.1;
                     (best(run, series, &context.watch)?, exact)
                 }
-                _ => (run.score.as_ref()?.error.value, false),
+                _ => (run.told()?.error.value, false),
             };
             Some((screen.slot(&run.id), [(epsilon(run)?, value)], exact, range(run)))
         };
@@ -492,7 +492,7 @@ fn scored_rows<'a>(
     runs: &'a [ArchivedRun],
     order: &[usize],
 ) -> Option<Vec<(&'a ArchivedRun, &'a Scored)>> {
-    let scored = |run: &'a ArchivedRun| Some((run, run.score.as_ref()?));
+    let scored = |run: &'a ArchivedRun| Some((run, run.told()?));
     let mut rows: Vec<_> = order.iter().filter_map(|index| scored(&runs[*index])).collect();
     let (first, _) = screen.run(runs).and_then(scored).or(rows.first().copied())?;
     rows.retain(|(run, _)| are_comparable(first, run));
@@ -626,7 +626,7 @@ fn selected<'a>(shown: Shown, canvas: &Canvas, room: u16) -> Vec<Line<'a>> {
     let mut facts = Vec::new();
     let is_taken = shown.answers.iter().any(|it| it.taken.as_ref() == Some(&run.id));
     // The answer has the verdict on the run that it takes, and the table the score itself.
-    if let Some(told) = run.score.as_ref().filter(|_| !is_taken) {
+    if let Some(told) = run.told().filter(|_| !is_taken) {
         facts.push(("released score", told.verdict().unwrap_or_else(|| told.sentence())));
     }
     for later in &run.later_scores {
@@ -691,8 +691,11 @@ fn selected<'a>(shown: Shown, canvas: &Canvas, room: u16) -> Vec<Line<'a>> {
 /// What the details of a run leave out, each part with its title.
 pub fn in_full(run: &ArchivedRun, watch: &Watch) -> String {
     let score = run.score.as_ref().map(|told| format!("{}.", capital(&told.sentence())));
-    let mut parts: Vec<(&str, String)> =
-        score.map(|score| ("Released score, ranges 95 %", score)).into_iter().collect();
+    let alone = match run.joined {
+        Some(_) => "Its own score, before it was joined with those of other runs; ranges 95 %",
+        None => "Released score, ranges 95 %",
+    };
+    let mut parts: Vec<(&str, String)> = score.map(|score| (alone, score)).into_iter().collect();
     if let Some(errors) = run.errors.as_ref().and_then(|errors| errors.reveal(watch)) {
         parts.push(("Exact errors ◆", errors.verdict().text()));
         let further = errors.further_sentences();
