@@ -79,9 +79,10 @@ impl<'a> BudgetGauge<'a> {
 
     fn numbers(&self, state: GaugeState) -> String {
         let spent = number::compact_up(if self.spent < 0.0 { 0.0 } else { self.spent });
+        let after = if self.of == GaugeOf::Plan { "after it: " } else { "" };
         match state {
-            GaugeState::Unlimited => format!("ε {spent}, no budget set"),
-            _ => format!("ε {spent} of {}", number::compact_down(self.budget)),
+            GaugeState::Unlimited => format!("{after}ε {spent}, no budget set"),
+            _ => format!("{after}ε {spent} of {}", number::compact_down(self.budget)),
         }
     }
 
@@ -95,14 +96,11 @@ impl<'a> BudgetGauge<'a> {
                 words(&["all of this run's ε", "all of it", "all"])
             }
             (GaugeOf::Plan, GaugeState::Within(share)) if share > FULL => {
-                words(&["all of it, with this run", "all of it", "all"])
+                words(&["all of it", "all"])
             }
             (_, GaugeState::Within(share)) if share > FULL => words(&["used up", "full"]),
             (of, GaugeState::Within(share)) => {
                 let percent = format!("{} %", percent(share));
-                if of == GaugeOf::Plan {
-                    return words(&[&format!("{percent} after it"), &percent]);
-                }
                 let nearly = of == GaugeOf::Account && share >= NEARLY;
                 nearly
                     .then(|| format!("{percent} nearly spent"))
@@ -228,9 +226,7 @@ mod tests {
     fn all_of_a_grant_and_a_plan_that_takes_the_rest_are_no_alarm() {
         let (theme, glyphs) = (Theme::monochrome(), Glyphs::unicode());
         let mut buffer = Buffer::empty(Rect::new(0, 0, 40, 1));
-        for (of, words) in
-            [(GaugeOf::Run, "all of this run's ε"), (GaugeOf::Plan, "all of it, with this run")]
-        {
+        for (of, words) in [(GaugeOf::Run, "all of this run's ε"), (GaugeOf::Plan, "all of it")] {
             let gauge = BudgetGauge::new(of, (1.0, 1.0), &theme, &glyphs);
             assert_eq!(gauge.style(gauge.state()), theme.good);
             gauge.render(buffer.area, &mut buffer);

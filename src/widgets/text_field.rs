@@ -20,6 +20,8 @@ pub struct TextField {
     text: String,
     /// A byte offset that is always on the border of a grapheme.
     cursor: usize,
+    /// Whether what is typed first replaces the text.
+    is_proposed: bool,
 }
 
 impl TextField {
@@ -27,6 +29,13 @@ impl TextField {
         let mut field = Self::default();
         field.set(text);
         field
+    }
+
+    /// Proposes a text. What is typed replaces a number, as in other programs; a name or a path is
+    /// mostly changed in part.
+    pub fn proposed(text: &str) -> Self {
+        let is_proposed = text.starts_with(|first: char| first.is_ascii_digit());
+        Self { is_proposed, ..Self::new(text) }
     }
 
     pub fn text(&self) -> &str {
@@ -40,12 +49,16 @@ impl TextField {
     /// Replaces everything and puts the cursor at the end.
     pub fn set(&mut self, text: &str) {
         self.text.clear();
-        self.cursor = 0;
+        (self.cursor, self.is_proposed) = (0, false);
         self.insert(text);
     }
 
     /// Inserts at the cursor, like a paste: line breaks and other control characters become spaces.
     pub fn insert(&mut self, text: &str) {
+        if self.is_proposed {
+            self.delete(0, self.text.len());
+        }
+        self.is_proposed = false;
         let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         self.text.insert_str(self.cursor, &clean);
         // A combining mark may have joined its neighbour on either side.
@@ -88,6 +101,7 @@ impl TextField {
             KeyCode::End => self.cursor = self.text.len(),
             _ => return false,
         }
+        self.is_proposed = false;
         true
     }
 
@@ -203,7 +217,8 @@ impl Widget for TextFieldView<'_> {
                 break;
             }
             let mut style = style;
-            if self.focused && index == cursor {
+            let is_whole = self.field.is_proposed && index + 1 < cells.len();
+            if self.focused && (index == cursor || is_whole) {
                 style = style.add_modifier(Modifier::REVERSED);
             } else if index + 1 == cells.len() {
                 break;
@@ -276,6 +291,24 @@ mod tests {
         typed(&mut field, &[key(KeyCode::End), key(KeyCode::Char('!')), key(KeyCode::Backspace)]);
         typed(&mut field, &[key(KeyCode::Home), key(KeyCode::Delete), key(KeyCode::Char('E'))]);
         assert_eq!(field.text(), "Epsilon");
+    }
+
+    #[test]
+    fn a_proposed_number_is_replaced_by_what_is_typed_and_a_text_is_not() {
+        let type_one = |field: &mut TextField| assert!(field.handle(key(KeyCode::Char('4'))));
+        let mut number = TextField::proposed("1 1e-5");
+        assert_eq!(drawn(&number, 10, true).1, [0, 1, 2, 3, 4, 5, 6]);
+        type_one(&mut number);
+        type_one(&mut number);
+        assert_eq!(number.text(), "44");
+        // A key that moves the cursor or deletes takes it as it is.
+        let mut kept = TextField::proposed("10");
+        kept.handle(key(KeyCode::Left));
+        type_one(&mut kept);
+        assert_eq!(kept.text(), "140");
+        let mut name = TextField::proposed("trees");
+        type_one(&mut name);
+        assert_eq!(name.text(), "trees4");
     }
 
     #[test]

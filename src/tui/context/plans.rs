@@ -431,6 +431,12 @@ impl Context {
             is_first && is_usual && self.advice(it).is_none()
         });
         let follows: Vec<bool> = follows.collect();
+        if follows.contains(&true) && budget.delta != TARGET.delta {
+            self.inform(format!(
+                "plans with the usual δ take that of the budget, {:e}",
+                budget.delta
+            ));
+        }
         for (plan, _) in self.session.plans.iter_mut().zip(follows).filter(|it| it.1) {
             plan.target.delta = budget.delta;
         }

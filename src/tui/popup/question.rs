@@ -75,7 +75,7 @@ impl<C> Prompt<C> {
         Self {
             title: title.into(),
             help: help.into(),
-            text: TextField::new(text),
+            text: TextField::proposed(text),
             problem: None,
             may_be_empty: false,
             take: Box::new(take),

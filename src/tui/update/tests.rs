@@ -1281,9 +1281,9 @@ fn what_is_typed_into_an_automatic_field_takes_the_place_of_that_word() {
     let radius = |app: &App| app.context.session.plans[0].settings.get("lambda").cloned();
     press(&mut app, "\n25\n");
     assert_eq!(radius(&app), Some(crate::methods::Value::Number(25.0)));
-    // A number is edited in place; empty text makes it automatic again.
-    press(&mut app, "\n0\n");
-    assert_eq!(radius(&app), Some(crate::methods::Value::Number(250.0)));
+    // Typing replaces a number; empty text makes it automatic again.
+    press(&mut app, "\n10\n");
+    assert_eq!(radius(&app), Some(crate::methods::Value::Number(10.0)));
     press(&mut app, "x\n\n");
     assert_eq!(radius(&app), None);
 }

@@ -1,5 +1,6 @@
 //! The results that rehearsals predicted for each method: curves over ε, and the numbers.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use maud::{Markup, PreEscaped, html};
@@ -33,28 +34,37 @@ pub fn keep(directory: &Path, advice: &Advice) -> Result<()> {
     files::write_private(&directory.join(FILE), text.as_bytes())
 }
 
-/// What was promised of each plan that ran, and the rehearsal behind it. Runs of the same plan with
-/// the same rehearsal appear once. The certificate has the promise; that of another method is nowhere.
+/// What was promised of each plan that ran, and the rehearsal behind it, once for all runs that it
+/// is of. The certificate has the promise; that of another method is nowhere.
 pub(super) fn html(report: &Report) -> Markup {
     let told = report.runs.iter().filter_map(|it| {
         let promise = it.certificate.as_ref().and_then(|it| it.rehearsed.as_deref());
-        let rehearsal = it.rehearsal.as_ref().zip(it.plan()).map(|(advice, plan)| {
+        let of_plan = it.rehearsal.as_ref().zip(it.plan()).map(|(advice, plan)| {
             let epsilon = plan.target.epsilon;
-            (advice, plan.player().title(), advice.beside_plan(&plan.player(), epsilon))
+            (plan.player().title(), advice.beside_plan(&plan.player(), epsilon))
         });
-        (promise.is_some() || rehearsal.is_some()).then_some(((promise, rehearsal), it))
+        let of = (promise, of_plan);
+        (promise.is_some() || of.1.is_some()).then_some((it.rehearsal.as_ref(), of, it))
     });
     let told: Vec<_> = told.collect();
-    let is_told = |run: &&Reported| told.iter().any(|(_, other)| other.letter == run.letter);
+    let is_told = |run: &&Reported| told.iter().any(|(.., other)| other.letter == run.letter);
+    let rehearsals = once(told.iter().map(|(advice, _, run)| (*advice, *run)));
     let others = report.runs.iter().filter(|run| !told.is_empty() && !is_told(run));
     let others: Vec<&str> = others.map(|run| run.letter.as_str()).collect();
     html! {
-        @for ((promise, rehearsal), letters) in &once(told.clone()) {
-            @if report.has_several() { p { (if letters.len() > 1 { "Runs " } else { "Run " }) (letters.join(", ")) } }
-            p { (promise.unwrap_or("Nothing was promised of the plan that ran.")) }
-            @if let Some((advice, title, further)) = rehearsal {
+        @for (rehearsal, _) in &rehearsals {
+            @let of_runs = told.iter().filter(|(advice, ..)| advice == rehearsal);
+            @let of_runs = once(of_runs.map(|(_, of, run)| (of, *run)));
+            @for ((promise, _), letters) in &of_runs {
+                @if report.has_several() { p { (if letters.len() > 1 { "Runs " } else { "Run " }) (letters.join(", ")) } }
+                p { (promise.unwrap_or("Nothing was promised of the plan that ran.")) }
+            }
+            @if let Some(advice) = rehearsal {
+                @let of_plans = of_runs.iter().filter_map(|((_, of_plan), _)| of_plan.as_ref());
+                @let titles: Vec<&str> = of_plans.clone().map(|(title, _)| title.as_str()).collect();
                 figure { (PreEscaped(figure(advice).svg())) }
-                (numbers(advice, title))
+                (numbers(advice, &titles))
+                @let further: BTreeSet<&String> = of_plans.flat_map(|(_, further)| further).collect();
                 @for sentence in further { p.note { (sentence) } }
             }
         }
@@ -89,18 +99,22 @@ fn figure(advice: &Advice) -> Figure {
     }
 }
 
-/// The table of the methods; that of the plan, which has this title, is marked.
-fn numbers(advice: &Advice, plan: &str) -> Markup {
+/// The table of the methods; those of the plans that ran, which have these titles, are marked.
+fn numbers(advice: &Advice, plans: &[&str]) -> Markup {
     let titles = advice.epsilons.iter().map(|epsilon| format!("ε {}", compact(*epsilon)));
     let header: Vec<String> = std::iter::once(String::new()).chain(titles).collect();
     let ratio = |found: Option<f64>| found.map_or(NONE.to_owned(), |it| format!("{it:.3}"));
-    let titled = |title: String| if title == plan { format!("{title} (this plan)") } else { title };
+    let of_plan = if plans.len() > 1 { "(a plan that ran)" } else { "(this plan)" };
+    let is_of_plan = |title: &str| plans.contains(&title);
+    let titled = |title: String| {
+        if is_of_plan(&title) { format!("{title} {of_plan}") } else { title }
+    };
     let rows = advice.for_table().map(|line| {
         let ratios = line.standings.iter().map(|found| ratio(found.map(|it| it.ratio)));
         std::iter::once(titled(line.player.title())).chain(ratios).collect()
     });
     // Other settings are tried at the plan's ε alone.
-    let varied = advice.settings.iter().filter(|it| it.player.title() == plan).map(|it| {
+    let varied = advice.settings.iter().filter(|it| is_of_plan(&it.player.title())).map(|it| {
         let at = |k: usize| ratio((k == advice.at).then_some(it.standing.ratio));
         let ratios = (0..advice.epsilons.len()).map(at);
         std::iter::once(titled(it.player.title())).chain(ratios).collect()

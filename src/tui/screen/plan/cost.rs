@@ -96,7 +96,7 @@ fn noise(preview: &Preview, canvas: &mut Canvas, area: Rect) {
     if points.is_empty() {
         return;
     }
-    let chart = Chart::new("noise ÷ signal of a draw", canvas.theme, canvas.glyphs)
+    let chart = Chart::new("noise ↓ (signal = 1)", canvas.theme, canvas.glyphs)
         .x_axis("ε", false)
         .cursor(Some(preview.plan.target.epsilon))
         .reference(1.0, "")
@@ -238,15 +238,14 @@ fn left(preview: &Preview) -> String {
     let more = match preview.fits {
         None | Some(0) => "it does not fit".to_owned(),
         Some(1) => "this run, and no other like it".to_owned(),
-        Some(MOST_RUNS..) => format!("{MOST_RUNS} such runs and more"),
-        Some(runs) => format!("{runs} such runs"),
+        Some(MOST_RUNS..) => format!("{MOST_RUNS} runs like this and more"),
+        Some(runs) => format!("{runs} runs like this"),
     };
-    let composed = if preview.fits > Some(1) { ", cheaper together" } else { "" };
     let claimed = match preview.standing {
         TotalStanding::Claimed => "; a part was claimed by other trainers",
         _ => "",
     };
-    format!("{more}{composed}{claimed}")
+    format!("{more}{claimed}")
 }
 
 /// How the noise is made, and the sizes behind it.

@@ -85,7 +85,7 @@ fn edit(screen: &mut PlanScreen, context: &mut Context) {
     let is_none = matches!(field, PlanField::PublicPredictor) && plan.public_predictor.is_none();
     let is_empty = is_none || field.is_automatic(plan);
     let now = if is_empty { String::new() } else { field.value(plan) };
-    screen.editing = Some(Editing { field, text: TextField::new(&now), problem: None });
+    screen.editing = Some(Editing { field, text: TextField::proposed(&now), problem: None });
 }
 
 /// Opens the list of methods: those that fit the data first, then the others with the reason.
