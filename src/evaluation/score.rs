@@ -463,7 +463,7 @@ impl Scored {
             let one_answer_noise = if one_answer.is_some() { each * each * own } else { 0.0 };
             let noise = Noise { own, public: 0.0, both: 0.0, one_answer: one_answer_noise };
             let noise = Some(noise);
-            return Self { noise, one_answer, ..Self::of_error(tally, share(*wrong, 1.0)) };
+            return Self { one_answer, noise, ..Self::of_error(tally, share(*wrong, 1.0)) };
         }
         let missing = (rows - released.iter().sum::<f64>()) / released.len() as f64;
         let counts = released.iter().map(|count| count + missing).collect();

@@ -285,7 +285,7 @@ mod tests {
             ..Scored::default()
         };
         let (one, old) = (of(1.0, 2.0, noise), of(1.1, 2.2, None));
-        assert_eq!(together(&[&one]), [one.clone()]);
+        assert_eq!(together(&[&one]), std::slice::from_ref(&one));
         assert_eq!(together(&[&one, &old]), [one.clone(), old]);
         // Two that err alike: public data alone have 2.1, and each model is as far from it as before.
         let joint = together(&[&one, &of(1.1, 2.2, noise)]);

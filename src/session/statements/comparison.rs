@@ -18,9 +18,9 @@ use crate::verdict::error_cell;
 pub const NOT_FOR_CHOICE: &str = "◆ is not for choosing or telling.";
 
 /// Why a run has another error beside others than by itself.
-pub const JOINED: &str = "Where runs are compared, all scores of the same held-out records are joined: public data \
-                          alone have one error, and noise is less. What each score says by itself is in its \
-                          certificate, and in the tables below.";
+pub const JOINED: &str = "All scores of the same held-out records are joined: public data alone \
+                          have one error, and noise is less. What each score says by itself \
+                          is in its certificate.";
 
 const PUBLIC_ALONE: &str = "public data alone";
 

@@ -389,8 +389,7 @@ fn score(report: &Report) -> Markup {
         @if scores.iter().any(|(reported, ..)| reported.run.joined.is_some()) {
             p.note { (comparison::JOINED) }
         }
-        @for (reported, letter, scored, chosen) in &scores {
-            @let scored = reported.run.score.as_ref().unwrap_or(scored);
+        @for (_, letter, scored, chosen) in &scores {
             p {
                 @if report.has_several() { "Run " (letter) ", on " } @else { "On " }
                 (scored.note()) "."

@@ -161,7 +161,9 @@ fn archive(shown: Shown, canvas: &mut Canvas, area: Rect) {
         let cap = cap.map_or_else(String::new, |cap| format!(" · cap {cap}"));
         let has_scores = runs.iter().any(|run| run.score.is_some());
         let ranges = if has_scores && !is_told("95 %") { " · ranges 95 %" } else { "" };
-        format!("{passing}{count}{alike}{cap}{ranges}")
+        let are_joined = runs.iter().any(|run| run.joined.is_some());
+        let joined = if are_joined { " · scores joined" } else { "" };
+        format!("{passing}{count}{alike}{cap}{ranges}{joined}")
     };
     let inner = canvas.pane(area, &context.filtered_title(&title), ARCHIVE);
     if order.is_empty() {
