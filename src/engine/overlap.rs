@@ -184,10 +184,14 @@ fn joined(private: &Loaded, book: &Book) -> Vec<String> {
     let told = overlaps.map(|(account, overlap)| {
         let id = &account.0;
         if overlap.shared {
+            // Of the smaller of the two.
+            let share = match (100.0 * overlap.share).floor() {
+                95.0.. => "nearly all".to_owned(),
+                share => format!("about {share:.0} %"),
+            };
             format!(
-                "at least about {:.0} % of the rows of '{name}', or of that account's if they are \
-                 fewer, are in account {id}: what was spent there is spent here",
-                (100.0 * overlap.share).floor()
+                "'{name}' and account {id} have {share} of their rows in common: what was spent \
+                 there is spent here"
             )
         } else {
             format!(

@@ -536,7 +536,6 @@ fn ranges(
     };
     let names: Vec<String> = rows.iter().map(|(run, _)| name(run)).collect();
     let of = |it: &PublicAlone| match alone.len() {
-        1 if it.scores > 1 => format!("public data alone, {} scores", it.scores),
         1 => "public data alone".to_owned(),
         _ => format!("public: {}", it.of.join(" + ")),
     };
