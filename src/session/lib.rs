@@ -28,7 +28,7 @@ pub use exports::{
     Predictions, SavedModel, model_file, named, onnx, outbox, prediction, tensorboard,
 };
 pub use statements::{
-    Certificate, Lineage, Report, certificate, comparison, lineage, public_alone, report,
+    Certificate, Lineage, Report, certificate, comparison, lineage, public_alone, question, report,
     signature, sum, trainer,
 };
 #[cfg(any(test, feature = "testing"))]

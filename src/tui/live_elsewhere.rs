@@ -13,8 +13,8 @@ use crate::methods::source_words;
 use crate::privacy::{CuratorOnly, Target};
 use crate::session::ArchivedRun;
 use crate::session::archive::{self, GrownRun};
-use crate::session::comparison::label_of;
 use crate::session::follow::{unread_words, wrote_words};
+use crate::session::question::label_of;
 use crate::session::run_directory::Process;
 use crate::session::run_steps::{Curves, RunGrowth, by_series};
 

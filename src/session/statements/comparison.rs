@@ -1,8 +1,9 @@
 //! Which of several models to take, and what may be told of it.
 
-use super::public_alone::{PublicAlone, public_alone, public_of};
+use super::public_alone::{PublicAlone, public_alone};
+use super::question::{Question, is_public, public_of};
 use super::sum;
-use crate::data::{DatasetDefinition, Task};
+use crate::data::Task;
 use crate::evaluation::Scored;
 use crate::evaluation::words::less_error;
 use crate::plot::number::compact_up;
@@ -80,58 +81,6 @@ impl Answer {
 /// The head of the line with the model.
 pub const TAKE: &str = "Take";
 
-/// What runs have in common whose errors can be compared.
-#[derive(Debug, PartialEq, Clone, Copy)]
-pub(super) struct Question<'a> {
-    /// The private dataset, and the one that scores, if it is another one.
-    private: &'a str,
-    test: Option<&'a str>,
-    label: Option<&'a str>,
-    filter: Option<&'a str>,
-    measure: &'a str,
-    is_scored: bool,
-}
-
-impl<'a> Question<'a> {
-    pub(super) fn of(run: &'a ArchivedRun) -> Self {
-        let private = run.plan.as_ref().map_or("", |plan| plan.private.as_str());
-        let score = run.told();
-        let test = score.and_then(|it| it.elsewhere.as_ref()).map(|it| it.dataset.as_str());
-        let data = |name| run.data.iter().find(|it: &&DatasetDefinition| it.name == name);
-        let data = data(test.unwrap_or(private));
-        Self {
-            private,
-            test,
-            label: data.and_then(|it| it.label.as_deref()),
-            filter: data.and_then(|it| it.filter.as_deref()),
-            measure: score.map_or_else(|| run.error_series()[1].words(), Scored::kind),
-            is_scored: score.is_some(),
-        }
-    }
-
-    /// Whether the errors are on the same records.
-    fn is_on_data_of(&self, other: &Self) -> bool {
-        let Question { private, test, .. } = *self;
-        (private, test) == (other.private, other.test)
-    }
-}
-
-/// Whether the errors of two runs answer one question: same data, same label, same kind of error.
-pub fn are_comparable(one: &ArchivedRun, other: &ArchivedRun) -> bool {
-    Question::of(one) == Question::of(other)
-}
-
-/// Whether two runs predict one label of the same private records.
-pub fn are_on_same_data(one: &ArchivedRun, other: &ArchivedRun) -> bool {
-    let [one, other] = [one, other].map(Question::of);
-    one.is_on_data_of(&other) && one.label == other.label
-}
-
-/// The label that a run predicts.
-pub fn label_of(run: &ArchivedRun) -> Option<&str> {
-    Question::of(run).label
-}
-
 /// The name of a run's plan.
 pub fn plan_of(run: &ArchivedRun) -> &str {
     run.plan.as_ref().map_or("run", |plan| &plan.name)
@@ -208,12 +157,6 @@ pub fn answers(
         answer
     };
     groups.iter().map(of_one).collect()
-}
-
-/// Whether the model of a run is that of public data alone.
-pub fn is_public(run: &ArchivedRun) -> bool {
-    let spends = run.plan.as_ref().is_none_or(|plan| plan.player().spends());
-    !spends || run.choice.as_ref().is_some_and(|choice| !choice.is_of_plan)
 }
 
 /// A run and its released score.
@@ -629,6 +572,7 @@ mod tests {
 
     use super::super::public_alone::join_scores;
     use super::*;
+    use crate::data::DatasetDefinition;
     use crate::evaluation::{Loss, Noise, Score};
     use crate::privacy::accountant::Composition;
     use crate::privacy::openings::OpenWatch;

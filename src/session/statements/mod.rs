@@ -6,6 +6,7 @@
 //! | [`comparison`] | which of several runs is better, in a sentence |
 //! | [`lineage`] | what a run inherits from its starting model |
 //! | [`public_alone`] | public data alone on private records, from all scores together |
+//! | [`question`] | which runs can be compared, and with which public data |
 //! | [`report`] | a page about one run or several, to be passed on |
 //! | [`signature`] | a certificate's signature |
 //! | [`sum`] | the ε of several runs together |
@@ -17,6 +18,7 @@ pub mod certificate;
 pub mod comparison;
 pub mod lineage;
 pub mod public_alone;
+pub mod question;
 pub mod report;
 pub mod signature;
 pub mod sum;

@@ -1,6 +1,6 @@
 //! Public data alone on private records, as all scores beside them say together.
 
-use super::comparison::{Question, is_public};
+use super::question::{Question, is_public, public_of};
 use crate::data::{DatasetDefinition, PreparationSettings};
 use crate::evaluation::{Score, Scored, together};
 use crate::methods::PublicPredictor;
@@ -132,12 +132,4 @@ pub fn join_scores(runs: &mut [ArchivedRun]) {
             runs[at].joined = Some(joined).filter(|it| runs[at].score.as_ref() != Some(it));
         }
     }
-}
-
-/// The public datasets of a run's plan.
-pub fn public_of(run: &ArchivedRun) -> Vec<&str> {
-    let mut names: Vec<&str> =
-        run.plan.iter().flat_map(|plan| &plan.public).map(String::as_str).collect();
-    names.sort_unstable();
-    names
 }

@@ -18,12 +18,10 @@ use crate::session::archive::{
     DIED, GIVEN_UP, MISSING, best, best_of_all, curve, epsilon, last_further, one_epsilon,
     state_words, tally,
 };
-use crate::session::comparison::{
-    Answer, NOT_FOR_CHOICE, TAKE, are_comparable, are_on_same_data, is_public, label_of, namesakes,
-    usual_name,
-};
+use crate::session::comparison::{Answer, NOT_FOR_CHOICE, TAKE, namesakes, usual_name};
 use crate::session::follow::{unread_words, wrote_words};
 use crate::session::public_alone::{PublicAlone, public_alone};
+use crate::session::question::{are_comparable, are_on_same_data, is_public, label_of};
 use crate::tab::CHARTS;
 use crate::theme::Theme;
 use crate::verdict::{Verdict, error_cell};
