@@ -233,8 +233,12 @@ impl Scored {
     /// Whether this error is clearly less than that of another model: the ranges do not overlap.
     /// `None` if they cannot be compared. With the larger cap, this error would be no larger with the
     /// cap of the other one. With the smaller one, it is taken as large as it can be with the cap of
-    /// the other one.
+    /// the other one. Two that were joined have one error of public data alone: there the differences
+    /// from it are compared, if they are known better. Which records were held out matters less for them.
     pub fn is_clearly_less(&self, other: &Self) -> Option<bool> {
+        if let Some([one, two]) = self.differences_beside(other) {
+            return Some(one.high < two.low);
+        }
         let own = match (self.largest_error, other.largest_error) {
             _ if self.loss != other.loss => return None,
             // Caps that read alike are alike.
@@ -244,6 +248,23 @@ impl Scored {
             _ => return None,
         };
         Some(own.high < other.error.low)
+    }
+
+    /// The differences from the same error of public data alone, if they are known better than the errors.
+    fn differences_beside(&self, other: &Self) -> Option<[Score; 2]> {
+        let are_known = self.noise.is_some() && other.noise.is_some();
+        let are_joined =
+            are_known && self.public_alone.is_some() && self.public_alone == other.public_alone;
+        let differences = [self.difference?, other.difference?];
+        let width = |it: Score| it.high - it.low;
+        let errors = [self, other].map(|it| match it.loss {
+            Some(Loss::Squared) => it.error.map(|error| error * error),
+            _ => it.error,
+        });
+        let are_sharper =
+            differences.into_iter().map(width).sum::<f64>() < errors.into_iter().map(width).sum();
+        (are_joined && are_sharper && self.loss == other.loss && self.cap() == other.cap())
+            .then_some(differences)
     }
 
     /// Whether private training was worth it, as far as the score shows.
@@ -447,6 +468,7 @@ impl Scored {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Noise;
     use super::super::{ClassScore, Loss};
     use super::*;
 
@@ -637,6 +659,19 @@ mod tests {
         let raised = squared.with_limit(71.2).unwrap();
         let wanted = (25.0_f64.powi(2) + 0.02 * (71.2_f64.powi(2) - 61.2_f64.powi(2))).sqrt();
         assert!((raised.high - wanted).abs() < 1e-9 && raised.low == 15.0);
+        // Beside one error of public data alone, the differences from it are sharper.
+        let beside = |error: f64, half: f64| Scored {
+            error: score(error, error - 4.0, error + 4.0),
+            public_alone: Some(score(20.0, 18.0, 22.0)),
+            difference: Some(score(error - 20.0, error - 20.0 - half, error - 20.0 + half)),
+            noise: Some(Noise::default()),
+            ..number(Some(61.2))
+        };
+        assert_eq!(beside(12.0, 1.0).is_clearly_less(&beside(15.0, 1.0)), Some(true));
+        assert_eq!(beside(12.0, 2.0).is_clearly_less(&beside(15.0, 2.0)), Some(false));
+        assert_eq!(beside(12.0, 9.0).is_clearly_less(&beside(22.0, 9.0)), Some(true), "by errors");
+        let elsewhere = Scored { public_alone: None, ..beside(15.0, 1.0) };
+        assert_eq!(beside(12.0, 1.0).is_clearly_less(&elsewhere), Some(false));
         // The larger cap is a handicap, so that less error with it is less error.
         assert_eq!(small.is_clearly_less(&of(25.1, 51.2)), Some(true));
     }
