@@ -60,11 +60,19 @@ impl<'a> PublicAlone<'a> {
 
     /// Whether both tell of one model. Data may have changed between two runs, so their ranges overlap.
     fn agrees_with(&self, other: &Self) -> bool {
-        let [one, two] = [self, other].map(|it| it.score.error);
-        self.of == other.of
-            && self.model == other.model
-            && one.low <= two.high
-            && two.low <= one.high
+        let one = self.score.error;
+        self.is_same_as(other) && other.overlap(&[one.low, one.high]).is_some()
+    }
+
+    fn is_same_as(&self, other: &Self) -> bool {
+        self.of == other.of && self.model == other.model
+    }
+
+    /// The part of its range that is within these ends.
+    fn overlap(&self, [low, high]: &[f64; 2]) -> Option<[f64; 2]> {
+        let Score { low: own_low, high: own_high, .. } = self.score.error;
+        let [low, high] = [low.max(own_low), high.min(own_high)];
+        (low <= high).then_some([low, high])
     }
 
     /// Whether the model of a run is compared with these.
@@ -74,16 +82,36 @@ impl<'a> PublicAlone<'a> {
     }
 }
 
-/// Public data alone of each set of public data, as the scores of these runs say together.
-pub fn public_alone<'a>(runs: impl IntoIterator<Item = &'a ArchivedRun>) -> Vec<PublicAlone<'a>> {
-    let mut groups: Vec<Vec<PublicAlone>> = Vec::new();
-    let told = runs.into_iter().filter_map(|run| PublicAlone::of_run(run, run.told()?));
-    for one in told {
-        match groups.iter_mut().find(|group| group.iter().all(|it| it.agrees_with(&one))) {
-            Some(group) => group.push(one),
-            None => groups.push(vec![one]),
+/// A group, the part of the ranges that all of them have in common, and what else they share.
+type Group<'a, K> = (Vec<(usize, PublicAlone<'a>)>, [f64; 2], K);
+
+/// Those that tell of one model, with their places. Ranges of which any two overlap have a part in common.
+fn grouped<'a, K: PartialEq>(
+    told: impl IntoIterator<Item = (usize, PublicAlone<'a>, K)>,
+) -> Vec<Vec<(usize, PublicAlone<'a>)>> {
+    let mut groups: Vec<Group<K>> = Vec::new();
+    for (at, one, key) in told {
+        let found = groups.iter_mut().find_map(|(group, common, other)| {
+            let is_same = *other == key && group[0].1.is_same_as(&one);
+            let common_now = one.overlap(common).filter(|_| is_same)?;
+            Some((group, common, common_now))
+        });
+        if let Some((group, common, common_now)) = found {
+            *common = common_now;
+            group.push((at, one));
+        } else {
+            let Score { low, high, .. } = one.score.error;
+            groups.push((vec![(at, one)], [low, high], key));
         }
     }
+    groups.into_iter().map(|(group, ..)| group).collect()
+}
+
+/// Public data alone of each set of public data, as the scores of these runs say together.
+pub fn public_alone<'a>(runs: impl IntoIterator<Item = &'a ArchivedRun>) -> Vec<PublicAlone<'a>> {
+    let told = runs.into_iter().filter_map(|run| PublicAlone::of_run(run, run.told()?));
+    let groups = grouped(told.map(|it| (0, it, ())));
+    let groups = groups.into_iter().map(|group| group.into_iter().map(|(_, it)| it).collect());
     let pooled = |group: Vec<PublicAlone<'a>>| {
         let errors: Vec<Score> = group.iter().map(|it| it.score.error).collect();
         let one_answers: Vec<Score> = group.iter().filter_map(|it| it.score.one_answer).collect();
@@ -94,30 +122,20 @@ pub fn public_alone<'a>(runs: impl IntoIterator<Item = &'a ArchivedRun>) -> Vec<
         let score = Scored { error, one_answer, ..best.score.clone() };
         Some(PublicAlone { score, scores, ..best })
     };
-    groups.into_iter().filter_map(pooled).collect()
+    groups.filter_map(pooled).collect()
 }
 
 /// The runs whose scores are of the same held-out records and the same public data alone.
 fn on_the_same_records(runs: &[ArchivedRun]) -> Vec<Vec<usize>> {
-    type Sample = Option<(u64, u64, usize)>;
-    let mut groups: Vec<(Sample, Vec<(usize, PublicAlone)>)> = Vec::new();
-    for (index, run) in runs.iter().enumerate() {
-        let told = run.score.as_ref().and_then(|score| PublicAlone::of_run(run, score));
-        let Some(told) = told else { continue };
+    let told = runs.iter().enumerate().filter_map(|(at, run)| {
+        let told = PublicAlone::of_run(run, run.score.as_ref()?)?;
         // The seed and the share of held-out records choose them.
-        let records = told.score.records;
-        let sample = run.plan.as_ref().map(|plan| (plan.seed, plan.holdout.to_bits(), records));
-        let is_like = |other: &PublicAlone| told.agrees_with(other);
-        let found = groups
-            .iter_mut()
-            .find(|(other, group)| *other == sample && group.iter().all(|(_, it)| is_like(it)));
-        match found {
-            Some((_, group)) => group.push((index, told)),
-            None => groups.push((sample, vec![(index, told)])),
-        }
-    }
+        let plan = run.plan.as_ref()?;
+        let sample = (plan.seed, plan.holdout.to_bits(), told.score.records);
+        Some((at, told, sample))
+    });
     let indices = |group: Vec<(usize, PublicAlone)>| group.into_iter().map(|(at, _)| at).collect();
-    groups.into_iter().map(|(_, group)| indices(group)).collect()
+    grouped(told).into_iter().map(indices).collect()
 }
 
 /// Tells of every run what all scores of its records say together.
