@@ -61,7 +61,7 @@ impl<'a> PublicAlone<'a> {
     /// Whether both tell of one model. Data may have changed between two runs, so their ranges overlap.
     fn agrees_with(&self, other: &Self) -> bool {
         let one = self.score.error;
-        self.is_same_as(other) && other.overlap(&[one.low, one.high]).is_some()
+        self.is_same_as(other) && other.part_within(&[one.low, one.high]).is_some()
     }
 
     fn is_same_as(&self, other: &Self) -> bool {
@@ -69,7 +69,7 @@ impl<'a> PublicAlone<'a> {
     }
 
     /// The part of its range that is within these ends.
-    fn overlap(&self, [low, high]: &[f64; 2]) -> Option<[f64; 2]> {
+    fn part_within(&self, [low, high]: &[f64; 2]) -> Option<[f64; 2]> {
         let Score { low: own_low, high: own_high, .. } = self.score.error;
         let [low, high] = [low.max(own_low), high.min(own_high)];
         (low <= high).then_some([low, high])
@@ -85,7 +85,7 @@ impl<'a> PublicAlone<'a> {
 /// A group, the part of the ranges that all of them have in common, and what else they share.
 type Group<'a, K> = (Vec<(usize, PublicAlone<'a>)>, [f64; 2], K);
 
-/// Those that tell of one model, with their places. Ranges of which any two overlap have a part in common.
+/// Puts those together that tell of one model, with their places. Ranges of which any two overlap have a part in common.
 fn grouped<'a, K: PartialEq>(
     told: impl IntoIterator<Item = (usize, PublicAlone<'a>, K)>,
 ) -> Vec<Vec<(usize, PublicAlone<'a>)>> {
@@ -93,7 +93,7 @@ fn grouped<'a, K: PartialEq>(
     for (at, one, key) in told {
         let found = groups.iter_mut().find_map(|(group, common, other)| {
             let is_same = *other == key && group[0].1.is_same_as(&one);
-            let common_now = one.overlap(common).filter(|_| is_same)?;
+            let common_now = one.part_within(common).filter(|_| is_same)?;
             Some((group, common, common_now))
         });
         if let Some((group, common, common_now)) = found {
