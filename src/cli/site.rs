@@ -37,6 +37,15 @@ pub struct SiteCommand {
 
     #[command(flatten)]
     meeting: Meeting,
+
+    /// Let all sites add one noise together, and hide what each sends under masks that cancel in the sum.
+    /// All sites must say so, and each must --trust the keys of the others.
+    #[arg(long, conflicts_with = "without_missing")]
+    one_noise: bool,
+
+    /// How many sites may put together what they know, this one's guarantee still holding.
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "one_noise")]
+    may_collude: usize,
 }
 
 /// Where a site meets the others.
@@ -73,6 +82,10 @@ impl SiteCommand {
     pub fn execute(self) -> Result<()> {
         let mut run = self.run;
         run.place = self.meeting.place()?;
+        if let Some(place) = run.place.as_mut().filter(|_| self.one_noise) {
+            sites::check_colluding(place.sites.len(), self.may_collude)?;
+            place.may_collude = Some(self.may_collude);
+        }
         run.execute()
     }
 }
@@ -88,6 +101,7 @@ impl Meeting {
             sites: self.sites.clone(),
             timeout: self.timeout,
             without_missing: self.without_missing,
+            may_collude: None,
         };
         place.checked().map(Some)
     }
@@ -102,7 +116,7 @@ pub(super) fn announce(place: &Place, workspace: &Workspace) -> Result<()> {
         sites::fingerprint(workspace)?,
         place.folder.display()
     ));
-    Ok(())
+    sites::check_trust(place, workspace)
 }
 
 /// The trusted fingerprints, by the sites' names; from a file if there is no `=`.
