@@ -132,13 +132,13 @@ pub(super) fn again(job: &Job, directory: &Path) -> Result<Option<Greeted>> {
         Err(error) if error.place().is_none() => Err(cured(error)),
         Ok(meeting) if pinned.place.may_collude.is_some() => {
             let path = directory.join(MASKS);
-            // It is gone where the run ended: then nothing more is released.
-            let meeting = if path.exists() {
-                meeting.with_mask_key(MaskKey::read(&path)?).map_err(cured)?
-            } else {
-                meeting
+            let masks = MaskKey::read(&path).and_then(|key| meeting.with_mask_key(key));
+            let lost = |error: Error| {
+                error.at(path.display().to_string()).cure(
+                    "bring the file back from a copy, or settle the run: `halflight ledger settle`",
+                )
             };
-            Ok(Some(Greeted(meeting)))
+            masks.map(|meeting| Some(Greeted(meeting))).map_err(lost)
         }
         meeting => meeting.map(|meeting| Some(Greeted(meeting))),
     }
@@ -409,7 +409,10 @@ impl Exchange for FolderExchange {
     }
 
     fn end(&mut self) -> Result<()> {
-        self.meeting.end()?;
+        self.meeting.end()
+    }
+
+    fn settled(&mut self) -> Result<()> {
         if self.one_noise.is_none() {
             return Ok(());
         }
