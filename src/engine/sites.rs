@@ -458,7 +458,7 @@ fn state_one_noise(
     (all, may_collude): (&OneNoise, usize),
 ) -> Result<()> {
     let shares = all.shares()?;
-    let mut alone = Vec::new();
+    let (mut alone, mut together) = (Vec::new(), Value::Null);
     for (at, terms) in terms.iter().enumerate() {
         let Some(promised) = &terms.guarantee else { continue };
         let mechanisms = all.alone(&terms.site, &terms.mechanisms)?;
@@ -470,11 +470,26 @@ fn state_one_noise(
         certificate["sites"][at]["alone"] =
             json!({"epsilon": epsilon, "delta": promised.delta, "mechanisms": mechanisms});
     }
+    if let Some(delta) =
+        terms.iter().map(|it| Some(it.guarantee.as_ref()?.delta)).sum::<Option<f64>>()
+    {
+        let events: Vec<&[Event]> = terms.iter().map(|it| it.mechanisms.as_slice()).collect();
+        let (mechanisms, delta) = (all.together(&events)?, without_rounding(delta));
+        let epsilon = round_up(Composition::of(&mechanisms)?.guarantee(delta)?.epsilon, 4);
+        certificate["several"] = json!(format!(
+            "One noise hides somebody with records at several sites, not one of each: at all of them, ε = \
+             {epsilon} and δ = {}. Nobody has checked whether the same person has records at several sites.",
+            delta_words(delta)
+        ));
+        let epsilon: f64 = epsilon.parse().unwrap_or(f64::INFINITY);
+        together = json!({"epsilon": epsilon, "delta": delta, "mechanisms": mechanisms});
+    }
     let alone = if alone.is_empty() { "NO GUARANTEE".to_owned() } else { alone.join("; ") };
     let adding = terms.len() - may_collude;
     certificate["one_noise"] = json!({
         "may_collude": may_collude,
         "shares": shares,
+        "together": together,
         "words": format!(
             "All sites have one noise. The guarantees hold while at least {adding} of the {} sites add \
              their shares of it and tell them nobody, and while nobody can compute masks without their \

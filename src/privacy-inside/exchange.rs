@@ -203,6 +203,41 @@ impl OneNoise {
         events.iter().map(alone).collect()
     }
 
+    /// What all sites drew of somebody who has records at each of them, given the events of each: one noise
+    /// hides the sum of all that this person's records move.
+    pub fn together(&self, events: &[&[Event]]) -> Result<Vec<Event>> {
+        let mut all = Vec::new();
+        for (at, (site, own)) in self.sites.iter().zip(events).enumerate() {
+            for event in *own {
+                let mut event = event.clone();
+                if !site.scales.contains_key(&event.label) {
+                    event.label = format!("{}: {}", site.name, event.label);
+                    all.push(event);
+                } else if at == 0 {
+                    let same = self.sites.iter().zip(events).map(|(site, own)| {
+                        let found = own.iter().find(|it| it.label == event.label)?;
+                        let sensitivity = found.mechanism.query.sensitivity;
+                        (found.count == event.count).then_some(site.records as f64 * sensitivity)
+                    });
+                    let moved: Option<f64> = same.sum();
+                    let moved = moved.ok_or_else(|| {
+                        Error::refused(format!(
+                            "the sites release '{}' unequally often",
+                            event.label
+                        ))
+                    })?;
+                    let adding = (self.sites.len() - self.may_collude) as f64;
+                    let sigma = self.noise(&event.label, site)?.sigma() * adding.sqrt();
+                    let noise = DiscreteGaussian::at_least(sigma * (1.0 - 2.0_f64.powi(-27)))?;
+                    event.mechanism.query.sensitivity = moved * (1.0 + 1000.0 * f64::EPSILON);
+                    event.mechanism.noise = Noise { scale: noise.sigma(), grid: noise.grid() };
+                    all.push(event);
+                }
+            }
+        }
+        Ok(all)
+    }
+
     /// The scale of the noise in the joint value of a release.
     pub fn scale(&self, label: &str) -> Result<f64> {
         let share = self.noise(label, &self.sites[0])?.sigma();

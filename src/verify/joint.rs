@@ -55,17 +55,21 @@ pub fn check(file: &str, it: &Value) -> Result<FileReport> {
         each.join("; ")
     );
     repeated(&mut report, it, "statement", &pattern, &told);
-    let sum = |first: usize| told.iter().skip(first).step_by(2).sum::<f64>();
-    let (numbers, sums) = if promised {
-        ("ε = {} and δ = {}", vec![sum(0), sum(1)])
+    if it["one_noise"].is_null() || !promised {
+        let sum = |first: usize| told.iter().skip(first).step_by(2).sum::<f64>();
+        let (numbers, sums) = if promised {
+            ("ε = {} and δ = {}", vec![sum(0), sum(1)])
+        } else {
+            ("NO GUARANTEE", Vec::new())
+        };
+        let pattern = format!(
+            "Whoever has records at several sites adds up their ε and their δ: at all of them, {numbers}. \
+             Nobody has checked whether the same person has records at several sites."
+        );
+        repeated(&mut report, it, "several", &pattern, &sums);
     } else {
-        ("NO GUARANTEE", Vec::new())
-    };
-    let pattern = format!(
-        "Whoever has records at several sites adds up their ε and their δ: at all of them, {numbers}. \
-         Nobody has checked whether the same person has records at several sites."
-    );
-    repeated(&mut report, it, "several", &pattern, &sums);
+        together(&mut report, it)?;
+    }
     one_noise(&mut report, it)?;
     if it["seen"] != if it["one_noise"].is_null() { SEEN } else { SEEN_OF_ONE_NOISE } {
         report.fault("`seen` is not the sentence about what the others see");
@@ -161,6 +165,68 @@ fn one_noise(report: &mut FileReport, it: &Value) -> Result<()> {
         sites.len(),
     );
     repeated(report, one, "words", &pattern, &least);
+    Ok(())
+}
+
+/// One noise for all: what holds for somebody with records at all sites, whom one noise hides.
+fn together(report: &mut FileReport, it: &Value) -> Result<()> {
+    let (sites, one) = (list(it, "sites")?, &it["one_noise"]);
+    let all = &one["together"];
+    let adding = sites.len() as f64 - number(one, "may_collude")?;
+    let mut own = Vec::new();
+    for site in sites {
+        let (name, records) = (text(site, "name")?, number(site, "records")?);
+        for event in list(site, "mechanisms")? {
+            own.push((name, records, text(event, "label")?, event));
+        }
+    }
+    let mut fits = true;
+    let mut count = 0;
+    for drawn in list(all, "mechanisms")? {
+        let label = text(drawn, "label")?;
+        let Some(share) = one["shares"][label].as_f64() else {
+            // What a site released for itself.
+            let same = |(name, _, own, event): &&(&str, f64, &str, &Value)| {
+                let mut event = (*event).clone();
+                event["label"] = label.into();
+                format!("{name}: {own}") == label && event == *drawn
+            };
+            fits &= own.iter().filter(same).count() == 1;
+            count += 1;
+            continue;
+        };
+        let number = |event: &Value, key: &str| {
+            event["mechanism"]["gaussian"][key].as_f64().unwrap_or(f64::NAN)
+        };
+        let joined: Vec<_> = own.iter().filter(|(.., own, _)| *own == label).collect();
+        let moved =
+            joined.iter().map(|(_, records, _, event)| records * number(event, "sensitivity"));
+        fits &= joined.len() == sites.len()
+            && joined.iter().all(|(.., event)| {
+                event["count"] == drawn["count"]
+                    && number(event, "coordinates") == number(drawn, "coordinates")
+            })
+            && number(drawn, "sensitivity") >= moved.sum::<f64>()
+            && number(drawn, "sigma") <= adding.sqrt() * share * (1.0 + ROUNDED);
+        count += joined.len();
+    }
+    if !fits || count != own.len() {
+        report.fault("`together` is not what one noise hides of somebody at all sites");
+    }
+    let drawn = Drawn::of(&[all])?;
+    let (epsilon, delta) = target(all)?;
+    let mut sum = 0.0;
+    for site in sites {
+        sum += number(&site["guarantee"], "delta")?;
+    }
+    if (delta / sum - 1.0).abs() > ROUNDED {
+        report.fault("the δ of `together` is not the sum of those of the sites");
+    }
+    report.claims.push(drawn.claim("somebody at all sites".to_owned(), epsilon, delta, false));
+    report.faults.extend(drawn.faults);
+    let pattern = "One noise hides somebody with records at several sites, not one of each: at all of them, ε = \
+        {} and δ = {}. Nobody has checked whether the same person has records at several sites.";
+    repeated(report, it, "several", pattern, &[epsilon, delta]);
     Ok(())
 }
 
@@ -331,9 +397,17 @@ mod tests {
                 "(replace-one).",
                 "(replace-one); C (40 records): ε = 2.0000 and δ = 1e-5 (replace-one)."
             ));
-        let several = it["several"].as_str().unwrap().replace("4.0000", "6.0000");
-        it["several"] = json!(several.replace("δ = 2e-5", "δ = 3e-5"));
+        it["several"] = json!(
+            "One noise hides somebody with records at several sites, not one of each: at all of them, ε = \
+             2.7000 and δ = 3e-5. Nobody has checked whether the same person has records at several sites."
+        );
+        let mut together = it["sites"][0]["mechanisms"].clone();
+        let noise = json!({"coordinates": 3, "sensitivity": 190.0 * (1.0 + 1e-12),
+            "sigma": 300.0, "grid": 2.0_f64.powi(-20)});
+        together[0]["mechanism"]["gaussian"] = noise;
+        let together = json!({"epsilon": 2.7, "delta": 3e-5, "mechanisms": together});
         it["one_noise"] = json!({"may_collude": 1, "shares": {"mean": share * (1.0 + 1e-12)},
+            "together": together,
             "words": "All sites have one noise. The guarantees hold while at least 2 of the 3 sites add \
                 their shares of it and tell them nobody, and while nobody can compute masks without their \
                 keys (X25519, HKDF with SHA-256, ChaCha20). If all other sites put together what they \
@@ -350,7 +424,7 @@ mod tests {
         };
         let text = with_one_noise().to_string();
         let report = check(&text);
-        assert!(report.holds() && report.claims.len() == 6, "{}", report.text());
+        assert!(report.holds() && report.claims.len() == 7, "{}", report.text());
         for (from, to) in [
             ("\"may_collude\":1", "\"may_collude\":0"),
             ("\"may_collude\":1", "\"may_collude\":2"),
@@ -365,6 +439,10 @@ mod tests {
             ("B: ε = 0.5", "B: ε = 0.25"),
             ("at least 2 of the 3", "at least 1 of the 3"),
             ("is hidden under masks", "is not hidden"),
+            ("ε = 2.7000 and", "ε = 2.0000 and"),
+            ("\"delta\":0.00003,\"epsilon\":2.7", "\"delta\":0.00003,\"epsilon\":2.0"),
+            ("\"sensitivity\":190.", "\"sensitivity\":180."),
+            ("\"sigma\":300.0", "\"sigma\":301.0"),
             ("\"one_noise\"", "\"no_noise\""),
         ] {
             let edited = text.replacen(from, to, 1);
