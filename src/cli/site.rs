@@ -16,7 +16,7 @@ use crate::session::Workspace;
 ///
 /// Every site runs this command with the same plan and the same public data. What a site releases is
 /// charged to its own ledger and gets its own noise; only then does it travel, signed, through the
-/// folder. All sites end with the same model, and each has a certificate for its own records. Which
+/// folder. With --one-noise all sites together add as much noise as one alone would, or little more. All sites end with the same model, and each has a certificate for its own records. Which
 /// public data to take is asked with `halflight rank --exchange`.
 ///
 /// Nothing is spent before all sites agree. A site that stops is waited for; the run goes on with
@@ -28,6 +28,7 @@ use crate::session::Workspace;
     mut_arg("exchange", |it| it.required(true)),
     after_help = "Examples:
   halflight site session.ron --plan heart --exchange /shared/heart --name A --sites A,B,C
+  halflight site session.ron --plan heart --exchange /shared/heart --name A --sites A,B,C --one-noise --trust keys
   halflight run --resume .halflight/runs/RUN
   halflight verify .halflight/runs/RUN/joint.json"
 )]
