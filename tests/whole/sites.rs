@@ -620,8 +620,16 @@ fn a_site_that_dies_sends_the_same_masked_bytes_again() {
     };
     let place = |part: &str| 1 + steps.lines().position(|line| line.contains(part)).unwrap();
     let (first, last) = (place("-release-000002-B"), place("-release-000003-B"));
+    // What is sent was written to the disk, and synced, before.
+    let of_transcript = |step: &str| {
+        let part = format!("\"step\":\"{step}\"");
+        let mut lines = steps.lines().take(last - 1).collect::<Vec<_>>().into_iter();
+        1 + lines.rposition(|line| line.contains("/transcript\"") && line.contains(&part)).unwrap()
+    };
+    let (written, synced) = (of_transcript("write"), of_transcript("sync"));
+    assert!(first < written && written < synced && synced < last, "{written} {synced} {last}");
     let mut again = 0;
-    for step in first..=last + 2 {
+    for step in written - 1..=last + 5 {
         let sites = Sites::new();
         let options = sites.one_noise();
         let options: Vec<&str> = options.iter().map(String::as_str).collect();
