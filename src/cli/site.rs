@@ -44,7 +44,7 @@ pub struct SiteCommand {
     #[arg(long, conflicts_with = "without_missing")]
     one_noise: bool,
 
-    /// How many sites may put together what they know, this one's guarantee still holding.
+    /// How many sites may put together what they know without breaking a guarantee.
     #[arg(long, value_name = "N", default_value_t = 1, requires = "one_noise")]
     may_collude: usize,
 }

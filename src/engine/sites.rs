@@ -251,7 +251,11 @@ impl Greeted {
             let own = if name == self.0.place().name { " (this one)" } else { "" };
             format!("site {name}{own}: {} records, key {}", hello.records, hello.key.fingerprint())
         };
-        self.0.hellos().map(note).collect()
+        let one_noise = self.0.place().may_collude.map(|number| {
+            let adding = self.0.place().sites.len() - number;
+            format!("one noise for all: at least {adding} sites must tell nobody their shares")
+        });
+        self.0.hellos().map(note).chain(one_noise).collect()
     }
 
     /// Agrees with the other sites on the releases of a run.

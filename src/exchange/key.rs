@@ -98,7 +98,7 @@ impl MaskKey {
             return Err(wrong());
         }
         let pair = keyed(protocol.as_bytes(), &shared.to_bytes())?;
-        Ok(keyed(&pair, &[b"halflight mask", &number.to_le_bytes()[..], &[1]].concat())?)
+        keyed(&pair, &[b"halflight mask", &number.to_le_bytes()[..], &[1]].concat())
     }
 }
 

@@ -117,7 +117,8 @@ fn one_noise(report: &mut FileReport, it: &Value) -> Result<()> {
             let sum =
                 records * event["mechanism"]["gaussian"]["sigma"].as_f64().unwrap_or(f64::NAN);
             let Some(share) = share(event) else { continue };
-            if !(adding.sqrt() * share >= sum * (1.0 - ROUNDED)) {
+            let is_enough = adding.sqrt() * share >= sum * (1.0 - ROUNDED);
+            if !is_enough {
                 report.fault(format!(
                     "{adding} shares are less noise than site {name} is charged for"
                 ));
