@@ -16,7 +16,7 @@ use crate::session::Workspace;
 ///
 /// Every site runs this command with the same plan and the same public data. What a site releases is
 /// charged to its own ledger and gets its own noise; only then does it travel, signed, through the
-/// folder. All sites end with the same model, and each has a certificate for its own records. Which
+/// folder. With --one-noise all sites together add as much noise as one alone would, or little more. All sites end with the same model, and each has a certificate for its own records. Which
 /// public data to take is asked with `halflight rank --exchange`.
 ///
 /// Nothing is spent before all sites agree. A site that stops is waited for; the run goes on with
@@ -28,6 +28,7 @@ use crate::session::Workspace;
     mut_arg("exchange", |it| it.required(true)),
     after_help = "Examples:
   halflight site session.ron --plan heart --exchange /shared/heart --name A --sites A,B,C
+  halflight site session.ron --plan heart --exchange /shared/heart --name A --sites A,B,C --one-noise --trust keys
   halflight run --resume .halflight/runs/RUN
   halflight verify .halflight/runs/RUN/joint.json"
 )]
@@ -37,6 +38,15 @@ pub struct SiteCommand {
 
     #[command(flatten)]
     meeting: Meeting,
+
+    /// Let all sites add one noise together, and hide what each sends under masks that cancel in the sum.
+    /// All sites must say so, and each must --trust the keys of the others.
+    #[arg(long, conflicts_with = "without_missing")]
+    one_noise: bool,
+
+    /// How many sites may put together what they know without breaking a guarantee.
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "one_noise")]
+    may_collude: usize,
 }
 
 /// Where a site meets the others.
@@ -73,6 +83,10 @@ impl SiteCommand {
     pub fn execute(self) -> Result<()> {
         let mut run = self.run;
         run.place = self.meeting.place()?;
+        if let Some(place) = run.place.as_mut().filter(|_| self.one_noise) {
+            sites::check_colluding(place.sites.len(), self.may_collude)?;
+            place.may_collude = Some(self.may_collude);
+        }
         run.execute()
     }
 }
@@ -88,6 +102,7 @@ impl Meeting {
             sites: self.sites.clone(),
             timeout: self.timeout,
             without_missing: self.without_missing,
+            may_collude: None,
         };
         place.checked().map(Some)
     }
@@ -102,7 +117,7 @@ pub(super) fn announce(place: &Place, workspace: &Workspace) -> Result<()> {
         sites::fingerprint(workspace)?,
         place.folder.display()
     ));
-    Ok(())
+    sites::check_trust(place, workspace)
 }
 
 /// The trusted fingerprints, by the sites' names; from a file if there is no `=`.

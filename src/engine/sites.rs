@@ -18,15 +18,17 @@ use crate::data::Preparation;
 use crate::error::{Doing as _, Error, Result};
 use crate::files;
 use crate::methods::{JointShape, STEPS_VERSION};
+use crate::privacy::accountant::Composition;
 use crate::privacy::accountant::{QueryKind, delta_words, round_up};
-use crate::privacy::exchange::{Exchange, Site, joint_scale, joint_value};
+use crate::privacy::exchange::{Exchange, Mask, OneNoise, Share, Site, joint_scale, joint_value};
 use crate::privacy::ledger::{RunId, sha256};
 use crate::privacy::{Adjacency, Calibrated, Event, Guarantee, NoiseSource, Target};
-use crate::session::resumption::{JOINT, SITES};
+use crate::session::resumption::{JOINT, MASKS, SITES};
 use crate::session::{Loaded, Workspace};
 
+pub use crate::privacy::exchange::check_colluding;
 pub use halflight_exchange::Place;
-use halflight_exchange::{Hello, Meeting, Pinned, SiteKey, hexadecimal};
+use halflight_exchange::{Hello, MaskKey, Meeting, Pinned, SiteKey, hexadecimal};
 
 /// What a site will release, and its guarantee for its own records.
 #[derive(Debug, Serialize, Deserialize)]
@@ -41,6 +43,11 @@ struct Terms {
 /// The site's key in short form, which people compare.
 pub fn fingerprint(workspace: &Workspace) -> Result<String> {
     Ok(SiteKey::find(workspace.folder())?.public().fingerprint())
+}
+
+/// Refuses one noise for all where this site does not know the keys of all others.
+pub fn check_trust(place: &Place, workspace: &Workspace) -> Result<()> {
+    place.check_trust(SiteKey::find(workspace.folder())?.public())
 }
 
 /// Tells the others that this site ends before it was granted anything.
@@ -78,7 +85,10 @@ pub(super) struct JointRun {
     pub exchange: Box<dyn Exchange>,
     /// The names of the other sites.
     pub others: Vec<String>,
+    /// With one noise for all: how many sites may put together what they know.
+    pub may_collude: Option<usize>,
     pinned: Pinned,
+    masks: Option<MaskKey>,
 }
 
 /// Meets the other sites of a job, whose proposal is that of a site alone.
@@ -96,7 +106,7 @@ pub(super) fn meet(
     common: BTreeMap<String, String>,
 ) -> Result<Greeted> {
     let key = SiteKey::find(workspace.folder())?;
-    let hello = Hello { key: key.public(), records, common };
+    let hello = Hello { key: key.public(), masks: None, records, common };
     Meeting::greet(place.clone(), key, hello, is_stopped(control)).map(Greeted)
 }
 
@@ -120,6 +130,16 @@ pub(super) fn again(job: &Job, directory: &Path) -> Result<Option<Greeted>> {
     let said = (pinned.protocol.as_str(), hellos);
     match Meeting::again(pinned.place.clone(), key, said, is_stopped(&job.control)) {
         Err(error) if error.place().is_none() => Err(cured(error)),
+        Ok(meeting) if pinned.place.may_collude.is_some() => {
+            let path = directory.join(MASKS);
+            let masks = MaskKey::read(&path).and_then(|key| meeting.with_mask_key(key));
+            let lost = |error: Error| {
+                error.at(path.display().to_string()).cure(
+                    "bring the file back from a copy, or settle the run: `halflight ledger settle`",
+                )
+            };
+            masks.map(|meeting| Some(Greeted(meeting))).map_err(lost)
+        }
         meeting => meeting.map(|meeting| Some(Greeted(meeting))),
     }
 }
@@ -221,7 +241,8 @@ impl Greeted {
     /// The sites, as far as a plan depends on them.
     pub fn shape(&self) -> JointShape {
         let records: Vec<usize> = self.0.hellos().map(|(_, hello)| hello.records).collect();
-        JointShape { sites: records.len(), records: records.iter().sum() }
+        let may_collude = self.0.place().may_collude;
+        JointShape { sites: records.len(), records: records.iter().sum(), may_collude }
     }
 
     /// What to say of each site before anything is spent.
@@ -230,7 +251,11 @@ impl Greeted {
             let own = if name == self.0.place().name { " (this one)" } else { "" };
             format!("site {name}{own}: {} records, key {}", hello.records, hello.key.fingerprint())
         };
-        self.0.hellos().map(note).collect()
+        let one_noise = self.0.place().may_collude.map(|number| {
+            let adding = self.0.place().sites.len() - number;
+            format!("one noise for all: at least {adding} sites must tell nobody their shares")
+        });
+        self.0.hellos().map(note).chain(one_noise).collect()
     }
 
     /// Agrees with the other sites on the releases of a run.
@@ -274,6 +299,13 @@ impl Greeted {
                     .cure("run the same program at all sites; nothing was spent"));
             }
         }
+        let sites: Vec<Site> = terms.iter().map(|terms| terms.site.clone()).collect();
+        let may_collude = meeting.place().may_collude;
+        let one_noise = may_collude.map(|number| OneNoise::new(&sites, number)).transpose()?;
+        let mut certificate = certificate(&meeting, &terms, (plan.kind, plan.run));
+        if let (Some(all), Some(number)) = (&one_noise, may_collude) {
+            state_one_noise(&mut certificate, &terms, (all, number))?;
+        }
         let own_name = &meeting.place().name;
         let others = meeting.hellos().map(|(name, _)| name).filter(|name| name != own_name);
         let pinned = Pinned {
@@ -283,11 +315,14 @@ impl Greeted {
         };
         Ok(JointRun {
             others: others.map(str::to_owned).collect(),
+            may_collude,
             pinned,
+            masks: meeting.mask_key().cloned(),
             exchange: Box::new(FolderExchange {
-                certificate: certificate(&meeting, &terms, (plan.kind, plan.run)),
+                certificate,
                 file: plan.file,
-                sites: terms.into_iter().map(|terms| terms.site).collect(),
+                sites,
+                one_noise,
                 own: own.site,
                 meeting,
             }),
@@ -298,6 +333,10 @@ impl Greeted {
 impl JointRun {
     /// Notes where and with whom the run in this directory takes part.
     pub fn pin(&self, directory: &Path) -> Result<()> {
+        // First: a run without its key for masks could not go on.
+        if let Some(masks) = &self.masks {
+            masks.keep(&directory.join(MASKS))?;
+        }
         let text = format!("{:#}\n", json!(self.pinned));
         files::write_private(&directory.join(SITES), text.as_bytes())
     }
@@ -307,6 +346,7 @@ impl JointRun {
 struct FolderExchange {
     meeting: Meeting,
     sites: Vec<Site>,
+    one_noise: Option<OneNoise>,
     own: Site,
     /// The joint certificate and its file.
     certificate: Value,
@@ -343,7 +383,21 @@ impl Exchange for FolderExchange {
     }
 
     fn scale(&self, label: &str) -> Result<f64> {
-        joint_scale(&self.present(), label)
+        match &self.one_noise {
+            Some(all) => all.scale(label),
+            None => joint_scale(&self.present(), label),
+        }
+    }
+
+    fn has_one_noise(&self) -> bool {
+        self.one_noise.is_some()
+    }
+
+    fn share(&mut self, label: &str) -> Result<Share> {
+        let all = self.one_noise.as_ref();
+        let all = all.ok_or_else(|| Error::failed("each site adds its own noise"))?;
+        let masks = self.meeting.masks()?.into_iter().map(|(key, adds)| Mask { key, adds });
+        Ok(Share::new(all.noise(label, &self.own)?, masks.collect()))
     }
 
     fn join(&mut self, label: &str, own: &[f64]) -> Result<Vec<f64>> {
@@ -352,11 +406,23 @@ impl Exchange for FolderExchange {
         if self.meeting.present().len() < before {
             self.keep()?;
         }
-        Ok(joint_value(&self.present(), &values))
+        match &self.one_noise {
+            Some(all) => all.joint_value(label, &values),
+            None => Ok(joint_value(&self.present(), &values)),
+        }
     }
 
     fn end(&mut self) -> Result<()> {
         self.meeting.end()
+    }
+
+    fn settled(&mut self) -> Result<()> {
+        if self.one_noise.is_none() {
+            return Ok(());
+        }
+        let masks = self.file.with_file_name(MASKS);
+        files::step::remove(&masks).if_there().doing("remove the key of the masks", &masks)?;
+        Ok(())
     }
 }
 
@@ -389,6 +455,57 @@ fn certificate(meeting: &Meeting, terms: &[Terms], (kind, run): (JointKind, &Run
     })
 }
 
+/// Says on which conditions the guarantees hold if all sites have one noise, and what is left without them.
+fn state_one_noise(
+    certificate: &mut Value,
+    terms: &[Terms],
+    (all, may_collude): (&OneNoise, usize),
+) -> Result<()> {
+    let shares = all.shares()?;
+    let (mut alone, mut together) = (Vec::new(), Value::Null);
+    for (at, terms) in terms.iter().enumerate() {
+        let Some(promised) = &terms.guarantee else { continue };
+        let mechanisms = all.alone(&terms.site, &terms.mechanisms)?;
+        let found = Composition::of(&mechanisms)?.guarantee(promised.delta)?;
+        // In four digits, so that it has the same bits at all sites.
+        let epsilon = round_up(found.epsilon, 4);
+        alone.push(format!("{}: ε = {epsilon}", terms.site.name));
+        let epsilon: f64 = epsilon.parse().unwrap_or(f64::INFINITY);
+        certificate["sites"][at]["alone"] =
+            json!({"epsilon": epsilon, "delta": promised.delta, "mechanisms": mechanisms});
+    }
+    if let Some(delta) =
+        terms.iter().map(|it| Some(it.guarantee.as_ref()?.delta)).sum::<Option<f64>>()
+    {
+        let events: Vec<&[Event]> = terms.iter().map(|it| it.mechanisms.as_slice()).collect();
+        let (mechanisms, delta) = (all.together(&events)?, without_rounding(delta));
+        let epsilon = round_up(Composition::of(&mechanisms)?.guarantee(delta)?.epsilon, 4);
+        certificate["several"] = json!(format!(
+            "One noise hides somebody with records at several sites, not one of each: at all of them, ε = \
+             {epsilon} and δ = {}. Nobody has checked whether the same person has records at several sites.",
+            delta_words(delta)
+        ));
+        let epsilon: f64 = epsilon.parse().unwrap_or(f64::INFINITY);
+        together = json!({"epsilon": epsilon, "delta": delta, "mechanisms": mechanisms});
+    }
+    let alone = if alone.is_empty() { "NO GUARANTEE".to_owned() } else { alone.join("; ") };
+    let adding = terms.len() - may_collude;
+    certificate["one_noise"] = json!({
+        "may_collude": may_collude,
+        "shares": shares,
+        "together": together,
+        "words": format!(
+            "All sites have one noise. The guarantees hold while at least {adding} of the {} sites add \
+             their shares of it and tell them nobody, and while nobody can compute masks without their \
+             keys (X25519, HKDF with SHA-256, ChaCha20). If all other sites put together what they know, \
+             a site has its own share alone: {alone}, each at the δ of the guarantee.",
+            terms.len(),
+        ),
+    });
+    certificate["seen"] = json!(SEEN_OF_ONE_NOISE);
+    Ok(())
+}
+
 /// The part of a joint certificate that holds each site's signature under the other parts.
 const SIGNED: &str = "signed";
 /// What differs from site to site.
@@ -405,6 +522,9 @@ fn digest(certificate: &Value) -> String {
 const SEEN: &str = "What a site sends to the others, and what everybody sees who can read the \
     exchange, was released before: it is counted here. Sites that put what they know together learn \
     no more than this about the records of another one.";
+
+const SEEN_OF_ONE_NOISE: &str = "What a site sends to the others is hidden under masks. Who can read the \
+    exchange learns the sum of all sites, with the noise that is counted here.";
 
 impl JointKind {
     /// The name in files.
@@ -507,16 +627,22 @@ mod tests {
         Job::new(session, plan, datasets, workspace)
     }
 
-    fn jobs(directory: &Path, method: &str) -> Vec<Job> {
+    fn jobs(directory: &Path, method: &str, may_collude: Option<usize>) -> Vec<Job> {
         let folder = directory.join("exchange");
         std::fs::create_dir(&folder).unwrap();
+        let key = |name: &str| {
+            let workspace = Workspace::fresh(&directory.join(name));
+            (name.to_owned(), fingerprint(&workspace).unwrap())
+        };
+        let trusted: BTreeMap<String, String> = NAMES.map(key).into();
         let place = |name: &str| Place {
             folder: folder.clone(),
             name: name.to_owned(),
             sites: NAMES.map(str::to_owned).into(),
             timeout: Duration::from_mins(5),
             without_missing: false,
-            trusted: BTreeMap::new(),
+            may_collude,
+            trusted: trusted.clone(),
         };
         let job = |(season, name)| Job {
             sites: Some(place(name)),
@@ -526,11 +652,12 @@ mod tests {
     }
 
     /// The models of the sites if one process plays all of them, with noise from these seeds.
-    fn in_one_process(jobs: &[Job]) -> Vec<Model> {
+    fn in_one_process(jobs: &[Job], may_collude: Option<usize>) -> Vec<Model> {
         let jobs: Vec<Job> = jobs.iter().map(Job::in_known_order).collect();
         let alone = jobs.iter().map(|job| job.propose().unwrap().problem.shape.private_records);
         let records: Vec<usize> = alone.collect();
-        let joint = Some(JointShape { sites: jobs.len(), records: records.iter().sum() });
+        let all = records.iter().sum();
+        let joint = Some(JointShape { sites: jobs.len(), records: all, may_collude });
         let jobs = jobs.into_iter().map(|job| Job { joint, ..job });
         let assembled: Vec<_> = jobs.map(|job| job.assemble().unwrap()).collect();
         let sites: Vec<Site> = NAMES
@@ -543,8 +670,9 @@ mod tests {
                 Site { name: (*name).to_owned(), records, scales: scales.collect() }
             })
             .collect();
+        let one_noise = may_collude.map(|number| OneNoise::new(&sites, number).unwrap());
         scope(|scope| {
-            let seats = assembled.into_iter().zip(meeting(&sites)).zip(1..);
+            let seats = assembled.into_iter().zip(meeting(&sites, one_noise.as_ref())).zip(1..);
             let threads: Vec<_> = seats
                 .map(|((assembly, seat), seed)| {
                     scope.spawn(move || {
@@ -564,9 +692,12 @@ mod tests {
 
     #[test]
     fn sites_in_a_folder_get_the_same_bits_as_if_one_process_played_them() {
-        for method in ["public_shape", "target_only"] {
+        let mut own_noise = Vec::new();
+        for (method, may_collude) in
+            [("public_shape", None), ("target_only", None), ("public_shape", Some(1))]
+        {
             let directory = tempfile::tempdir().unwrap();
-            let jobs = jobs(directory.path(), method);
+            let jobs = jobs(directory.path(), method, may_collude);
             let began = Instant::now();
             let models: Vec<Model> = scope(|scope| {
                 let run = |(job, seed)| {
@@ -577,7 +708,9 @@ mod tests {
                 summaries.map(|it| SavedModel::open(&it.directory).unwrap().model).collect()
             });
             println!("{method}: {:?}", began.elapsed());
-            let played = in_one_process(&jobs);
+            let played = in_one_process(&jobs, may_collude);
+            assert!(!own_noise.contains(&models[0]), "one noise is another one");
+            own_noise.push(models[0].clone());
             for site in &models {
                 assert_eq!(*site, models[0], "{method}");
                 assert!(*site == played[0] && played[0] == played[2], "{method}");

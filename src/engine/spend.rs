@@ -141,6 +141,8 @@ pub(super) struct Spend {
     pub notes: Vec<String>,
     /// The other sites of a joint run.
     sites: Vec<String>,
+    /// How many of the sites may put together what they know, if all have one noise.
+    may_collude: Option<usize>,
     /// The state of the account when the run was granted.
     standing: AccountStanding,
     /// The watch under which exact numbers are seen.
@@ -202,15 +204,16 @@ impl Spend {
 
     /// Takes part in a joint run.
     pub fn joining(mut self, joint: JointRun) -> Result<Self> {
-        self.sites = joint.others;
+        (self.sites, self.may_collude) = (joint.others, joint.may_collude);
         self.spender = self.spender.joining(joint.exchange)?;
         Ok(self)
     }
 
     fn of(grant: Grant, spender: Spender, standing: AccountStanding, watch: &Watch) -> Self {
         let (notes, watch) = (Vec::new(), watch.clone());
-        let sites = Vec::new();
-        Self { grant, spender, notes, sites, standing, watch, peeked_before: false }
+        let (sites, may_collude) = (Vec::new(), None);
+        let peeked_before = false;
+        Self { grant, spender, notes, sites, may_collude, standing, watch, peeked_before }
     }
 
     /// Spends a grant that was reserved with its whole sweep.
@@ -279,6 +282,7 @@ impl Spend {
             chosen: None,
             model: None,
             sites: self.sites.clone(),
+            may_collude: self.may_collude,
         }
     }
 }

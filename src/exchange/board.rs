@@ -173,9 +173,11 @@ mod tests {
                 sites: names.to_vec(),
                 timeout: Duration::from_secs(20),
                 without_missing: false,
+                may_collude: None,
                 trusted: BTreeMap::new(),
             };
-            let hello = Hello { key: key.public(), records: 100, common: BTreeMap::new() };
+            let common = BTreeMap::new();
+            let hello = Hello { key: key.public(), masks: None, records: 100, common };
             Meeting::greet(place, key, hello, Box::new(|| false)).unwrap()
         };
         let mut sites: Vec<Meeting> = scope(|scope| {

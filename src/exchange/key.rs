@@ -1,9 +1,12 @@
-//! The key pair of a site. It is made once and kept beside the site's ledger.
+//! The key pair of a site, made once and kept beside its ledger; and the one of a run with one noise for all,
+//! from which its masks follow.
 
 use std::fmt::{self, Write as _};
 use std::path::Path;
 
+use curve25519_dalek::MontgomeryPoint;
 use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
+use hmac::{Hmac, KeyInit as _, Mac as _};
 use rand::TryRng as _;
 use rand::rngs::SysRng;
 use serde::{Deserialize, Serialize};
@@ -30,10 +33,7 @@ impl SiteKey {
     pub fn find(folder: &Path) -> Result<Self> {
         let path = folder.join(FILE);
         if !path.exists() {
-            let mut bytes = [0; 32];
-            SysRng.try_fill_bytes(&mut bytes).map_err(|error| {
-                Error::failed(format!("the operating system gives no random numbers: {error}"))
-            })?;
+            let bytes = random()?;
             files::create_private_folder(folder).doing("create the workspace folder", folder)?;
             let text = hexadecimal(&bytes) + "\n";
             files::make_private_once(&path, text.as_bytes()).doing("save the site's key", &path)?;
@@ -55,6 +55,71 @@ impl SiteKey {
 
     pub(crate) fn sign(&self, bytes: &[u8]) -> [u8; SIGNATURE] {
         self.0.sign(bytes).to_bytes()
+    }
+}
+
+/// The secret key of a site in one joint run, from which its masks with every other site follow.
+///
+/// Two sites have a secret in common by X25519. HKDF with SHA-256 (RFC 5869) makes of it a key for each
+/// release of the run: salted with the digest of what all agreed on, told apart by the number of the release.
+#[derive(Clone)]
+pub struct MaskKey([u8; 32]);
+
+impl MaskKey {
+    /// A new key. Nobody else has it.
+    pub fn new() -> Result<Self> {
+        random().map(Self)
+    }
+
+    /// The key in this file.
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(path).doing("read the key of the masks", path)?;
+        bytes_of(text.trim()).map(Self).ok_or_else(|| {
+            Error::failed("this is not the key of a run's masks").at(path.display().to_string())
+        })
+    }
+
+    /// Keeps the key for the owner alone, so that the run can be resumed.
+    pub fn keep(&self, path: &Path) -> Result<()> {
+        files::write_private(path, (hexadecimal(&self.0) + "\n").as_bytes())
+    }
+
+    /// The public key, as others get it.
+    pub fn public(&self) -> String {
+        hexadecimal(&MontgomeryPoint::mul_base_clamped(self.0).to_bytes())
+    }
+
+    /// The key of the mask with the site of this public key, for one release.
+    pub(crate) fn with(&self, other: &str, protocol: &str, number: u64) -> Result<[u8; 32]> {
+        let wrong = || Error::refused("its key for masks is none");
+        let shared = MontgomeryPoint(bytes_of(other).ok_or_else(wrong)?).mul_clamped(self.0);
+        // A point of small order makes a secret that everybody knows.
+        if shared.to_bytes() == [0; 32] {
+            return Err(wrong());
+        }
+        let pair = keyed(protocol.as_bytes(), &shared.to_bytes())?;
+        keyed(&pair, &[b"halflight mask", &number.to_le_bytes()[..], &[1]].concat())
+    }
+}
+
+/// HMAC with SHA-256.
+fn keyed(key: &[u8], text: &[u8]) -> Result<[u8; 32]> {
+    let mac = Hmac::<Sha256>::new_from_slice(key);
+    let mac = mac.map_err(|_| Error::failed("a key of masks has no length"))?;
+    Ok(mac.chain_update(text).finalize().into_bytes().into())
+}
+
+fn random() -> Result<[u8; 32]> {
+    let mut bytes = [0; 32];
+    SysRng.try_fill_bytes(&mut bytes).map_err(|error| {
+        Error::failed(format!("the operating system gives no random numbers: {error}"))
+    })?;
+    Ok(bytes)
+}
+
+impl fmt::Debug for MaskKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MaskKey(…)")
     }
 }
 
@@ -144,5 +209,44 @@ mod tests {
         }
         std::fs::write(folder.join(FILE), "abc").unwrap();
         assert!(SiteKey::find(&folder).unwrap_err().what().contains("not the key of a site"));
+    }
+
+    #[test]
+    fn two_sites_have_one_mask_for_each_release_of_a_run_and_nobody_else_has_it() {
+        let keys: Vec<MaskKey> = (0..3).map(|_| MaskKey::new().unwrap()).collect();
+        let mask = |one: usize, other: usize, run: &str, number| {
+            keys[one].with(&keys[other].public(), run, number).unwrap()
+        };
+        assert_eq!(mask(0, 1, "p", 1), mask(1, 0, "p", 1));
+        let all = [mask(0, 1, "p", 1), mask(0, 1, "p", 2), mask(0, 1, "q", 1), mask(0, 2, "p", 1)];
+        for (at, one) in all.iter().enumerate() {
+            assert!(!all[..at].contains(one), "{at}");
+        }
+        for none in ["", "00", &"00".repeat(32), &("01".to_owned() + &"00".repeat(31))] {
+            assert!(keys[0].with(none, "p", 1).is_err(), "{none}");
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("masks.key");
+        keys[0].keep(&file).unwrap();
+        assert_eq!(MaskKey::read(&file).unwrap().public(), keys[0].public());
+        std::fs::write(&file, "00").unwrap();
+        assert!(MaskKey::read(&file).is_err());
+    }
+
+    /// RFC 7748, section 6.1, and HKDF by its definition.
+    #[test]
+    fn the_secret_of_two_sites_is_that_of_the_standard() {
+        let bytes = |digits: &str| bytes_of(digits).unwrap();
+        let alice =
+            MaskKey(bytes("77076d0a7318a57d3c16c17251b26645df4c2f87ebc0992ab177fba51db92c2a"));
+        assert_eq!(
+            alice.public(),
+            "8520f0098930a754748b7ddcb43ef75a0dbf3a0d26381af4eba4a98eaa9b4e6a"
+        );
+        let shared = bytes("4a5d9d5ba4ce2de1728e3bf480350f25e07e21c947d19e3376f09b3c1e161742");
+        let bob = "de9edb7d7b7dc1b4d35b61c2ece435373f8343c85b78674dadfc7e146f882b4f";
+        let pair = keyed(b"p", &shared).unwrap();
+        let text = [b"halflight mask".as_slice(), &7_u64.to_le_bytes(), &[1]].concat();
+        assert_eq!(alice.with(bob, "p", 7).unwrap(), keyed(&pair, &text).unwrap());
     }
 }

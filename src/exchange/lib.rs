@@ -2,13 +2,13 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`key`] | the key pair with which a site signs |
+//! | [`key`] | the key pair with which a site signs, and that of its masks |
 //! | [`message`] | one signed message |
 //! | [`folder`] | a folder that all sites read and write |
 //! | [`board`] | how far each site came, for those who look on |
 //! | [`meeting`] | who takes part, what all agree on, and the releases in their order |
 //!
-//! This crate knows neither records nor ledgers: what it carries was released before.
+//! This crate knows neither records nor ledgers: what it carries was released before, or is masked.
 
 use halflight_base::{error, files};
 
@@ -19,5 +19,5 @@ pub mod meeting;
 pub mod message;
 
 pub use board::{BoardReader, Pinned, SiteProgress, SiteState};
-pub use key::{PublicKey, SiteKey, from_hexadecimal, hexadecimal};
+pub use key::{MaskKey, PublicKey, SiteKey, from_hexadecimal, hexadecimal};
 pub use meeting::{Hello, Meeting, Place};

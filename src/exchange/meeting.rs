@@ -21,7 +21,7 @@ use sha2::{Digest as _, Sha256};
 use crate::error::{Error, Result};
 use crate::files::words::harmless;
 use crate::folder::{Folder, wait};
-use crate::key::{PublicKey, SiteKey, hexadecimal};
+use crate::key::{MaskKey, PublicKey, SiteKey, hexadecimal};
 use crate::message::{Header, Kind, Message, to_json};
 
 /// Raised whenever sites of two versions would not understand each other.
@@ -49,6 +49,9 @@ pub struct Place {
     pub timeout: Duration,
     /// Whether the sites go on without those that are missing.
     pub without_missing: bool,
+    /// With one noise for all: how many sites may put together what they know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub may_collude: Option<usize>,
     /// The fingerprints of the keys that sites must have, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub trusted: BTreeMap<String, String>,
@@ -60,6 +63,9 @@ pub struct Place {
 pub struct Hello {
     /// The key that its messages are checked with.
     pub key: PublicKey,
+    /// The key with which others compute the masks of one noise for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub masks: Option<String>,
     /// The number of training records or persons, which the site's plan takes as public.
     pub records: usize,
     /// What must be the same at all sites, by name, in words.
@@ -85,6 +91,8 @@ pub struct Meeting {
     place: Place,
     folder: Folder,
     key: SiteKey,
+    /// The key of this site's masks, if there is one noise for all.
+    masks: Option<MaskKey>,
     /// What each site said, as it was signed.
     files: Vec<Vec<u8>>,
     hellos: Vec<Hello>,
@@ -125,7 +133,33 @@ impl Place {
             let what = format!("this site, '{}', is not among the sites", self.name);
             return Err(Error::usage(what).cure("name it in --sites, too"));
         }
+        if self.may_collude.is_some() && self.without_missing {
+            return Err(Error::usage(
+                "sites with one noise for all cannot go on without one: its share would be missing",
+            )
+            .cure("leave out --without-missing, or --one-noise"));
+        }
         Ok(self)
+    }
+
+    /// Refuses one noise for all among sites of which this one cannot know that they are what they say:
+    /// somebody who plays the others would read what it releases.
+    pub fn check_trust(&self, own: PublicKey) -> Result<()> {
+        let lacking = |site: &&String| **site != self.name && !self.trusted.contains_key(*site);
+        let lacking: Vec<&String> = self.sites.iter().filter(lacking).collect();
+        if self.may_collude.is_none() || lacking.is_empty() {
+            return Ok(());
+        }
+        let lacking: Vec<String> = lacking.iter().map(|site| format!("'{site}'")).collect();
+        Err(Error::usage(format!(
+            "one noise for all needs the fingerprints of all keys, and those of {} are missing",
+            lacking.join(", ")
+        ))
+        .cure(format!(
+            "the key of '{}' is {}: tell it to the others by phone, and name theirs with --trust",
+            self.name,
+            own.fingerprint()
+        )))
     }
 
     /// Refuses a site that has another key than the trusted one.
@@ -162,6 +196,7 @@ impl Meeting {
         is_stopped: Box<dyn Fn() -> bool + Send>,
     ) -> Result<Self> {
         let place = place.checked()?;
+        place.check_trust(key.public())?;
         let folder = Folder::open(&place.folder)?;
         if let Some(earlier) = folder.of_any_run(&format!("ready-{}", place.name))? {
             return Err(Error::refused("the exchange folder holds an earlier run of this site")
@@ -172,8 +207,11 @@ impl Meeting {
             ("version of the exchange".to_owned(), VERSION.to_string()),
             ("names of the sites".to_owned(), place.sites.join(", ")),
             ("missing sites".to_owned(), missing_words(place.without_missing).to_owned()),
+            ("noise".to_owned(), noise_words(place.may_collude)),
         ]);
-        let hello = Hello { common: hello.common.into_iter().chain(common).collect(), ..hello };
+        let masks = place.may_collude.map(|_| MaskKey::new()).transpose()?;
+        let common = hello.common.into_iter().chain(common).collect();
+        let hello = Hello { common, masks: masks.as_ref().map(MaskKey::public), ..hello };
         let body = to_json(&hello)?;
         let header = header(Kind::Hello, &place.name, "", 0, "", body.len());
         let sealed = Message { header, body }.seal(&key)?;
@@ -184,6 +222,7 @@ impl Meeting {
         folder.replace(&name, &sealed)?;
         let files = hellos(&place, &folder, place.timeout, &is_stopped)?;
         let mut meeting = Self::of(place, folder, key, files, is_stopped);
+        meeting.masks = masks;
         meeting.hellos = meeting.opened()?;
         for (name, hello) in meeting.hellos() {
             meeting.place.check_key(name, hello.key)?;
@@ -226,6 +265,7 @@ impl Meeting {
             place,
             folder,
             key,
+            masks: None,
             files,
             hellos: Vec::new(),
             releases: 0,
@@ -284,6 +324,42 @@ impl Meeting {
             "nothing was spent: give all sites the same command, session, columns and public files, and \
              start all again with an empty folder",
         ))
+    }
+
+    /// The key of this site's masks, which a run has to keep.
+    pub fn mask_key(&self) -> Option<&MaskKey> {
+        self.masks.as_ref()
+    }
+
+    /// Takes the key of this site's masks, which the run has kept. It must be the one of its hello.
+    pub fn with_mask_key(mut self, key: MaskKey) -> Result<Self> {
+        let said = self.hellos.get(self.place.own()).and_then(|hello| hello.masks.as_deref());
+        if said != Some(key.public().as_str()) {
+            return Err(Error::refused(
+                "the key of the masks is not the one that the run began with",
+            ));
+        }
+        self.masks = Some(key);
+        Ok(self)
+    }
+
+    /// The keys of this site's masks in its next release, one with each other site, and whether it adds or
+    /// subtracts the mask.
+    pub fn masks(&self) -> Result<Vec<([u8; 32], bool)>> {
+        let key = self.masks.as_ref().ok_or_else(|| {
+            Error::refused("the key of this site's masks is gone, so it can release nothing more")
+        })?;
+        let own = self.place.own();
+        let others = self.hellos.iter().enumerate().filter(|(site, _)| *site != own);
+        let mask = |(site, hello): (usize, &Hello)| {
+            let theirs = hello.masks.as_deref().unwrap_or_default();
+            let mask = key.with(theirs, &self.protocol, self.releases + 1).map_err(|error| {
+                let name = &self.place.sites[site];
+                Error::refused(format!("site '{name}' cannot take part: {}", error.what()))
+            })?;
+            Ok((mask, own < site))
+        };
+        others.map(mask).collect()
     }
 
     /// The digest of what all sites agreed on.
@@ -580,6 +656,13 @@ fn missing_words(without_missing: bool) -> &'static str {
     if without_missing { "the others go on" } else { "all wait" }
 }
 
+fn noise_words(may_collude: Option<usize>) -> String {
+    may_collude.map_or_else(
+        || "each site adds its own".to_owned(),
+        |number| format!("one for all, and {number} may collude"),
+    )
+}
+
 pub(crate) fn header(
     kind: Kind,
     site: &str,
@@ -705,6 +788,7 @@ mod tests {
             sites: NAMES.map(str::to_owned).into(),
             timeout: Duration::from_secs(20),
             without_missing,
+            may_collude: None,
             trusted: BTreeMap::new(),
         }
     }
@@ -716,7 +800,7 @@ mod tests {
     fn greet(place: Place, folder: &Path, plan: &str) -> Result<Meeting> {
         let key = key(folder, &place.name);
         let common = BTreeMap::from([("plan".to_owned(), plan.to_owned())]);
-        let hello = Hello { key: key.public(), records: 100, common };
+        let hello = Hello { key: key.public(), masks: None, records: 100, common };
         Meeting::greet(place, key, hello, Box::new(|| false))
     }
 
@@ -798,7 +882,8 @@ mod tests {
             let folder = Folder::open(&directory.path().join("exchange")).unwrap();
             let key = key(directory.path(), "C");
             let common = BTreeMap::from([("plan".to_owned(), plan.to_owned())]);
-            let body = to_json(&Hello { key: key.public(), records, common }).unwrap();
+            let hello = Hello { key: key.public(), masks: None, records, common };
+            let body = to_json(&hello).unwrap();
             let header = header(Kind::Hello, "C", "", 0, "", body.len());
             folder.replace("hello-C", &Message { header, body }.seal(&key).unwrap()).unwrap();
             let others = scope(|scope| {
@@ -986,6 +1071,79 @@ mod tests {
             ..place(directory.path(), "A", false)
         };
         assert!(unknown.checked().unwrap_err().what().contains("'D' is not among"));
+    }
+
+    fn sharing(directory: &Path, name: &str) -> Place {
+        let fingerprint =
+            |name: &str| (name.to_owned(), key(directory, name).public().fingerprint());
+        let trusted = NAMES.map(fingerprint).into();
+        Place { may_collude: Some(1), trusted, ..place(directory, name, false) }
+    }
+
+    #[test]
+    fn sites_with_one_noise_have_masks_that_cancel_and_change_with_every_release() {
+        let directory = folder();
+        let meetings =
+            at_all(|name| greet(sharing(directory.path(), name), directory.path(), "one").unwrap());
+        let masks = |meetings: &[Meeting]| -> Vec<Vec<([u8; 32], bool)>> {
+            meetings.iter().map(|meeting| meeting.masks().unwrap()).collect()
+        };
+        let first = masks(&meetings);
+        assert_eq!(first[0][0].0, first[1][0].0);
+        assert_eq!(first[0][1].0, first[2][0].0);
+        assert_eq!(first[1][1].0, first[2][1].0);
+        assert!(first[0].iter().all(|(_, adds)| *adds) && first[2].iter().all(|(_, adds)| !adds));
+        let said = (meetings[0].protocol().to_owned(), meetings[0].files().to_vec());
+        let kept = directory.path().join("masks.key");
+        meetings[0].mask_key().unwrap().keep(&kept).unwrap();
+        let joined = scope(|scope| {
+            let join = |mut meeting: Meeting| {
+                scope.spawn(move || {
+                    let own = value(&meeting.place().name, 1);
+                    meeting.join("mean", &own).unwrap();
+                    meeting
+                })
+            };
+            let threads: Vec<_> = meetings.into_iter().map(join).collect();
+            threads.into_iter().map(|it| it.join().unwrap()).collect::<Vec<_>>()
+        });
+        let second = masks(&joined);
+        assert!(second.iter().flatten().all(|mask| !first.concat().contains(mask)));
+        // A site that is resumed goes on with the key that it began with, and with no other one.
+        let again = || {
+            let said = (said.0.as_str(), said.1.clone());
+            let place = sharing(directory.path(), "A");
+            Meeting::again(place, key(directory.path(), "A"), said, Box::new(|| false)).unwrap()
+        };
+        assert!(again().masks().unwrap_err().what().contains("is gone"));
+        let resumed = again().with_mask_key(MaskKey::read(&kept).unwrap()).unwrap();
+        assert_eq!(resumed.masks().unwrap(), first[0]);
+        let error = again().with_mask_key(MaskKey::new().unwrap()).err().unwrap();
+        assert!(error.what().contains("not the one that the run began with"), "{error}");
+    }
+
+    #[test]
+    fn one_noise_is_refused_where_sites_disagree_are_not_known_or_may_be_left_out() {
+        let directory = folder();
+        let refused = at_all(|name| {
+            let may_collude = (name != "B").then_some(1);
+            let place = Place { may_collude, ..sharing(directory.path(), name) };
+            greet(place, directory.path(), "one").err().unwrap()
+        });
+        for error in refused {
+            let what = "noise: each site adds its own at B; one for all, and 1 may collude at A, C";
+            assert!(error.what().contains(what), "{error}");
+        }
+        let mut unknown = sharing(directory.path(), "A");
+        unknown.trusted.remove("C");
+        let own = key(directory.path(), "A").public();
+        let error = unknown.check_trust(own).unwrap_err();
+        assert!(error.what().contains("those of 'C' are missing"), "{error}");
+        assert!(error.cure_text().unwrap().contains(&own.fingerprint()), "{error}");
+        let error = greet(unknown, directory.path(), "one").err().unwrap();
+        assert!(error.what().contains("those of 'C' are missing"), "{error}");
+        let leaving = Place { without_missing: true, ..sharing(directory.path(), "A") };
+        assert!(leaving.checked().unwrap_err().what().contains("cannot go on without one"));
     }
 
     #[test]

@@ -25,6 +25,8 @@ pub struct JointShape {
     pub sites: usize,
     /// The training records or persons of all of them.
     pub records: usize,
+    /// With one noise for all: how many sites may put together what they know.
+    pub may_collude: Option<usize>,
 }
 
 /// The public facts about a problem, enough to plan.
@@ -58,9 +60,13 @@ impl ProblemShape {
     }
 
     /// By how much the noise of a joint release is larger than if its records were at one site:
-    /// √sites, because every site adds its own.
+    /// √sites where every site adds its own, and less where all have one noise.
     pub fn noise_of_sites(&self) -> f64 {
-        self.joint.map_or(1.0, |joint| (joint.sites as f64).sqrt())
+        let times = |joint: JointShape| {
+            let adding = joint.may_collude.map_or(1, |number| joint.sites.saturating_sub(number));
+            joint.sites as f64 / adding.max(1) as f64
+        };
+        self.joint.map_or(1.0, |joint| times(joint).sqrt())
     }
 
     /// The shape of a problem in which public data play the private role.

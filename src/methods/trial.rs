@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 
 use crate::evaluation::{Measured, Scoring};
 use crate::prelude::*;
-use crate::privacy::exchange::{Exchange, Site, meeting};
+use crate::privacy::exchange::{Exchange, OneNoise, Site, meeting};
 use crate::privacy::openings::{OpenSpender, OpenWatch};
 use crate::{ColumnCorrection, JointShape, MeasureStanding, Prepared, Value};
 
@@ -134,15 +134,16 @@ impl<'a> Trial<'a> {
     }
 
     /// Runs one method at several sites together, each with its own data in the private role. All
-    /// get the same model.
-    pub fn run_together(trials: &[Self]) -> Result<Vec<Tried>> {
+    /// get the same model. With `may_collude` they have one noise.
+    pub fn run_together(trials: &[Self], may_collude: Option<usize>) -> Result<Vec<Tried>> {
         let records = trials.iter().map(|trial| trial.private.protected()).sum();
-        let joint = Some(JointShape { sites: trials.len(), records });
+        let joint = Some(JointShape { sites: trials.len(), records, may_collude });
         let trials: Vec<Self> =
             trials.iter().map(|trial| Self { joint, ..trial.clone() }).collect();
-        let sites: Result<Vec<Site>> = trials.iter().map(Self::site).collect();
+        let sites = trials.iter().map(Self::site).collect::<Result<Vec<Site>>>()?;
+        let one_noise = may_collude.map(|number| OneNoise::new(&sites, number)).transpose()?;
         std::thread::scope(|scope| {
-            let seats = trials.iter().zip(meeting(&sites?));
+            let seats = trials.iter().zip(meeting(&sites, one_noise.as_ref()));
             let threads: Vec<_> = seats
                 .map(|(trial, exchange)| {
                     scope.spawn(move || trial.run_under(&Watch::sealed(), Some(exchange)))
@@ -287,7 +288,7 @@ mod tests {
             let parts = three_parts(&private);
             let trials: Vec<Trial> =
                 parts.iter().map(|part| Trial::new(spec.id, &public, part, noise, 1)).collect();
-            let joint = Trial::run_together(&trials).unwrap();
+            let joint = Trial::run_together(&trials, None).unwrap();
             let answers = whole.model.scores(&private.features);
             let largest = answers.amax();
             for site in &joint {
@@ -312,7 +313,7 @@ mod tests {
                 ..Trial::new("target_only", &public, part, noise, seed)
             })
             .collect();
-        let joint = Trial::run_together(&trials).unwrap();
+        let joint = Trial::run_together(&trials, None).unwrap();
         let scale = |tried: &Tried| tried.calibrated.events()[0].mechanism.noise.scale;
         for (site, part) in joint.iter().zip(&parts) {
             assert_eq!(site.model, joint[0].model);
@@ -326,6 +327,12 @@ mod tests {
         let gap = |tried: &Tried| tried.series(Series::NoiseGap)[0].1;
         let ratio = gap(&joint[0]) / gap(&alone);
         assert!((ratio / 3.0_f64.sqrt() - 1.0).abs() < 1e-3, "{ratio}");
+        // With one noise for all, two shares hide as much as each site's own noise did.
+        let shared = Trial::run_together(&trials, Some(1)).unwrap();
+        assert!(shared.iter().all(|site| site.model == shared[0].model));
+        assert!(shared[0].calibrated.guarantee() == joint[0].calibrated.guarantee());
+        let ratio = gap(&joint[0]) / gap(&shared[0]);
+        assert!((ratio / 2.0_f64.sqrt() - 1.0).abs() < 1e-3, "{ratio}");
     }
 
     #[test]

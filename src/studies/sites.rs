@@ -19,17 +19,19 @@ use crate::privacy::Target;
 use halflight_advice::rehearsal::{RehearsalNoise, Split, Trial};
 
 /// A dataset, and who has which of its records.
+#[derive(Debug)]
 struct SitesCase {
     dataset: &'static str,
     sites: Sites,
 }
 
-/// What the three sites are.
+/// What the sites are.
+#[derive(Debug)]
 enum Sites {
     /// Parts of the source by these filters; the target is public.
     Parts([&'static str; 3]),
-    /// Parts of the target, dealt at random: their records are alike.
-    Dealt,
+    /// The target, dealt at random to so many: their records are alike.
+    Dealt(usize),
 }
 
 const CLEVELAND: &str = "hospital == \"cleveland\"";
@@ -37,13 +39,14 @@ const HUNGARIAN: &str = "hospital == \"hungarian\"";
 const VA: &str = "hospital == \"va\"";
 const SWITZERLAND: &str = "hospital == \"switzerland\"";
 
-const CASES: [SitesCase; 6] = [
+const CASES: [SitesCase; 7] = [
     of_parts("heart-cleveland", [HUNGARIAN, VA, SWITZERLAND]),
     of_parts("heart-hungarian", [CLEVELAND, VA, SWITZERLAND]),
     of_parts("heart-va", [CLEVELAND, HUNGARIAN, SWITZERLAND]),
     of_parts("heart-switzerland", [CLEVELAND, HUNGARIAN, VA]),
     of_parts("bikeshare-autumn", ["season == 1", "season == 2", "season == 4"]),
-    SitesCase { dataset: "bikeshare", sites: Sites::Dealt },
+    SitesCase { dataset: "bikeshare", sites: Sites::Dealt(3) },
+    SitesCase { dataset: "bikeshare", sites: Sites::Dealt(10) },
 ];
 
 const fn of_parts(dataset: &'static str, parts: [&'static str; 3]) -> SitesCase {
@@ -55,8 +58,13 @@ const EPSILONS: [f64; 3] = [0.5, 1.0, 2.0];
 /// The most records that are dealt to a site: with more, each has enough for itself.
 const MOST: usize = 400;
 
-const ROWS: [&str; 4] =
-    ["public data alone", "each site alone", "the sites together", "all records at one place"];
+const ROWS: [&str; 5] = [
+    "public data alone",
+    "each site alone",
+    "the sites together, each with its own noise",
+    "the sites together, with one noise for all",
+    "all records at one place",
+];
 
 /// Whether a dataset is split into sites.
 pub fn has_sites(case: &Case) -> bool {
@@ -66,6 +74,8 @@ pub fn has_sites(case: &Case) -> bool {
 #[derive(Debug)]
 pub struct SitesStudy {
     problems: Vec<LabelledProblem>,
+    /// The rows: a case and the place of its problem.
+    cases: Vec<(usize, &'static SitesCase)>,
     seeds: Vec<u64>,
 }
 
@@ -74,18 +84,25 @@ pub type SiteErrors = [[f64; EPSILONS.len()]; ROWS.len()];
 
 impl SitesStudy {
     pub fn new(problems: Vec<LabelledProblem>, seeds: u64) -> Self {
-        Self { problems, seeds: (0..seeds).collect() }
+        let of = |(at, problem): (usize, &LabelledProblem)| {
+            let own = CASES.iter().filter(|case| case.dataset == problem.case.name);
+            own.map(move |case| (at, case)).collect::<Vec<_>>()
+        };
+        let cases = problems.iter().enumerate().flat_map(of).collect();
+        Self { problems, cases, seeds: (0..seeds).collect() }
     }
 
     pub fn grid(&self) -> Grid {
-        LabelledProblem::grid(&self.problems, &self.seeds)
+        let title = |(_, case): &(usize, &SitesCase)| match case.sites {
+            Sites::Dealt(count @ 4..) => format!("{} at {count} sites", case.dataset),
+            _ => case.dataset.to_owned(),
+        };
+        Grid::new(self.cases.iter().map(title), ["split"], &self.seeds)
     }
 
     pub fn measure(&self, place: GridTask<'_>) -> Result<Option<SiteErrors>> {
-        let problem = &self.problems[place.row];
-        let Some(case) = CASES.iter().find(|it| it.dataset == problem.case.name) else {
-            return Ok(None);
-        };
+        let (at, case) = self.cases[place.row];
+        let problem = &self.problems[at];
         let turned = problem.turned();
         let problem = if let Sites::Parts(_) = case.sites { &turned } else { problem };
         let preparation = problem.wide_preparation()?;
@@ -118,17 +135,20 @@ impl SitesStudy {
                 .collect();
             let models = |trial: &Trial| Ok(trial.run_sealed()?.model);
             errors[1][at] = error(&trials.iter().map(models).collect::<Result<Vec<_>>>()?)?;
-            let joint = Trial::run_together(&trials)?.into_iter().map(|tried| tried.model);
-            errors[2][at] = error(&joint.collect::<Vec<_>>())?;
+            for (row, may_collude) in [(2, None), (3, Some(1))] {
+                let joint = Trial::run_together(&trials, may_collude)?.into_iter();
+                errors[row][at] = error(&joint.map(|tried| tried.model).collect::<Vec<_>>())?;
+            }
             let trial = splits[0].trial(method, noise, seed(sites));
             let whole = Trial { private: &private, ..trial }.run_sealed()?.model;
-            errors[3][at] = error(&vec![whole; sites])?;
+            errors[4][at] = error(&vec![whole; sites])?;
         }
         Ok(Some(errors))
     }
 
     pub fn tables(&self, harvest: &Harvest<SiteErrors>) -> Vec<StudyTable> {
-        let table = |(row, problem): (usize, &LabelledProblem)| {
+        let table = |(row, (at, case)): (usize, &(usize, &SitesCase))| {
+            let problem = &self.problems[*at];
             let cells = |kind: usize| {
                 let cell = |at: usize| harvest.of(row, 0).map(move |it| it[kind][at]);
                 TableRow::new(ROWS[kind], (0..EPSILONS.len()).map(cell))
@@ -137,15 +157,16 @@ impl SitesStudy {
                 Task::Regression => "root mean square error",
                 Task::Classification => "share of wrong answers",
             };
-            let title = format!("{} · {measure} (less is better)", of_case(problem.case));
+            let title =
+                format!("{} · {measure} (less is better)", of_case(problem.case, &case.sites));
             StudyTable::new(title, epsilon_columns(&EPSILONS), (0..ROWS.len()).map(cells))
         };
-        self.problems.iter().enumerate().map(table).collect()
+        self.cases.iter().enumerate().map(table).collect()
     }
 
     pub fn header(&self, missing: &[&str]) -> Vec<String> {
-        let said = "Three sites train one model with public_shape, each with its own noise at the ε of \
-             the column.";
+        let said = "Several sites train one model with public_shape at the ε of the column: with noise of \
+             each, or with one noise for all while one site may tell its share.";
         super::header([said], missing)
     }
 }
@@ -157,25 +178,25 @@ impl Sites {
                 let part = |filter: &&str| Filter::parse(filter)?.apply(private);
                 filters.iter().map(part).collect()
             }
-            Self::Dealt => {
+            Self::Dealt(count) => {
                 let order = shuffled(private.rows(), &mut seeded(repetition));
                 let part = |site: usize| {
-                    let rows = order.iter().copied().skip(site).step_by(3).take(MOST);
+                    let rows = order.iter().copied().skip(site).step_by(*count).take(MOST);
                     private.select(&rows.collect::<Vec<_>>())
                 };
-                (0..3).map(part).collect()
+                (0..*count).map(part).collect()
             }
         }
     }
 }
 
 /// Who has what, in words.
-fn of_case(case: &Case) -> String {
-    match CASES.iter().find(|it| it.dataset == case.name).map(|it| &it.sites) {
-        Some(Sites::Dealt) => {
-            format!("{}: {}, dealt at random to three sites", case.name, case.target)
+fn of_case(case: &Case, sites: &Sites) -> String {
+    match sites {
+        Sites::Dealt(count) => {
+            format!("{}: {}, dealt at random to {count} sites", case.name, case.target)
         }
-        _ => format!("{} is public, the others are sites", case.target),
+        Sites::Parts(_) => format!("{} is public, the others are sites", case.target),
     }
 }
 

@@ -113,7 +113,7 @@ impl Drawn {
     }
 
     /// A claim about noise on grids.
-    fn claim(&self, name: String, says: f64, delta: f64, choices: bool) -> FileClaim {
+    pub(super) fn claim(&self, name: String, says: f64, delta: f64, choices: bool) -> FileClaim {
         FileClaim::check(name, says, delta.max(LEAST_DELTA), &self.draws, self.grids, choices)
     }
 }

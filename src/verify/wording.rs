@@ -311,6 +311,12 @@ impl Words<'_> {
                 sites.join(", ")
             )));
         }
+        if let Some(number) = self.it["may_collude"].as_u64() {
+            list.push(Wanted::whole(format!(
+                "what more than {number} of the sites learn that put together what they know, or somebody who \
+                 can compute the masks: all sites have one noise, and `joint.json` says what is left then"
+            )));
+        }
         if self.starts().iter().any(|run| run["peeked"] == true) {
             list.push(Wanted::whole(
                 "anything decided because of exact numbers while the starting model was trained \

@@ -110,6 +110,25 @@ impl Sites {
         started.into_iter().map(|child| child.wait_with_output().unwrap()).collect()
     }
 
+    /// The options for one noise, with the fingerprint that each site prints for the others.
+    fn one_noise(&self) -> Vec<String> {
+        let key = |name: &&str| {
+            let text = said(&self.site(name, &["--one-noise"]).output().unwrap());
+            assert!(text.contains("one noise for all needs the fingerprints"), "{text}");
+            let (_, rest) = text.split_once(": key ").unwrap();
+            format!("{name}={}", &rest[..19])
+        };
+        let keys: Vec<String> = self.names.iter().map(key).collect();
+        vec!["--one-noise".to_owned(), "--trust".to_owned(), keys.join(",")]
+    }
+
+    /// Runs the sites with one noise for all.
+    fn run_with_one_noise(&self, further: &[&str]) -> Vec<Output> {
+        let options = self.one_noise();
+        let options: Vec<&str> = options.iter().map(String::as_str).collect();
+        self.run(&[&options, further].concat())
+    }
+
     /// The directory of the newest run of a site, if it has one.
     fn run_of(&self, name: &str) -> Option<PathBuf> {
         let runs = std::fs::read_dir(self.at(name).join(".halflight/runs")).ok()?;
@@ -505,6 +524,160 @@ fn storm(dice: &mut Dice, count: usize) -> usize {
     });
     check_ended(&sites);
     deaths
+}
+
+#[test]
+fn sites_with_one_noise_send_nothing_but_masks_and_all_say_on_which_conditions() {
+    let sites = Sites::new();
+    let outputs = sites.run_with_one_noise(&[]);
+    for (name, output) in NAMES.iter().zip(&outputs) {
+        assert!(output.status.success(), "{name}: {}", said(output));
+    }
+    check_ended(&sites);
+    for name in NAMES {
+        let run = sites.run_of(name).unwrap();
+        assert!(!run.join("masks.key").exists(), "the key of the masks is gone");
+        // Two whole numbers below 2⁵³ for each number.
+        let sent = sites.sent(name);
+        assert!(sent.len() == STEPS && sent.iter().all(|it| it.len() % 16 == 0), "{}", sent.len());
+        let halves = sent.concat();
+        let halves = halves.as_chunks::<8>().0.iter().map(|it| f64::from_le_bytes(*it));
+        let halves: Vec<f64> = halves.collect();
+        assert!(
+            halves.iter().all(|half| half.fract() == 0.0 && (0.0..2_f64.powi(53)).contains(half))
+        );
+        let lower = halves.iter().filter(|half| **half < 2_f64.powi(52)).count() as f64;
+        let count = halves.len() as f64;
+        assert!((lower - count / 2.0).abs() < 3.0 * count.sqrt(), "{lower} of {count}");
+        for file in ["certificate.json", "joint.json"] {
+            let path = run.join(file);
+            let verify = |path: &std::path::Path| -> bool {
+                let path = path.display().to_string();
+                let output = sites.command(name, &["verify", &path, "--json"]).output().unwrap();
+                let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+                report["holds"].as_bool().unwrap()
+            };
+            assert!(verify(&path), "{name}: {file}");
+            let text = std::fs::read_to_string(&path).unwrap();
+            assert!(
+                text.contains("all sites have one noise") || text.contains("All sites have one")
+            );
+            let lowered = text.replace("\"may_collude\": 1", "\"may_collude\": 2");
+            assert_ne!(lowered, text);
+            std::fs::write(run.join("lowered.json"), lowered).unwrap();
+            assert!(!verify(&run.join("lowered.json")), "{name}: {file}");
+        }
+        let joint: Value =
+            serde_json::from_slice(&std::fs::read(run.join("joint.json")).unwrap()).unwrap();
+        let own = |at: usize| joint["sites"][at]["guarantee"]["epsilon"].as_f64().unwrap();
+        let alone = |at: usize| joint["sites"][at]["alone"]["epsilon"].as_f64().unwrap();
+        assert!((0..3).all(|at| own(at) <= 1.0 && alone(at) > 1.3 && alone(at) < 1.6), "{joint:#}");
+    }
+}
+
+#[test]
+fn one_noise_is_refused_where_sites_do_not_fit_and_nothing_is_spent() {
+    let sites = Sites::new();
+    let options = sites.one_noise();
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    let at = |name: &str, further: &[&str]| sites.site(name, further).spawn().unwrap();
+    let two = [options.as_slice(), &["--without-missing"]].concat();
+    let text = said(&sites.site("A", &two).output().unwrap());
+    assert!(text.contains("--without-missing") && text.contains("cannot be used"), "{text}");
+    for (number, wanted) in [("0", "of 3 sites 0 cannot"), ("2", "of 3 sites 2 cannot")] {
+        let further = [options.as_slice(), &["--may-collude", number]].concat();
+        let text = said(&sites.site("A", &further).output().unwrap());
+        assert!(text.contains(wanted), "{text}");
+    }
+    // B adds its own noise.
+    let started = [at("A", &options), at("B", &[]), at("C", &options)];
+    for child in started {
+        let output = child.wait_with_output().unwrap();
+        let text = said(&output);
+        assert_eq!(output.status.code(), Some(3), "{text}");
+        assert!(text.contains("noise: each site adds its own at B; one for all"), "{text}");
+    }
+    assert!(NAMES.iter().all(|name| sites.ledger(name).is_empty()));
+}
+
+/// A mask that hid two values would show their difference. So whatever step a site dies at, it sends the
+/// same bytes again, even if what it sent has vanished from the folder.
+#[test]
+fn a_site_that_dies_sends_the_same_masked_bytes_again() {
+    let steps = {
+        let sites = Sites::new();
+        let options = sites.one_noise();
+        let options: Vec<&str> = options.iter().map(String::as_str).collect();
+        let record = sites.at("steps");
+        let others = ["A", "C"].map(|name| sites.site(name, &options).spawn().unwrap());
+        let output =
+            sites.site("B", &options).env("HALFLIGHT_TEST_STEPS", &record).output().unwrap();
+        assert!(output.status.success(), "{}", said(&output));
+        for mut child in others {
+            assert!(child.wait().unwrap().success());
+        }
+        std::fs::read_to_string(record).unwrap()
+    };
+    let place = |part: &str| 1 + steps.lines().position(|line| line.contains(part)).unwrap();
+    let (first, last) = (place("-release-000002-B"), place("-release-000003-B"));
+    // What is sent was written to the disk, and synced, before.
+    let of_transcript = |step: &str| {
+        let part = format!("\"step\":\"{step}\"");
+        let mut lines = steps.lines().take(last - 1).collect::<Vec<_>>().into_iter();
+        1 + lines.rposition(|line| line.contains("/transcript\"") && line.contains(&part)).unwrap()
+    };
+    let (written, synced) = (of_transcript("write"), of_transcript("sync"));
+    assert!(first < written && written < synced && synced < last, "{written} {synced} {last}");
+    let mut again = 0;
+    for step in written - 1..=last + 5 {
+        let sites = Sites::new();
+        let options = sites.one_noise();
+        let options: Vec<&str> = options.iter().map(String::as_str).collect();
+        let waiting = ["A", "C"].map(|name| sites.site(name, &options).spawn().unwrap());
+        let stop = format!("crash:{step}");
+        let output = sites.site("B", &options).env("HALFLIGHT_TEST_STOP", stop).output().unwrap();
+        assert!(!output.status.success(), "{step}");
+        let sent = sites.sent("B");
+        let mut files: Vec<PathBuf> =
+            std::fs::read_dir(sites.exchange()).unwrap().map(|it| it.unwrap().path()).collect();
+        files.retain(|it| {
+            let name = it.display().to_string();
+            name.contains("-release-") && name.ends_with("-B")
+        });
+        files.sort();
+        if let Some(newest) = files.last() {
+            std::fs::remove_file(newest).unwrap();
+        }
+        resume_until_ended(&sites, &["B"]);
+        for child in waiting {
+            let text = said(&child.wait_with_output().unwrap());
+            assert!(!text.contains("other contents"), "{step}: {text}");
+        }
+        check_ended(&sites);
+        assert_eq!(sites.sent("B")[..sent.len()], sent, "{step}");
+        again += usize::from(!sent.is_empty());
+    }
+    println!("{again} deaths");
+    assert!(again > 3, "{again}");
+    // Another key of the masks is refused.
+    let sites = Sites::new();
+    let options = sites.one_noise();
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    let soon = [options.as_slice(), &["--timeout", "3s"]].concat();
+    let waiting = ["A", "C"].map(|name| sites.site(name, &soon).spawn().unwrap());
+    let stop = format!("crash:{last}");
+    sites.site("B", &options).env("HALFLIGHT_TEST_STOP", stop).output().unwrap();
+    let file = sites.run_of("B").unwrap().join("masks.key");
+    assert_eq!(std::fs::read_to_string(&file).unwrap().len(), 65);
+    std::fs::write(&file, "11".repeat(32)).unwrap();
+    let text = said(&go_on(&sites, "B").output().unwrap());
+    assert!(text.contains("not the one that the run began with"), "{text}");
+    std::fs::remove_file(&file).unwrap();
+    let text = said(&go_on(&sites, "B").output().unwrap());
+    assert!(text.contains("the key of the masks") && text.contains("ledger settle"), "{text}");
+    for child in waiting {
+        child.wait_with_output().unwrap();
+    }
 }
 
 /// Stops a site, lets it go on, and checks how all ended. Whether it died.

@@ -120,6 +120,7 @@ fn facts(events: &[Value], epsilon: f64, delta: f64, covers: &str) -> Facts {
         allow_large_delta: true,
         noise: NoiseSource::Secret,
         sites: Vec::new(),
+        may_collude: None,
         lineage: None,
         taken_as_public: TakenAsPublic::default(),
         standing: AccountStanding::default(),

@@ -623,7 +623,7 @@ mod tests {
             records: work.n,
             scales: [(ERRORS.to_owned(), noise.events()[0].mechanism.noise.scale)].into(),
         };
-        let seats = meeting(&works.iter().map(site).collect::<Vec<_>>());
+        let seats = meeting(&works.iter().map(site).collect::<Vec<_>>(), None);
         std::thread::scope(|scope| {
             let threads =
                 works.into_iter().zip(seats).zip(1..).map(|(((work, noise), seat), seed)| {

@@ -45,7 +45,7 @@ mod tests {
     fn coins_of_exponential_bias_have_it() {
         let mut generator = NoiseGenerator::insecure_from_seed(5);
         let huge = 1_u64 << 59;
-        let fractions: [(u128, u64); 7] = [
+        let fractions: [(u128, u64); 8] = [
             (0, 7),
             (1, 1),
             (1, 3),
@@ -53,6 +53,7 @@ mod tests {
             (u128::from(huge) / 3, huge),
             (u128::from(huge) + 1, huge),
             (1 << 78, huge),
+            (1 << 61, 1 << 63),
         ];
         for (numerator, denominator) in fractions {
             let expected = (-(numerator as f64) / denominator as f64).exp();

@@ -1,9 +1,9 @@
 //! The discrete Gaussian on a dyadic grid (Canonne, Kamath, Steinke, "The Discrete Gaussian for
 //! Differential Privacy", 2020), sampled exactly. Module `grid` explains the grid.
 //!
-//! All arithmetic is of fixed width and cannot overflow: σ ≤ 2²⁹ steps, so Laplace proposals stay
-//! below 1024·2²⁹ = 2³⁹ (larger ones are rejected), their squares below 2⁷⁸ in a `u128`, and 2σ² ≤
-//! 2⁵⁹ in a `u64`. Rejecting larger proposals conditions the noise on |Z| < 1024σ, which leaves out
+//! All arithmetic is of fixed width and cannot overflow: σ ≤ 2³¹ steps (2²⁹ but for shares), so
+//! Laplace proposals stay below 1024·2³¹ = 2⁴¹ (larger ones are rejected), their squares below 2⁸² in
+//! a `u128`, and 2σ² ≤ 2⁶³ in a `u64`. Rejecting larger proposals conditions the noise on |Z| < 1024σ, which leaves out
 //! a mass below e^{−500 000}. This changes no guarantee that can be written as a double.
 //!
 //! The time a draw takes depends on the noise drawn: a side channel that halflight does not close.
@@ -11,8 +11,8 @@
 use super::coin::bernoulli_exp;
 use super::discrete_laplace::draw_laplace;
 use super::generator::NoiseGenerator;
-use super::grid::GriddedScale;
-use crate::error::Result;
+use super::grid::{GriddedScale, exponent_of, power_of_two, refuse_infinite, weighted_point};
+use crate::error::{Error, Result};
 
 /// Laplace proposals of at least this many scales are rejected.
 const PROPOSAL_LIMIT: u64 = 1024;
@@ -55,7 +55,70 @@ impl DiscreteGaussian {
     }
 }
 
-/// One draw with P(k) ∝ e^{−k²/2σ²}, for 1 ≤ σ ≤ 2²⁹.
+/// A site's share of the Gaussian noise of a sum over several sites.
+///
+/// All sites have one grid. Each multiplies its value by its weight, rounds it, and adds a discrete
+/// Gaussian; the sum of these is a discrete Gaussian but for a part of e^{−10¹²} at most.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NoiseShare {
+    steps: u64,
+    exponent: i32,
+    weight: u64,
+}
+
+/// The most grid steps of a share's σ, and the fewest.
+const SHARE_STEPS: std::ops::RangeInclusive<f64> = (1_u64 << 20) as f64..=(1_u64 << 31) as f64;
+/// The largest weight.
+const MOST_WEIGHT: u64 = 1 << 40;
+
+impl NoiseShare {
+    /// A grid on which rounding moves no site's weighted value by more than its weight times the
+    /// grid of its own noise. For each site: its weight and the σ of its own noise.
+    pub fn common_grid(sites: impl IntoIterator<Item = (u64, f64)>) -> Result<i32> {
+        // The grid of a σ is at least 2^(exponent − 29).
+        let finest = |(weight, sigma): (u64, f64)| match weight {
+            1..=MOST_WEIGHT if sigma.is_normal() && sigma > 0.0 => {
+                Some(exponent_of(sigma) - 29 + weight.ilog2() as i32)
+            }
+            _ => None,
+        };
+        let grids: Option<Vec<i32>> = sites.into_iter().map(finest).collect();
+        grids.and_then(|grids| grids.into_iter().min()).ok_or_else(|| {
+            Error::refused("the sites have no records, or noise that cannot be drawn")
+        })
+    }
+
+    /// The share of σ `sigma` or a little more, on a grid of 2^`exponent`, of a site with this weight.
+    pub fn at_least(sigma: f64, exponent: i32, weight: u64) -> Result<Self> {
+        let steps = (sigma * power_of_two(-exponent)).ceil();
+        if !SHARE_STEPS.contains(&steps) || !(1..=MOST_WEIGHT).contains(&weight) {
+            return Err(Error::refused(
+                "the noise of the sites differs too much to be shared: the largest is more than the                  smallest by half",
+            ));
+        }
+        Ok(Self { steps: steps as u64, exponent, weight })
+    }
+
+    /// Standard deviation of the share, in units of the weighted sum.
+    pub fn sigma(&self) -> f64 {
+        self.steps as f64 * power_of_two(self.exponent)
+    }
+
+    /// Step of the grid, a power of two.
+    pub fn grid(&self) -> f64 {
+        power_of_two(self.exponent)
+    }
+
+    /// Each value times the weight, rounded to the grid once, plus the share; in grid steps.
+    pub fn perturb(&self, generator: &mut NoiseGenerator, values: &[f64]) -> Result<Vec<i128>> {
+        refuse_infinite(values)?;
+        let point = |value: &f64| weighted_point(*value, self.weight, self.exponent);
+        let noisy = |value| point(value) + i128::from(draw(generator, self.steps));
+        Ok(values.iter().map(noisy).collect())
+    }
+}
+
+/// One draw with P(k) ∝ e^{−k²/2σ²}, for 1 ≤ σ ≤ 2³¹.
 ///
 /// A Laplace proposal of scale σ, ∝ e^{−|y|/σ}, is accepted with probability e^{−(|y|−σ)²/2σ²};
 /// their product is e^{−y²/2σ²} up to a constant.
@@ -196,6 +259,49 @@ mod tests {
             let noisy = noise.perturb(&mut generator, &[0.0, 3.0 * sigma, f64::MAX]).unwrap();
             assert!(noisy.iter().all(|value| value.is_finite()), "{noisy:?}");
             assert!(noisy[0].abs() < 7.0 * sigma && (noisy[1] / sigma - 3.0).abs() < 7.0);
+        }
+    }
+
+    #[test]
+    fn shares_of_sites_add_up_to_noise_of_the_sum_and_one_alone_has_its_part() {
+        let sites = [(300, 0.02), (100, 0.06), (100, 0.06), (50, 0.12)];
+        let exponent = NoiseShare::common_grid(sites).unwrap();
+        let grid = power_of_two(exponent);
+        for (weight, sigma) in sites {
+            let own = DiscreteGaussian::at_least(sigma).unwrap();
+            assert!(grid <= weight as f64 * own.grid() && grid > own.grid() / 8.0);
+        }
+        let wanted = 6.0 / 3.0_f64.sqrt();
+        let shares =
+            sites.map(|(weight, _)| NoiseShare::at_least(wanted, exponent, weight).unwrap());
+        assert!(shares[0].sigma() >= wanted && shares[0].sigma() < wanted * (1.0 + 1e-6));
+        let mut generator = NoiseGenerator::insecure_from_seed(3);
+        let count = 100_000;
+        let values = vec![0.25; count];
+        let parts = shares.map(|share| share.perturb(&mut generator, &values).unwrap());
+        let spread = |parts: &[Vec<i128>], centre: f64| {
+            let numbers = (0..count).map(|at| parts.iter().map(|it| it[at]).sum::<i128>());
+            let squares = numbers.map(|it| (it as f64 * grid - centre).powi(2));
+            (squares.sum::<f64>() / count as f64).sqrt()
+        };
+        // Five standard errors.
+        let near = |found: f64, right: f64| {
+            assert!((found / right - 1.0).abs() < 5.0 / (2.0 * count as f64).sqrt(), "{found}");
+        };
+        near(spread(&parts, 0.25 * 550.0), 2.0 * wanted);
+        near(spread(&parts[1..], 0.25 * 250.0), 6.0);
+        near(spread(&parts[..1], 0.25 * 300.0), wanted);
+    }
+
+    #[test]
+    fn shares_that_do_not_fit_one_grid_are_refused() {
+        assert!(NoiseShare::common_grid([(0, 1.0)]).is_err());
+        assert!(NoiseShare::common_grid([(1, 0.0)]).is_err());
+        assert!(NoiseShare::common_grid([]).is_err());
+        let exponent = NoiseShare::common_grid([(1, 1.0), (3, 1.0)]).unwrap();
+        assert!(NoiseShare::at_least(3.9, exponent, 1).is_ok());
+        for (sigma, weight) in [(4.1, 1), (1e-4, 1), (1.0, 0), (f64::NAN, 1)] {
+            assert!(NoiseShare::at_least(sigma, exponent, weight).is_err(), "{sigma} {weight}");
         }
     }
 

@@ -16,6 +16,8 @@ const FINENESS: i32 = 28;
 const REACH: f64 = (1_u64 << 61) as f64;
 /// Sums are kept within ± this many grid steps, which fits an `i64` even with noise at its limits.
 const SUM_REACH: i64 = 1 << 62;
+/// Weighted values are kept within ± this many grid steps.
+const WEIGHTED_REACH: i128 = 1 << 90;
 pub(super) const SMALLEST_SCALE: f64 = 1e-150;
 pub(super) const LARGEST_SCALE: f64 = 1e150;
 
@@ -90,14 +92,7 @@ impl GriddedScale {
         values: &[f64],
         draw: impl Fn(&mut NoiseGenerator, u64) -> i64,
     ) -> Result<Vec<f64>> {
-        if let Some(index) = values.iter().position(|value| !value.is_finite()) {
-            return Err(Error::failed(format!(
-                "number {} of a release is {}, before any noise",
-                index + 1,
-                values[index]
-            ))
-            .cure("check the data for values that are not numbers, and the bounds for overflow"));
-        }
+        refuse_infinite(values)?;
         let (grid, per_grid) = (self.grid(), power_of_two(-self.exponent));
         let noisy = values.iter().map(|value| {
             let point = (value * per_grid).round_ties_even().clamp(-REACH, REACH) as i64;
@@ -106,6 +101,40 @@ impl GriddedScale {
         });
         Ok(noisy.collect())
     }
+}
+
+/// Refuses numbers that are not finite.
+pub(super) fn refuse_infinite(values: &[f64]) -> Result<()> {
+    if let Some(index) = values.iter().position(|value| !value.is_finite()) {
+        return Err(Error::failed(format!(
+            "number {} of a release is {}, before any noise",
+            index + 1,
+            values[index]
+        ))
+        .cure("check the data for values that are not numbers, and the bounds for overflow"));
+    }
+    Ok(())
+}
+
+/// A value times its weight, at most 2⁴⁰, in steps of 2^`exponent`: computed exactly, rounded once, and kept
+/// within ± [`WEIGHTED_REACH`].
+pub(super) fn weighted_point(value: f64, weight: u64, exponent: i32) -> i128 {
+    let bits = value.to_bits();
+    let (field, fraction) = ((bits >> 52 & 0x7ff) as i32, bits & ((1 << 52) - 1));
+    let (mantissa, place) = match field {
+        0 => (fraction, -1074),
+        _ => (fraction | 1 << 52, field - 1075),
+    };
+    // Below 2⁹³.
+    let product = i128::from(mantissa) * i128::from(weight);
+    let size = match place - exponent {
+        up @ 0.. if up < product.leading_zeros() as i32 => product << up,
+        0.. => WEIGHTED_REACH,
+        down @ -100..0 => (product + (1 << (-down - 1))) >> -down,
+        _ => 0,
+    };
+    let size = size.min(WEIGHTED_REACH);
+    if value.is_sign_negative() { -size } else { size }
 }
 
 /// The grid step that is 2²⁸ to 2²⁹ times smaller than an ordinary scale.
@@ -126,6 +155,30 @@ pub(super) fn power_of_two(exponent: i32) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_weighted_value_is_exact_and_rounded_once() {
+        let step = power_of_two(-30);
+        for (value, weight, wanted) in [
+            (0.0, 7, 0),
+            (3.0 * step, 5, 15),
+            (-3.0 * step, 5, -15),
+            (0.49 * step, 1, 0),
+            (-0.51 * step, 1, -1),
+            ((1.0 + f64::EPSILON) * power_of_two(40), 1 << 40, (1 << 110) + (1 << 58)),
+            (f64::MIN_POSITIVE / 4.0, 1 << 40, 0),
+            (1e300, 1, WEIGHTED_REACH),
+            (-1e300, 1, -WEIGHTED_REACH),
+        ] {
+            let wanted = i128::min(wanted, WEIGHTED_REACH);
+            assert_eq!(weighted_point(value, weight, -30), wanted, "{value} × {weight}");
+        }
+        // 53 + 31 bits, all of which count.
+        let (value, weight) = (1.0 + f64::EPSILON, (1 << 30) + 1);
+        let wanted = ((1_i128 << 52) + 1) * i128::from(weight);
+        assert_eq!(weighted_point(value, weight, -52), wanted);
+        assert_eq!(weighted_point(-value, weight, -51), -((wanted + 1) >> 1));
+    }
 
     #[test]
     fn noise_at_the_limits_of_an_integer_moves_a_sum_to_its_end_and_never_past_it() {

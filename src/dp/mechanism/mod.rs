@@ -33,7 +33,7 @@ pub mod repeats;
 pub mod selection;
 
 pub use direction::DirectionMechanism;
-pub use discrete_gaussian::DiscreteGaussian;
+pub use discrete_gaussian::{DiscreteGaussian, NoiseShare};
 pub use discrete_laplace::DiscreteLaplace;
 pub use generator::{NoiseGenerator, NoiseSource};
 pub use poisson::PoissonSample;

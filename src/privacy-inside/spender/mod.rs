@@ -160,7 +160,7 @@ impl Spender {
             DrawListener::Ledger(open) => open.lock()?.settle(&self.drawn, outcome, peeked)?,
             DrawListener::Carried | DrawListener::Rehearsal => {}
         }
-        told
+        told.and(self.exchange.as_mut().map_or(Ok(()), |exchange| exchange.settled()))
     }
 
     /// How many words of its generator the run has used. Each draw advances it, so that no noise is
@@ -183,10 +183,35 @@ impl Spender {
             return self.own(index, planned, query, perturb);
         }
         self.with_others(|exchange| exchange.begin())?;
-        let own = self.own(index, planned, query, perturb)?;
+        let own = if self.exchange.as_ref().is_some_and(|exchange| exchange.has_one_noise()) {
+            self.hidden(index, planned, query)?
+        } else {
+            self.own(index, planned, query, perturb)?
+        };
         self.with_others(|exchange| exchange.join(&label, &own))?.ok_or_else(|| {
             Error::failed(format!("the release '{label}' has no sites that join it"))
         })
+    }
+
+    /// This site's part of a value with one noise for all: a masked one, which is on the disk before it
+    /// travels. A mask must never hide two values.
+    fn hidden(
+        &mut self,
+        index: usize,
+        planned: u64,
+        query: impl FnOnce(&mut Self) -> Result<MechanismInput>,
+    ) -> Result<Vec<f64>> {
+        let label = self.events[index].label.clone();
+        let is_new = !self.is_replaying();
+        let hidden = self.own(index, planned, query, |spender, exact| {
+            let share = spender.with_others(|exchange| exchange.share(&label))?;
+            let share = share.ok_or_else(|| Error::failed("no other sites share the noise"))?;
+            share.seal(&mut spender.generator, exact)
+        })?;
+        if is_new && let Some(transcript) = &mut self.transcript {
+            transcript.sync()?;
+        }
+        Ok(hidden)
     }
 
     /// Asks the exchange, if there is one, and notes what an error means for the run.

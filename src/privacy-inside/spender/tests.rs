@@ -398,7 +398,7 @@ fn only_means_with_gaussian_noise_are_joined() {
         let label = event.label.as_str();
         let site =
             crate::exchange::Site { name: label.to_owned(), records: 9, scales: scales(label) };
-        let seat = crate::exchange::meeting(&[site]).pop().unwrap();
+        let seat = crate::exchange::meeting(&[site], None).pop().unwrap();
         let joined = Spender::rehearsal(&calibrated, 1).joining(seat);
         assert_eq!(joined.is_ok(), label == "gaussian", "{label}");
     }

@@ -22,11 +22,12 @@ use crate::privacy::ledger::{Book, Ledger, RunId, RunState, is_torn_note};
 const OLD: Duration = Duration::from_hours(1);
 
 /// The files of a directory in which nothing has happened yet, with their largest lengths.
-const OF_A_BEGINNING: [(&str, u64); 8] = [
+const OF_A_BEGINNING: [(&str, u64); 9] = [
     ("run.ron", u64::MAX),
     ("process", u64::MAX),
     (resumption::FILE, u64::MAX),
     (resumption::SITES, u64::MAX),
+    (resumption::MASKS, u64::MAX),
     (rows_of_run::FILE, u64::MAX),
     (resumption::TRANSCRIPT, Transcript::EMPTY),
     ("events.jsonl", 0),

@@ -21,6 +21,8 @@ use crate::privacy::ledger::sha256;
 pub const TRANSCRIPT: &str = "transcript";
 /// Where the run meets other sites, and what they agreed on.
 pub const SITES: &str = "sites.json";
+/// The key of this site's masks, where all sites have one noise; removed when the run ends.
+pub const MASKS: &str = "masks.key";
 /// The joint certificate of a run of several sites.
 pub const JOINT: &str = "joint.json";
 

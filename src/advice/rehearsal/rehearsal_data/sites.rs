@@ -169,7 +169,7 @@ impl SitesRehearsal {
         });
         let trials: Vec<Trial> = trials.collect();
         let alone = trials[0].run_sealed()?.model;
-        let mut together = Trial::run_together(&trials)?;
+        let mut together = Trial::run_together(&trials, None)?;
         let together = together.swap_remove(0).model;
         let side = data.side(&set, &Player::PublicOnly)?;
         let public = data.split_of(&side, &cast.trained[0], &cast.evaluating)?;

@@ -70,6 +70,8 @@ pub struct Facts {
     pub model: Option<String>,
     /// The other sites of a joint run.
     pub sites: Vec<String>,
+    /// How many of the sites may put together what they know, if all have one noise.
+    pub may_collude: Option<usize>,
 }
 
 /// A model that was chosen among several: the guarantee counts the training of all of them.
@@ -192,6 +194,9 @@ pub struct Certificate {
     /// The other sites on whose records the model of a joint run depends.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_sites: Vec<String>,
+    /// How many of the sites may put together what they know, if all have one noise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub may_collude: Option<usize>,
     pub accountant: Cow<'static, str>,
     /// Where to read why its releases are private: commands that show a page each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -294,6 +299,7 @@ impl Certificate {
             mechanisms: facts.mechanisms,
             start: facts.lineage,
             other_sites: facts.sites,
+            may_collude: facts.may_collude,
             account: facts.account,
             accountant: ACCOUNTANT.into(),
             proofs,
@@ -472,6 +478,7 @@ pub(crate) mod tests {
             rehearsed: None,
             model: None,
             sites: Vec::new(),
+            may_collude: None,
             score: None,
             source_weights: Vec::new(),
             chosen: None,

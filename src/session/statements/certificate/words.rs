@@ -219,6 +219,12 @@ impl Certificate {
                 self.other_sites.join(", ")
             ));
         }
+        if let Some(number) = self.may_collude {
+            list.push(format!(
+                "what more than {number} of the sites learn that put together what they know, or somebody who \
+                 can compute the masks: all sites have one noise, and `joint.json` says what is left then"
+            ));
+        }
         if let Past::Told(standing) = past {
             let gap = |gap: &String| {
                 format!("what this account spent before, as far as it is unknown: {gap}")

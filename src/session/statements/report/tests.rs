@@ -73,6 +73,7 @@ fn run(place: &Path, number: u32, epsilon: f64) -> PathBuf {
         noise: NoiseSource::Secret,
         unit: None,
         sites: Vec::new(),
+        may_collude: None,
         lineage: None,
         taken_as_public: TakenAsPublic::default(),
         standing: AccountStanding::default(),
