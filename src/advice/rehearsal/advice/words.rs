@@ -2,6 +2,7 @@
 
 use super::{
     Advice, CAUTION, NOTICEABLE, PlayerLine, PlayerStanding, VAGUE, Variant, is_too_early, least,
+    nearest,
 };
 use crate::evaluation::scoring::ForeseenScore;
 use crate::plot::number::compact;
@@ -46,10 +47,45 @@ impl Advice {
         Some([vec![said, self.promise(standing)], self.limits(standing)].concat().join(" "))
     }
 
-    /// The expected result of a plan that lost to public data alone, in a sentence.
+    /// The expected result of a plan that lost to public data alone, in sentences.
     pub fn warning(&self, plan: &Player, epsilon: f64) -> Option<String> {
-        let lost = self.of_plan(plan, epsilon)?.0.ratio > 1.0 + NOTICEABLE;
-        self.expectation(plan, epsilon).filter(|_| lost)
+        let (standing, rehearsed) = self.promised(plan, epsilon)?;
+        if standing.ratio <= 1.0 + NOTICEABLE {
+            return None;
+        }
+        let s = if standing.cases == 1 { "" } else { "s" };
+        let rehearsals = format!("{} rehearsal{s} at ε {}", standing.cases, compact(rehearsed));
+        let lost = match self.lost_in(plan, rehearsed) {
+            Some(lost) if 2 * lost > standing.cases => format!("in {lost} of {rehearsals}"),
+            _ => format!("on the average of {rehearsals}"),
+        };
+        Some(format!(
+            "Worse than public data alone, which cost nothing, {lost}: {}. {}",
+            self.better(standing),
+            self.promise(standing)
+        ))
+    }
+
+    /// The number of rehearsals in which a plan lost to public data alone; `None` if only their mean is
+    /// known.
+    fn lost_in(&self, plan: &Player, epsilon: f64) -> Option<usize> {
+        let line = self.lines.iter().find(|line| line.player == *plan)?;
+        let logs = line.logs.get(nearest(&self.epsilons, epsilon))?;
+        (!logs.is_empty()).then(|| logs.iter().filter(|log| **log > 0.0).count())
+    }
+
+    /// What to expect of a plan that did not lose, in two short sentences.
+    pub fn prospects(&self, plan: &Player, epsilon: f64) -> Option<String> {
+        let (standing, _) = self.promised(plan, epsilon)?;
+        let s = if standing.cases == 1 { "" } else { "s" };
+        (standing.ratio <= 1.0 + NOTICEABLE).then(|| {
+            format!(
+                "In {} rehearsal{s} it had {} than public data alone. {}",
+                standing.cases,
+                self.better(standing),
+                self.promise(standing)
+            )
+        })
     }
 
     /// The advice in sentences.
@@ -134,12 +170,13 @@ impl Advice {
                 advised.in_a_sentence()
             )
         });
-        let mut said: Vec<String> = advised.into_iter().collect();
-        if let Some((standing, _)) = self.of_plan(plan, epsilon) {
-            said.extend(self.findings(plan, standing));
-            said.extend(doubt(standing));
-        }
-        said
+        advised.into_iter().chain(self.reliability(plan, epsilon)).collect()
+    }
+
+    /// How the rehearsals of a plan were made, and how far they can be trusted.
+    pub fn reliability(&self, plan: &Player, epsilon: f64) -> Vec<String> {
+        let standing = self.of_plan(plan, epsilon).map(|(standing, _)| standing);
+        standing.map_or(Vec::new(), |it| [self.findings(plan, it), doubt(it)].concat())
     }
 
     /// Which public parts act as private.
