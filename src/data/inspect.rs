@@ -4,6 +4,7 @@
 //! Everything here is exact. If the file may be private, only the person at the keyboard may see
 //! it. Values of cells are looked up only on demand.
 
+mod calendar;
 mod cells;
 mod guesses;
 
@@ -101,6 +102,9 @@ pub struct ColumnFacts {
     /// Whether the numbers look like clock times; `None` if they are too few to say.
     #[serde(skip)]
     is_clock: Option<bool>,
+    /// What the rows are one after the other, such as days.
+    #[serde(skip)]
+    in_a_row: Option<calendar::InARow>,
     /// Whether the numbers are positive and as unequal as the weights of a survey.
     #[serde(skip)]
     is_unequal: bool,
@@ -363,6 +367,7 @@ fn findings(
         seem_missing: seem_missing(column),
         odd: odd_text(table, column),
         is_clock: values.as_deref().and_then(are_clock_times),
+        in_a_row: calendar::rows_are(name, column),
         is_unequal: values.as_deref().is_some_and(are_unequal),
         distinct: values.as_ref().map(Vec::len),
         values: shown.map(|values| summary(column, values)),

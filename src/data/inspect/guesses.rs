@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::calendar::InARow;
 use super::{AsFeature, ColumnFacts, Inspection, LabelCandidate, NUMBERS};
 use crate::definition::{Columns, DatasetDefinition, Guessed, Role, Source};
 use crate::{Missing, Task};
@@ -111,6 +112,8 @@ impl Inspection {
             let said = definition.guessed.entry(Guessed::Columns).or_default();
             *said = if said.is_empty() { words } else { format!("{said}; {words}") };
         }
+        let in_a_row = Self::in_a_row(&tables).filter(|_| all_public);
+        definition.guessed.extend(in_a_row.map(|words| (Guessed::Order, words)));
         let columns = || all.iter().flat_map(|table| &table.columns);
         let mut gaps: Vec<&str> = Vec::new();
         let has_gap = |it: &&ColumnFacts| it.missing > 0 || all_public && it.odd.is_some();
@@ -190,6 +193,22 @@ impl Inspection {
                 quoted(&found)
             )
         })
+    }
+
+    /// What the rows of a public table are one after the other, and what a score then says.
+    pub fn in_a_row(all: &[&[ColumnFacts]]) -> Option<String> {
+        const FINEST_FIRST: [&str; 7] =
+            ["minutes", "hours", "times", "days", "weeks", "months", "years"];
+        let found = all.iter().copied().flatten();
+        let found = found.filter_map(|facts| Some((&facts.name, facts.in_a_row?)));
+        let rank = |(_, it): &(&String, InARow)| FINEST_FIRST.iter().position(|at| *at == it.are);
+        let (column, InARow { are: times, of_several }) = found.min_by_key(rank)?;
+        let one = format!("one record is one {}, and ", times.trim_end_matches('s'));
+        let one = if of_several { "" } else { &one };
+        Some(format!(
+            "rows look like {times} in a row ('{column}'): {one}a score is for such {times}, not for those \
+             to come, which need test data of their own"
+        ))
     }
 
     /// Which features have the name of a survey's weights: how many people a row stands for. Whether
