@@ -1,7 +1,7 @@
 //! `halflight rehearse SESSION`: what to do, and what to expect, before anything is spent.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -34,6 +34,7 @@ use crate::session::{PlanDefinition, Session, Workspace, dataset};
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   halflight rehearse session.ron
+  halflight rehearse session.ron --as-it-is
   halflight rehearse session.ron --over epsilon=0.1,0.5,1,5 --only public_shape,target_only
   halflight rehearse session.ron --deep
   halflight rehearse session.ron --joining 150,450
@@ -58,6 +59,10 @@ pub struct Rehearse {
     #[arg(long, value_name = "RECORDS,…", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..),
         conflicts_with_all = ["methods", "deep", "part", "on", "include_curator", "out"])]
     joining: Vec<u32>,
+
+    /// Compare the plan as it is with public data alone, at its ε, and try no other method: a few seconds.
+    #[arg(long, conflicts_with_all = ["over", "joining", "methods", "deep", "on", "out"])]
+    as_it_is: bool,
 
     /// Only these methods, such as public_shape,target_only, by id, name or how one begins (default: all
     /// that fit).
@@ -182,6 +187,7 @@ impl Rehearse {
             methods: self.methods(&plan)?,
             repetitions: self.repetitions,
             deep: self.deep || self.best.is_some(),
+            as_it_is: self.as_it_is,
             part: self.part.unwrap_or(rehearse::ALL_TRIALS),
             exact: self.include_curator.then(|| look::view(false)),
             run: Job { control, ..Job::new(session, plan, datasets, workspace) },
@@ -201,7 +207,8 @@ impl Rehearse {
             )?;
         }
         let (plan, advice) = (&job.run.plan, &found.advice);
-        print_result(self.json, || as_json(advice, plan), || as_text(&found, plan))?;
+        let said = said(&found, &job);
+        print_result(self.json, || as_json(advice, plan, &said), || as_text(advice, plan, &said))?;
         if let Some(path) = &self.out {
             let session = match self.best {
                 Some(count) => job.candidates(&found.advice, count.into())?,
@@ -278,6 +285,26 @@ impl Rehearse {
     }
 }
 
+/// The command that tries a plan as it is.
+pub fn command(session: Option<&Path>, plan: &str) -> String {
+    let session = session.unwrap_or(Path::new("session.ron"));
+    format!("halflight rehearse {} --plan {} --as-it-is", quoted(session), word(plan))
+}
+
+/// What a rehearsal says: of all methods, or of the plan as it is.
+fn said(found: &rehearse::RehearsalProgress, job: &RehearsalJob) -> Vec<String> {
+    let (advice, plan) = (&found.advice, &job.run.plan);
+    let (player, epsilon) = (plan.player(), plan.target.epsilon);
+    let of_plan = |advice: &Advice| {
+        let first = advice.warning(&player, epsilon);
+        first.or_else(|| advice.expectation(&player, epsilon))
+    };
+    if let Some(first) = of_plan(advice).filter(|_| job.as_it_is) {
+        return [vec![first], advice.reliability(&player, epsilon)].concat();
+    }
+    if found.is_whole() { advice.sentences() } else { advice.so_far() }
+}
+
 /// The values of `epsilon=0.5,1,2`.
 fn epsilons(text: &str) -> Result<Vec<f64>> {
     let axis = SweepAxis::parse(text)?;
@@ -319,8 +346,7 @@ fn joining_as_json(found: &Joining, plan: &PlanDefinition) -> Value {
     })
 }
 
-fn as_text(found: &rehearse::RehearsalProgress, plan: &PlanDefinition) -> String {
-    let advice = &found.advice;
+fn as_text(advice: &Advice, plan: &PlanDefinition, said: &[String]) -> String {
     let count = advice.cases.len();
     let s = if count == 1 { "" } else { "s" };
     let mut lines =
@@ -373,7 +399,7 @@ fn as_text(found: &rehearse::RehearsalProgress, plan: &PlanDefinition) -> String
         )
     }));
     lines.push(String::new());
-    lines.extend(if found.is_whole() { advice.sentences() } else { advice.so_far() });
+    lines.extend_from_slice(said);
     lines.join("\n")
 }
 
@@ -384,7 +410,7 @@ fn round(x: f64) -> f64 {
     (x * 1e4).round() / 1e4
 }
 
-fn as_json(advice: &Advice, plan: &PlanDefinition) -> Value {
+fn as_json(advice: &Advice, plan: &PlanDefinition, said: &[String]) -> Value {
     let standing = |found: PlayerStanding| {
         let (least, most) = found.range();
         json!({
@@ -417,6 +443,6 @@ fn as_json(advice: &Advice, plan: &PlanDefinition) -> Value {
         "weights": advice.weights,
         "players": advice.lines.iter().map(line).collect::<Vec<_>>(),
         "advised": chosen.collect::<Vec<_>>(),
-        "sentences": advice.sentences(),
+        "sentences": said,
     })
 }

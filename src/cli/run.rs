@@ -10,7 +10,9 @@ use serde_json::{Value, json};
 
 use super::reading::Watched;
 use super::steps::StepPrinter;
-use super::{further_json, messages, print_json, print_line, signals, site, workspace_for};
+use super::{
+    further_json, messages, print_json, print_line, rehearse, signals, site, workspace_for,
+};
 use crate::data::persons::protected_words;
 use crate::data::{Role, Task};
 use crate::engine::look;
@@ -222,10 +224,10 @@ impl RunCommand {
             workspace.folder().display()
         ));
         if resume.is_none() && !job.is_rehearsed() {
-            messages::tell(
-                "  not rehearsed: `halflight rehearse` shows on public data, for free, what to \
-                 expect",
-            );
+            let how = rehearse::command(self.session.as_deref(), &plan.name);
+            messages::tell(format_args!(
+                "  what to expect is not known: `{how}` tries the plan on public data, for free"
+            ));
         }
         if let Some(against) = job.ranked_against() {
             messages::tell(format_args!("  ◆ note: {against}"));

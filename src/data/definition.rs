@@ -221,6 +221,8 @@ pub enum Guessed {
     Numbers,
     /// The number of rows.
     Rows,
+    /// That rows are days in a row.
+    Order,
     /// The files that are read as one dataset.
     Files,
 }
@@ -234,6 +236,7 @@ impl std::fmt::Display for Guessed {
             Self::Missing => "missing values",
             Self::Numbers => "decimals",
             Self::Rows => "number of rows",
+            Self::Order => "order of rows",
             Self::Files => "files",
         })
     }

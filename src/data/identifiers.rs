@@ -66,7 +66,7 @@ const MISSING: u32 = 0;
 
 /// Whether a column is called like a part of a date or a time of day. These decide each other, and
 /// name nobody.
-fn is_of_calendar(name: &str) -> bool {
+pub(super) fn is_of_calendar(name: &str) -> bool {
     let name = name.to_lowercase();
     CALENDAR.split(' ').any(|word| name.starts_with(word) || name.ends_with(word))
 }

@@ -4,23 +4,30 @@
 //! Everything here is exact. If the file may be private, only the person at the keyboard may see
 //! it. Values of cells are looked up only on demand.
 
+mod calendar;
+mod cells;
+mod guesses;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::column::{
-    Cell, Column, TEXTS_OF_GAPS, finite, is_missing, is_missing_text, lacks_value,
+use self::cells::{
+    are_clock_times, are_close_together, are_too_long, are_unequal, are_whole, counts_up, divides,
+    has_commas_for_points, has_decimal_commas, has_numbers, is_whole, missing_as, odd_text,
+    seem_missing,
 };
-use super::definition::{Columns, DatasetDefinition, Guessed, Role, Source};
+pub use self::guesses::quoted;
+use super::Task;
+use super::column::{Cell, Column, lacks_value};
+use super::definition::DatasetDefinition;
 use super::identifiers::{self, Identifier};
-use super::numbers::Numbers;
 use super::persons::{names_persons, seems_to_name_persons};
 use super::preparation::MOST_VALUES;
 use super::profile::Spread;
 use super::read::in_turn;
 use super::table::Table;
 use super::vectors::Vectors;
-use super::{Missing, Task};
 use crate::numeric::parallel;
 
 /// A numeric column with at most this many whole values may name classes.
@@ -36,42 +43,14 @@ const EXAMPLE_ROWS: usize = 100;
 /// With fewer cells than this, starting another thread does not pay.
 const WORTH_A_THREAD: u64 = 1 << 18;
 
-/// Where so many pairs of equal numbers are expected and there is none, no measurement is: the chance
-/// is below e⁻¹⁰.
-const FEWEST_EQUAL: f64 = 10.0;
-
-/// From so many values on numbers can be told to be clock times, if they have so many different hours
-/// and minutes.
-const FEWEST_TIMES: usize = 100;
-const FEWEST_HOURS: usize = 6;
-const FEWEST_MINUTES: usize = 5;
-
-/// The weights of a survey differ by this factor; those of bodies and cars do not.
-const UNEQUAL: f64 = 20.0;
-
 /// The kind of a column whose cells are all numbers.
 const NUMBERS: &str = "numbers";
-
-/// How many columns are named in a guess.
-const NAMED: usize = 12;
 
 /// How many columns that go with an identifier are named.
 const WITNESSES: usize = 3;
 
 /// The number of shown values of a column.
 const EXAMPLES: usize = 5;
-
-/// Texts that are categories, and often say that a value is not known.
-const SEEM_GAPS: [&str; 8] = [
-    "none",
-    "unknown",
-    "not known",
-    "missing",
-    "not available",
-    "unspecified",
-    "not specified",
-    "undefined",
-];
 
 /// Names that labels often have.
 const LABEL_NAMES: [&str; 12] = [
@@ -123,6 +102,9 @@ pub struct ColumnFacts {
     /// Whether the numbers look like clock times; `None` if they are too few to say.
     #[serde(skip)]
     is_clock: Option<bool>,
+    /// What the rows are one after the other, such as days.
+    #[serde(skip)]
+    in_a_row: Option<calendar::InARow>,
     /// Whether the numbers are positive and as unequal as the weights of a survey.
     #[serde(skip)]
     is_unequal: bool,
@@ -170,18 +152,6 @@ impl LabelCandidate {
         } else {
             "the last column that can be one"
         }
-    }
-
-    /// The guess that this column is the label, and its reason.
-    fn guess(&self, task: Task, candidates: &[Self]) -> String {
-        let Self { column, is_either, .. } = self;
-        let why = self.reason(candidates);
-        let other = match task {
-            _ if !is_either => String::new(),
-            Task::Regression => format!(", or {} if its numbers are codes", Task::Classification),
-            Task::Classification => format!(", or {} if they measure something", Task::Regression),
-        };
-        format!("label '{column}' ({task}{other}): {why}")
     }
 
     /// Task of predicting the column in words: `classification with 3 classes`.
@@ -300,257 +270,6 @@ impl Inspection {
         self.problems.iter().filter_map(|it| it.unit.as_deref())
     }
 
-    /// A definition to start from: with the best label, and without columns that cannot be
-    /// features. It is private until somebody changes this.
-    pub fn definition(&self, name: &str, source: Source) -> DatasetDefinition {
-        Self::described(&[self], None, name, (source, false))
-    }
-
-    /// A definition to start from for one or more tables with the same columns. For a private table
-    /// it only uses the kind of most cells of a column.
-    pub fn definition_of_all(
-        all: &[&Self],
-        private: Option<&Self>,
-        name: &str,
-        source: Source,
-    ) -> DatasetDefinition {
-        let all_public = !all.iter().any(|it| private.is_some_and(|own| std::ptr::eq(*it, own)));
-        Self::described(all, private, name, (source, all_public))
-    }
-
-    /// The definition, with what was guessed in it. Columns with gaps are named only if all tables
-    /// are public: one private record can make a gap.
-    fn described(
-        all: &[&Self],
-        private: Option<&Self>,
-        name: &str,
-        (source, all_public): (Source, bool),
-    ) -> DatasetDefinition {
-        let mut definition = DatasetDefinition::new(name, Role::Private, source);
-        let candidates = all.first().map_or(&[][..], |first| &first.label_candidates[..]);
-        let in_table = |table: &Self, wanted: &LabelCandidate| {
-            table.label_candidates.iter().any(|other| other.column == wanted.column)
-        };
-        // One private record can have another value, so only public tables say it.
-        let is_division = |column: &str| {
-            let public =
-                all.iter().filter(|it| !private.is_some_and(|own| std::ptr::eq(**it, own)));
-            let mut problems = public.flat_map(|table| &table.problems);
-            problems.any(|it| {
-                it.as_feature == AsFeature::Division && it.column.as_deref() == Some(column)
-            })
-        };
-        let candidates: Vec<LabelCandidate> =
-            candidates.iter().filter(|it| !is_division(&it.column)).cloned().collect();
-        let mut in_all = candidates.iter().filter(|it| all.iter().all(|table| in_table(table, it)));
-        if let Some(label) = in_all.next().or(candidates.first()) {
-            definition.label = Some(label.column.clone());
-            let found = all.iter().flat_map(|table| &table.label_candidates);
-            let found = || found.clone().filter(move |other| other.column == label.column);
-            let is_number = |it: &LabelCandidate| it.task == Task::Regression;
-            // If one table has too many values for classes, the label is a number in all tables. A
-            // few values that do not start like codes may be some of the codes in other tables.
-            let is_number = found().any(|it| is_number(it) && !it.is_either)
-                || (is_number(label) && found().all(is_number));
-            definition.task = if is_number { Task::Regression } else { Task::Classification };
-            definition.guessed.insert(Guessed::Label, label.guess(definition.task, &candidates));
-        }
-        let mut useless: Vec<String> = Vec::new();
-        let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-        for problem in all.iter().flat_map(|table| &table.problems) {
-            let Some(name) = &problem.column else { continue };
-            let is_useless = match problem.as_feature {
-                AsFeature::Fine | AsFeature::Person => false,
-                // A column that is constant in one table may distinguish it from the others.
-                AsFeature::Constant => all.iter().all(|table| table.problems.contains(problem)),
-                // If other tables have numbers, text is an error in this file. Its reader names the
-                // cell; without the column nobody would notice.
-                AsFeature::Mixed => {
-                    let has_numbers = |table: &Inspection| {
-                        table.has(name, |facts| facts.kind == NUMBERS)
-                            || (all_public && table.has_only_numbers(name))
-                    };
-                    let in_private = private.is_some_and(|it| it.has_numbers(name));
-                    !in_private && !all.iter().any(|table| has_numbers(table))
-                }
-                AsFeature::Division => is_division(name),
-                _ => true,
-            };
-            if is_useless && !useless.contains(name) {
-                useless.push(name.clone());
-                let reason = problem.as_feature.reason();
-                match reasons.iter_mut().find(|(known, _)| *known == reason) {
-                    Some((_, columns)) => columns.push(name),
-                    None => reasons.push((reason, vec![name])),
-                }
-            }
-        }
-        if !useless.is_empty() {
-            definition.columns = Columns::Except(useless);
-            let reasons =
-                reasons.iter().map(|(reason, columns)| format!("{} ({reason})", quoted(columns)));
-            let words = format!("left out: {}", reasons.collect::<Vec<_>>().join("; "));
-            definition.guessed.insert(Guessed::Columns, words);
-        }
-        let codes = Self::numbers_like_codes(all, &definition);
-        let tables: Vec<&[ColumnFacts]> = all.iter().map(|table| &table.columns[..]).collect();
-        let clock = Self::clock_times(&tables, &definition);
-        let of_cells = [codes, clock].into_iter().flatten().filter(|_| all_public);
-        let told = of_cells.chain(Self::weights(&tables, &definition, all_public));
-        for words in told.collect::<Vec<_>>() {
-            let said = definition.guessed.entry(Guessed::Columns).or_default();
-            *said = if said.is_empty() { words } else { format!("{said}; {words}") };
-        }
-        let columns = || all.iter().flat_map(|table| &table.columns);
-        let mut gaps: Vec<&str> = Vec::new();
-        let has_gap = |it: &&ColumnFacts| it.missing > 0 || all_public && it.odd.is_some();
-        for column in columns().filter(has_gap) {
-            if !gaps.contains(&&*column.name) {
-                gaps.push(&column.name);
-            }
-        }
-        if !gaps.is_empty() {
-            definition.missing = Missing::PublicMean;
-            let mut found: Vec<&str> =
-                columns().flat_map(|it| it.missing_as.iter()).copied().collect();
-            found.sort_unstable();
-            found.dedup();
-            let [of, found] = match (all_public, found.as_slice()) {
-                (false, _) => [String::new(), String::new()],
-                (true, []) => [format!(" in {}", quoted(&gaps)), String::new()],
-                (true, found) => {
-                    [format!(" in {}", quoted(&gaps)), format!(" ({})", quoted(found))]
-                }
-            };
-            let words = format!(
-                "values read as missing{of}{found}: the mean of the public records fills them in"
-            );
-            definition.guessed.insert(Guessed::Missing, words);
-        }
-        if let Some(words) = Self::categories_like_gaps(all, &definition).filter(|_| all_public) {
-            let said = definition.guessed.entry(Guessed::Missing).or_default();
-            *said = if said.is_empty() { words } else { format!("{said}; {words}") };
-        }
-        definition
-    }
-
-    /// Which columns hold a few whole numbers, which may be codes.
-    fn numbers_like_codes(all: &[&Self], definition: &DatasetDefinition) -> Option<String> {
-        let is_code = |table: &&Self, column: &str| {
-            table.label_candidates.iter().any(|it| it.is_either && it.column == column)
-        };
-        let columns = all.first()?.columns.iter().map(|it| it.name.as_str());
-        let has_problem = |name: &str| {
-            let mut problems = all.iter().flat_map(|table| &table.problems);
-            problems.any(|problem| problem.column.as_deref() == Some(name))
-        };
-        let is_feature = |name: &&str| {
-            let is_label = definition.label.as_deref() == Some(*name);
-            definition.uses(name) && !is_label && !has_problem(name)
-        };
-        let codes = columns.filter(|name| all.iter().all(|table| is_code(table, name)));
-        let codes: Vec<&str> = codes.filter(is_feature).collect();
-        let (count, first) = (codes.len(), quoted(&codes[..codes.len().min(3)]));
-        match count {
-            0 => None,
-            1 => Some(format!(
-                "{first} has few different whole numbers and is read as a number: if they are codes, \
-                 Enter, and name it under 'categories'"
-            )),
-            _ => {
-                let more =
-                    if count > 3 { format!(" and {} more", count - 3) } else { String::new() };
-                Some(format!(
-                    "{first}{more} have few different whole numbers and are read as numbers: if they \
-                     are codes, Enter, and name them under 'categories'"
-                ))
-            }
-        }
-    }
-
-    /// The features among the columns for which this holds in a table that can say it, and in none it
-    /// does not.
-    fn features_that<'a>(
-        all: &[&'a [ColumnFacts]],
-        definition: &DatasetDefinition,
-        holds: impl Fn(&ColumnFacts) -> Option<bool>,
-    ) -> Vec<&'a str> {
-        let names = all.first().copied().unwrap_or_default().iter();
-        let names = names.map(|it| it.name.as_str()).filter(|name| {
-            let facts = all.iter().copied().flatten().filter(|it| it.name == *name);
-            let told: Vec<bool> = facts.filter_map(&holds).collect();
-            let is_label = definition.label.as_deref() == Some(*name);
-            !told.is_empty() && told.iter().all(|it| *it) && !is_label && definition.uses(name)
-        });
-        names.collect()
-    }
-
-    /// Which features look like clock times that are read as plain numbers, by the columns of public
-    /// tables.
-    pub fn clock_times(all: &[&[ColumnFacts]], definition: &DatasetDefinition) -> Option<String> {
-        let found = Self::features_that(all, definition, |facts| facts.is_clock);
-        let (look, them) = if found.len() == 1 { ("looks", "it") } else { ("look", "them") };
-        (!found.is_empty()).then(|| {
-            format!(
-                "{} {look} like clock times (1059 for 10:59), read as plain numbers: write minutes \
-                 in the file, or Enter, and untick {them} under 'columns'",
-                quoted(&found)
-            )
-        })
-    }
-
-    /// Which features have the name of a survey's weights: how many people a row stands for. Whether
-    /// `weight` alone is one is told by public cells.
-    fn weights(
-        all: &[&[ColumnFacts]],
-        definition: &DatasetDefinition,
-        all_public: bool,
-    ) -> Option<String> {
-        let found = Self::features_that(all, definition, |facts| {
-            // Of what may be private only the name counts.
-            let is_number = !all_public || facts.most == NUMBERS;
-            let is_wide = all_public && facts.is_unequal;
-            Some(is_number && (names_weights(&facts.name) || is_wide && is_weight(&facts.name)))
-        });
-        let (are, as_what, them) = match found.len() {
-            1 => ("is", "a feature", "it"),
-            _ => ("are", "features", "them"),
-        };
-        (!found.is_empty()).then(|| {
-            format!(
-                "{} {are} named like a survey's weights (how many people a row stands for) and used \
-                 as {as_what}: Enter, and untick {them} under 'columns'",
-                quoted(&found)
-            )
-        })
-    }
-
-    /// Which texts are read as categories although they may say that there is no value, and what
-    /// leaves their rows out.
-    fn categories_like_gaps(all: &[&Self], definition: &DatasetDefinition) -> Option<String> {
-        let is_used = |it: &&ColumnFacts| definition.uses(&it.name);
-        let mut columns_of: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-        for column in all.iter().flat_map(|table| &table.columns).filter(is_used) {
-            for text in &column.seem_missing {
-                let columns = columns_of.entry(text).or_default();
-                if !columns.contains(&&*column.name) {
-                    columns.push(&column.name);
-                }
-            }
-        }
-        let (text, columns) = columns_of.first_key_value()?;
-        let is_plain = columns[0].chars().all(|it| it.is_alphanumeric() || it == '_');
-        let mark = if is_plain { "" } else { "`" };
-        let filter = format!("{mark}{}{mark} != \"{text}\"", columns[0]);
-        let each =
-            columns_of.iter().map(|(text, columns)| format!("'{text}' in {}", quoted(columns)));
-        let each = each.collect::<Vec<_>>().join("; ");
-        Some(format!(
-            "read as a category, not as missing: {each}; a filter such as {filter} leaves those rows \
-             out"
-        ))
-    }
-
     /// Whether numbers have decimal commas here, by most cells of a column of text.
     pub fn has_decimal_commas(table: &Table) -> bool {
         table.columns.iter().any(has_decimal_commas)
@@ -648,6 +367,7 @@ fn findings(
         seem_missing: seem_missing(column),
         odd: odd_text(table, column),
         is_clock: values.as_deref().and_then(are_clock_times),
+        in_a_row: calendar::rows_are(name, column),
         is_unequal: values.as_deref().is_some_and(are_unequal),
         distinct: values.as_ref().map(Vec::len),
         values: shown.map(|values| summary(column, values)),
@@ -662,16 +382,6 @@ fn findings(
         _ => facts.candidate(table.rows(), column),
     };
     (facts, problem, candidate)
-}
-
-/// What rows are called that somebody set apart.
-const DIVISIONS: [&str; 9] =
-    ["train", "training", "test", "testing", "val", "valid", "validation", "dev", "holdout"];
-
-/// Whether every value says for what somebody used the row.
-fn divides(column: &Column, distinct: usize) -> bool {
-    let is_one = |(value, _): &(Cell, usize)| matches!(value, Cell::Text(text) if DIVISIONS.contains(&&*text.to_lowercase()));
-    (2..=3).contains(&distinct) && column.values().iter().all(is_one)
 }
 
 impl ColumnFacts {
@@ -793,167 +503,6 @@ fn proposed(table: &Table, found: &Identifier) -> DataProblem {
     DataProblem { unit: Some(column.clone().unwrap_or(unit)), ..DataProblem::new(column, what) }
 }
 
-fn is_whole(column: &Column) -> bool {
-    matches!(column, Column::Numbers(cells) if are_whole(cells))
-}
-
-/// The texts that are read as missing in a column of text.
-fn missing_as(column: &Column) -> Vec<&'static str> {
-    let Column::Text(cells) = column else { return Vec::new() };
-    let found: Vec<_> = cells.counts().map(|(cell, _)| cell.to_lowercase()).collect();
-    let shown = TEXTS_OF_GAPS.iter().filter(|text| !text.is_empty() && is_missing_text(text));
-    shown.copied().filter(|text| found.iter().any(|cell| cell == text)).collect()
-}
-
-/// A text in more than one of so many cells may be a category.
-const ODD_OF: usize = 10;
-
-/// The only text with a value of a column that has numbers otherwise.
-fn odd_text(table: &Table, column: &Column) -> Option<OddText> {
-    let Column::Text(cells) = column else { return None };
-    if !column.is_mostly_numbers() {
-        return None;
-    }
-    let mut odd = cells.counts().filter(|(text, _)| finite(text).is_none() && !is_missing(text));
-    let (text, count) = odd.next().filter(|_| odd.next().is_none())?;
-    if count > column.len() / ODD_OF {
-        return None;
-    }
-    let text = text.into_owned();
-    let row = column.cells().position(|cell| matches!(&cell, Cell::Text(it) if *it == text))?;
-    Some(OddText { text, count, place: table.place(row) })
-}
-
-/// The texts of a column that are read as categories although they may say that there is no value.
-fn seem_missing(column: &Column) -> Vec<String> {
-    let Column::Text(cells) = column else { return Vec::new() };
-    let texts = cells.counts().map(|(cell, _)| cell.into_owned());
-    texts.filter(|cell| SEEM_GAPS.iter().any(|text| text.eq_ignore_ascii_case(cell))).collect()
-}
-
-/// Whether most cells of a column of text that are not whole numbers have a decimal comma that
-/// cannot separate thousands, and more than a tenth of all cells do.
-fn has_decimal_commas(column: &Column) -> bool {
-    let Column::Text(cells) = column else { return false };
-    let (mut present, mut whole, mut with_comma) = (0, 0, 0);
-    for (cell, count) in cells.counts().filter(|(cell, _)| !is_missing(cell)) {
-        present += count;
-        let decimals = cell.split_once(',').filter(|(_, decimals)| decimals.len() != 3);
-        if decimals.is_some_and(|(before, after)| {
-            finite(&format!("{}.{after}", before.replace('.', ""))).is_some()
-        }) {
-            with_comma += count;
-        } else if !cell.contains(['.', ',']) && finite(&cell).is_some() {
-            whole += count;
-        }
-    }
-    2 * with_comma > present - whole && 10 * with_comma > present
-}
-
-/// Whether these values are clock times written as whole numbers, such as 1059 for 10:59: nearly all of
-/// them, of many hours and minutes. `None` if there are too few.
-fn are_clock_times(values: &[(Cell<'_>, usize)]) -> Option<bool> {
-    let total: usize = values.iter().map(|(_, count)| count).sum();
-    if total < FEWEST_TIMES {
-        return None;
-    }
-    let time = |(cell, count): &(Cell<'_>, usize)| match cell {
-        Cell::Number(x) if x.fract() == 0.0 && (0.0..=2400.0).contains(x) && x % 100.0 < 60.0 => {
-            Some(((*x as u16) / 100, (*x as u16) % 100, *count))
-        }
-        _ => None,
-    };
-    let times: Vec<(u16, u16, usize)> = values.iter().filter_map(time).collect();
-    let of_rows: usize = times.iter().map(|(.., count)| count).sum();
-    let hours: BTreeSet<u16> = times.iter().map(|(hour, ..)| *hour).collect();
-    let minutes: BTreeSet<u16> = times.iter().map(|(_, minute, _)| *minute).collect();
-    // A few values may be mistakes, but not many of the different ones.
-    let nearly_all = 100 * of_rows >= 99 * total && 20 * times.len() >= 19 * values.len();
-    Some(nearly_all && hours.len() >= FEWEST_HOURS && minutes.len() >= FEWEST_MINUTES)
-}
-
-/// Whether these values are positive numbers of which the largest is many times the least.
-fn are_unequal(values: &[(Cell<'_>, usize)]) -> bool {
-    let numbers = values.iter().map(|(cell, _)| match cell {
-        Cell::Number(x) => *x,
-        _ => f64::NAN,
-    });
-    let [least, most] = numbers.fold([f64::INFINITY, 0.0], |[least, most], x| {
-        if x.is_nan() { [f64::NEG_INFINITY, most] } else { [least.min(x), most.max(x)] }
-    });
-    least > 0.0 && most >= UNEQUAL * least
-}
-
-/// Whether surveys call their weights by this name.
-fn names_weights(name: &str) -> bool {
-    let name = name.to_lowercase();
-    let words: Vec<&str> = name.split(|it: char| !it.is_alphanumeric()).collect();
-    let has = |of: &[&str]| words.iter().any(|word| of.contains(word));
-    name.ends_with("wgt")
-        || has(&["wght", "pweight", "perwt", "hhwt", "finalwt", "asecwt", "wtfinl", "pwgtp"])
-        || has(&["weight", "weights", "wt"])
-            && has(&["sample", "sampling", "survey", "person", "household", "design", "final"])
-}
-
-/// Whether a column is called a weight, of whatever kind.
-fn is_weight(name: &str) -> bool {
-    ["weight", "weights", "wt"].contains(&&*name.to_lowercase())
-}
-
-/// Some names in quotes, and how many more there are.
-pub fn quoted(names: &[&str]) -> String {
-    let shown = names.iter().take(NAMED).map(|name| format!("'{name}'"));
-    let shown = shown.collect::<Vec<_>>().join(", ");
-    match names.len().saturating_sub(NAMED) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
-}
-
-fn has_numbers(column: &Column) -> bool {
-    column.cells().any(|cell| matches!(cell, Cell::Number(_)))
-}
-
-/// Whether all its cells would be numbers with points instead of commas, or without commas.
-fn has_commas_for_points(column: &Column) -> bool {
-    let Column::Text(cells) = column else { return false };
-    let number = |cell: &str| {
-        cell.contains(',')
-            && (finite(&cell.replacen(',', ".", 1)).is_some()
-                || finite(&cell.replace(',', "")).is_some())
-    };
-    let plain = |cell: &str| finite(cell).is_some() || is_missing(cell);
-    let all = || cells.counts().map(|(cell, _)| cell);
-    all().any(|cell| number(&cell)) && all().all(|cell| plain(&cell) || number(&cell))
-}
-
-fn counts_up(column: &Column) -> bool {
-    let Column::Numbers(cells) = column else { return false };
-    cells.iter().zip(cells.iter().skip(1)).all(|(one, next)| next == one + 1.0)
-}
-
-/// Whether different whole numbers are so close together that measurements of other rows would hardly
-/// all differ. Of n numbers from a range of r, n²/2r pairs are expected to be equal, or more.
-fn are_close_together(column: &Column) -> bool {
-    let Column::Numbers(cells) = column else { return false };
-    let ends = cells.iter().reduce(f64::min).zip(cells.iter().reduce(f64::max));
-    let pairs = (cells.len() as f64).powi(2) / 2.0;
-    are_whole(cells) && ends.is_some_and(|(low, high)| pairs >= FEWEST_EQUAL * (high - low))
-}
-
-/// Whether none of the numbers has decimals.
-fn are_whole(cells: &Numbers) -> bool {
-    cells.iter().all(|cell| cell.is_nan() || cell.fract() == 0.0)
-}
-
-/// Whether they are whole numbers, some of which a double cannot tell from the next. No measurement
-/// is that exact.
-fn are_too_long(column: &Column) -> bool {
-    const LARGEST_EXACT: f64 = (1_u64 << 53) as f64;
-    let Column::Numbers(cells) = column else { return false };
-    are_whole(cells) && cells.iter().any(|cell| cell.abs() >= LARGEST_EXACT)
-}
-
 /// An array of features often has the classes in its last or first column: whole numbers beside
 /// others that are not whole.
 fn candidate_in_vectors(name: &str, vectors: &Vectors) -> Option<LabelCandidate> {
@@ -1007,6 +556,8 @@ pub fn remarks_on_columns(definition: &DatasetDefinition) -> BTreeMap<&str, Stri
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Missing;
+    use crate::definition::{Columns, Guessed, Role, Source};
     use crate::read::csv;
     use crate::vectors::Values;
 

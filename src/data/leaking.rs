@@ -39,24 +39,34 @@ pub fn of_label(
     let used = used_columns(definition, public)?;
     let most = (MOST_CELLS / used.len().max(1)).clamp(FEWEST, MOST);
     let step = public.rows().div_ceil(most).max(1);
-    let (mut warnings, mut others) = (Vec::new(), Vec::new());
+    let (mut alone, mut all) = (Vec::new(), Vec::new());
     for name in used.iter().filter(|name| *name != label) {
         let column = public.column(name)?;
-        if left_of_the_error(column, labels, definition.task, step)
-            .is_some_and(|left| left < SUSPICIOUS)
-        {
-            warnings.push(format!(
+        let left = left_of_the_error(column, labels, definition.task, step);
+        alone.extend(left.is_some_and(|left| left < SUSPICIOUS).then_some(name.as_str()));
+        all.push((name.as_str(), column));
+    }
+    // A summand that is nearly the whole sum tells the label almost exactly alone. One that is the label
+    // in another unit hides the others.
+    let found = (definition.task == Task::Regression).then(|| {
+        summands(&all, labels, step).or_else(|| {
+            let others = all.iter().filter(|(name, _)| !alone.contains(name)).copied();
+            summands(&others.collect::<Vec<_>>(), labels, step)
+        })
+    });
+    let found = found.flatten().unwrap_or_default();
+    alone.retain(|name| !found.contains(name));
+    let mut warnings: Vec<String> = alone
+        .iter()
+        .map(|name| {
+            format!(
                 "in the public data the column '{name}' alone tells the label '{label}' almost \
                  exactly. Is it the answer under another name? Then leave it out of the columns"
-            ));
-        } else {
-            others.push((name.as_str(), column));
-        }
-    }
-    if definition.task == Task::Regression
-        && let Some(summands) = summands(&others, labels, step)
-    {
-        let summands: Vec<String> = summands.iter().map(|name| format!("'{name}'")).collect();
+            )
+        })
+        .collect();
+    if !found.is_empty() {
+        let summands: Vec<String> = found.iter().map(|name| format!("'{name}'")).collect();
         warnings.push(format!(
             "in the public data the columns {} together give the label '{label}' exactly, as the \
              parts of a sum do. Are they known before the label? If not, leave them out of the \
@@ -297,6 +307,23 @@ mod tests {
         );
         assert_eq!(found(&["registered"]), "");
         assert_eq!(found(&["casual", "weight"]), "");
+        // Where nearly all are of one kind, that one tells the label almost exactly alone.
+        let mut text = "hour,casual,registered,copy,all\n".to_owned();
+        for row in 0..200_u32 {
+            let (casual, registered) = (row * 7 % 13, row.wrapping_mul(2_654_435_761) >> 24);
+            let all = casual + registered;
+            writeln!(text, "{},{casual},{registered},{},{all}", row % 24, 3 * all + 1).unwrap();
+        }
+        let table = csv::read_bytes("trips.csv", text.as_bytes()).unwrap();
+        let mut found = |left_out: &[&str]| {
+            let left_out = left_out.iter().map(|name| (*name).to_owned()).collect();
+            definition.columns = crate::Columns::Except(left_out);
+            of_label(&table, &definition, "all").unwrap().join("; ")
+        };
+        let told = found(&["copy"]);
+        assert!(told.contains(exactly) && !told.contains("alone"), "{told}");
+        assert!(found(&[]).contains("'copy' alone"), "{}", found(&[]));
+        assert!(found(&["casual", "copy"]).contains("'registered' alone"));
     }
 
     #[test]

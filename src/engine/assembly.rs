@@ -705,7 +705,7 @@ fn unconfirmed(session: &Session, plan: &PlanDefinition) -> Option<String> {
     let definitions = std::iter::once(&plan.private).chain(&plan.public);
     for definition in definitions.filter_map(|name| session.dataset(name).ok()) {
         let DatasetDefinition { name, guessed, .. } = definition;
-        let found = guessed.keys().filter(|about| **about != Guessed::Rows);
+        let found = guessed.keys().filter(|about| !matches!(about, Guessed::Rows | Guessed::Order));
         let found: Vec<String> = found.map(ToString::to_string).collect();
         if !found.is_empty() {
             names.push(format!("'{name}'"));

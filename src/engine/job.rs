@@ -154,9 +154,7 @@ impl Job {
 
     /// Whether its plan was rehearsed often enough for a promise, or needs none.
     pub fn is_rehearsed(&self) -> bool {
-        let (player, epsilon) = (self.plan.player(), self.plan.target.epsilon);
-        let is_promised = |advice: Advice| advice.promised(&player, epsilon).is_some();
-        !player.spends() || self.advice().is_some_and(is_promised)
+        !self.plan.player().spends() || self.promise().is_some()
     }
 
     /// What the last exact ranking says against the public data of its plan, for the curator.
@@ -170,21 +168,34 @@ impl Job {
         rehearse::known(&self.plan, &self.loaded(), &self.workspace)
     }
 
+    /// What a rehearsal of the plan as it is found.
+    pub(super) fn rehearsed_as_it_is(&self) -> Option<Advice> {
+        rehearse::known_as_it_is(&self.plan, &self.loaded(), &self.workspace)
+    }
+
+    /// The rehearsal that promises something of the plan: that of all methods, or of the plan as it is.
+    fn promise(&self) -> Option<Advice> {
+        let (player, epsilon) = (self.plan.player(), self.plan.target.epsilon);
+        let promises = |advice: &Advice| advice.promised(&player, epsilon).is_some();
+        let as_it_is = || self.rehearsed_as_it_is().filter(promises);
+        self.advice().filter(promises).or_else(as_it_is)
+    }
+
     /// A warning if the plan lost to public data alone in its rehearsals.
     pub(super) fn forewarned(&self) -> Option<String> {
-        let (plan, advice) = (&self.plan, self.advice()?);
+        let (plan, advice) = (&self.plan, self.promise()?);
         advice.warning(&plan.player(), plan.target.epsilon)
     }
 
     /// The gain that the plan's rehearsals predict.
     pub(super) fn foretold(&self) -> Option<Score> {
-        let (plan, advice) = (&self.plan, self.advice()?);
+        let (plan, advice) = (&self.plan, self.promise()?);
         advice.foretold(&plan.player(), plan.target.epsilon)
     }
 
     /// The result that the plan's rehearsals predict.
     pub(super) fn expected(&self) -> Option<String> {
-        let (plan, advice) = (&self.plan, self.advice()?);
+        let (plan, advice) = (&self.plan, self.promise()?);
         advice.expectation(&plan.player(), plan.target.epsilon)
     }
 

@@ -50,6 +50,8 @@ pub struct Preview {
     pub score: Option<Expected>,
     /// The advice of rehearsals on public data.
     pub rehearsed: Option<Advice>,
+    /// What a rehearsal of the plan as it is found.
+    pub rehearsed_as_it_is: Option<Advice>,
     /// The noise of one draw in proportion to its signal, at the plan's and other ε.
     pub noise_by_epsilon: Vec<(f64, f64)>,
 }
@@ -207,6 +209,7 @@ fn timeable(job: &Job) -> Result<(Preview, TimedPlan)> {
         warnings,
         leaking,
         rehearsed: job.advice(),
+        rehearsed_as_it_is: job.rehearsed_as_it_is(),
         noise_by_epsilon,
         plan: plan.clone(),
     };

@@ -64,6 +64,8 @@ pub struct RehearsalJob {
     pub repetitions: Option<u64>,
     /// Methods that fall behind are tried as often as the others.
     pub deep: bool,
+    /// The plan is compared with public data alone, at its ε, and no other method is tried.
+    pub as_it_is: bool,
     /// The share of the trials for this process, and the number of shares.
     pub part: (usize, usize),
     /// An open watch lets the last ranking by exact numbers weigh rehearsals; the ledger notes it.
@@ -74,8 +76,14 @@ impl RehearsalJob {
     /// Rehearsals of all methods that fit, around the plan's own ε.
     pub fn new(run: Job) -> Self {
         let (epsilons, methods) = (Vec::new(), Vec::new());
-        let (repetitions, deep, part, exact) = (None, false, ALL_TRIALS, None);
-        Self { run, epsilons, methods, repetitions, deep, part, exact }
+        let (repetitions, deep, as_it_is) = (None, false, false);
+        let (part, exact) = (ALL_TRIALS, None);
+        Self { run, epsilons, methods, repetitions, deep, as_it_is, part, exact }
+    }
+
+    /// A rehearsal of the plan as it is, which takes a few seconds.
+    pub fn as_it_is(run: Job) -> Self {
+        Self { as_it_is: true, ..Self::new(run) }
     }
 
     /// The session with the advised method instead of the plan's.
@@ -146,6 +154,7 @@ impl RehearsalProgress {
 }
 
 const ONLY_THESE: &str = "Only the methods that you named were tried.";
+const AS_IT_IS: &str = "Only the plan itself was tried.";
 const ONE_SET: &str = "There is one public dataset, so its parts play the private records. If these differ \
                        from it more than its parts do from each other, they help more than is said here; if less, \
                        they help less, or harm.";
@@ -171,7 +180,7 @@ fn scored_before(job: &RehearsalJob) -> Option<PlanDefinition> {
     let (plan, workspace) = (&job.run.plan, &job.run.workspace);
     let loaded: Vec<&Loaded> = job.run.datasets.iter().map(Arc::as_ref).collect();
     let scored = with_free_score(plan)?;
-    let has = |plan| notebook::summary(workspace, &name_of(plan, &loaded).ok()?);
+    let has = |plan| notebook::summary(workspace, &name_of(plan, &loaded).ok()?, None);
     (has(plan).is_none() && has(&scored).is_some()).then_some(scored)
 }
 
@@ -186,8 +195,11 @@ fn rehearse_plan(
     tell: &mut dyn FnMut(&RehearsalProgress),
 ) -> Result<RehearsalProgress> {
     let loaded: Vec<&Loaded> = job.run.datasets.iter().map(Arc::as_ref).collect();
-    let Rehearsed { private, publics, mut data } = rehearsed(&job.run, &job.epsilons)?;
+    let own_epsilon = [job.run.plan.target.epsilon];
+    let epsilons = if job.as_it_is { &own_epsilon } else { job.epsilons.as_slice() };
+    let Rehearsed { private, publics, mut data } = rehearsed(&job.run, epsilons)?;
     data.left_out.extend((!job.methods.is_empty()).then(|| ONLY_THESE.to_owned()));
+    data.left_out.extend(job.as_it_is.then(|| AS_IT_IS.to_owned()));
     data.left_out.extend((publics == 1).then(|| ONE_SET.to_owned()));
     let is_deep = job.deep || job.part != ALL_TRIALS;
     let thinning = if is_deep { Thinning::Deep } else { data.thinning() };
@@ -223,7 +235,7 @@ fn rehearse_plan(
         thinning,
         played: 0,
         later: rounds,
-        variants: if job.part == ALL_TRIALS { repetitions } else { 0 },
+        variants: if job.part == ALL_TRIALS && !job.as_it_is { repetitions } else { 0 },
         costs: TrialCosts::new(parallel::threads()),
         begun: Instant::now(),
     };
@@ -239,7 +251,7 @@ fn rehearse_plan(
         progress = work.play(work.still_promising(round, entries), tell)?;
     }
     // The advised method may do better with other settings; only a complete rehearsal tries them.
-    if job.part == ALL_TRIALS && !job.run.control.is_stopped() {
+    if work.variants > 0 && !job.run.control.is_stopped() {
         let more = work.results.vary(epsilon, repetitions);
         work.variants = 0;
         progress = work.play(more, tell)?;
@@ -250,7 +262,8 @@ fn rehearse_plan(
     if job.methods.is_empty() && job.part == ALL_TRIALS && job.exact.is_none() {
         let summary = serde_json::to_string(&progress.advice)
             .map_err(|error| Error::failed(format!("cannot write JSON: {error}")))?;
-        work.notebook.sum_up(&summary)?;
+        let of = job.as_it_is.then(|| as_it_is(&job.run.plan));
+        work.notebook.sum_up(of.as_deref(), &summary)?;
     }
     Ok(progress)
 }
@@ -672,12 +685,37 @@ pub(super) fn name_of(plan: &PlanDefinition, loaded: &[&Loaded]) -> Result<Strin
 
 /// The advice of the last rehearsal of a plan's data, if there was one.
 pub fn known(plan: &PlanDefinition, loaded: &[&Loaded], workspace: &Workspace) -> Option<Advice> {
+    kept(plan, loaded, workspace, None)
+}
+
+/// What the last rehearsal of a plan as it is found, if there was one.
+pub fn known_as_it_is(
+    plan: &PlanDefinition,
+    loaded: &[&Loaded],
+    workspace: &Workspace,
+) -> Option<Advice> {
+    kept(plan, loaded, workspace, Some(&as_it_is(plan)))
+}
+
+/// A name for a method with its settings and ε.
+fn as_it_is(plan: &PlanDefinition) -> String {
+    let player = format!("{} at {}", plan.player().id(), plan.target.epsilon);
+    sha256(player.as_bytes())[..16].to_owned()
+}
+
+fn kept(
+    plan: &PlanDefinition,
+    loaded: &[&Loaded],
+    workspace: &Workspace,
+    of: Option<&str>,
+) -> Option<Advice> {
     if plan.start.is_some() {
         return None;
     }
     let read = |plan: &PlanDefinition| {
         let name = name_of(plan, loaded).ok()?;
-        let advice: Advice = serde_json::from_str(&notebook::summary(workspace, &name)?).ok()?;
+        let advice: Advice =
+            serde_json::from_str(&notebook::summary(workspace, &name, of)?).ok()?;
         // Somebody may have edited the file.
         advice.is_sound().then_some(advice)
     };
@@ -709,6 +747,15 @@ fn players(job: &RehearsalJob, task: Task) -> Result<Vec<Player>> {
     let mut players = player::players(task, &job.methods)?;
     methods::method(&job.run.plan.method)?.spec().check(&job.run.plan.settings)?;
     let plan = job.run.plan.player();
+    if job.as_it_is {
+        if !plan.spends() {
+            return Err(Error::usage(
+                "the plan is public data alone, and is compared with nothing",
+            )
+            .cure("rehearse all methods"));
+        }
+        players = vec![Player::PublicOnly];
+    }
     if job.methods.is_empty() && !players.contains(&plan) {
         players.push(plan);
     }
@@ -1170,6 +1217,39 @@ mod tests {
         // A deep one goes on where a quick one ended, and then the two are the same.
         assert_eq!(run(&of(one.path(), true)).advice, deep.advice);
         assert_eq!(run(&of(one.path(), false)).advice, deep.advice);
+    }
+
+    #[test]
+    fn a_plan_is_tried_as_it_is_and_no_trial_is_played_twice() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut job = job(directory.path(), 1.0, "");
+        job.methods.clear();
+        job.epsilons.clear();
+        assert!(!job.run.is_rehearsed());
+        let own = RehearsalJob::as_it_is(job.run.clone());
+        let found = run(&own);
+        let player = job.run.plan.player();
+        let tried: Vec<&Player> = found.advice.lines.iter().map(|line| &line.player).collect();
+        assert_eq!(tried, [&Player::PublicOnly, &player]);
+        // Two players, four cases, three times.
+        assert_eq!((found.done, found.advice.epsilons.as_slice()), (24, [1.0].as_slice()));
+        assert!(job.run.is_rehearsed() && job.run.advice().is_none());
+        assert_eq!(job.run.rehearsed_as_it_is(), Some(found.advice.clone()));
+        let settings = BTreeMap::from([("passes".to_owned(), methods::Value::Number(2.0))]);
+        let mut other = job.run.clone();
+        other.plan.target.epsilon = 2.0;
+        assert!(!other.is_rehearsed(), "another ε");
+        other.plan = PlanDefinition { settings, ..job.run.plan.clone() };
+        assert!(!other.is_rehearsed(), "other settings");
+        // A rehearsal of several methods goes on from there.
+        let mut told = Vec::new();
+        let all = RehearsalJob { methods: vec!["target_only".to_owned()], ..job };
+        let all = rehearse(&all, &mut |state| told.push(state.done)).unwrap();
+        assert_eq!(told[0], 8, "of one repetition");
+        assert!(all.advice.of_plan(&player, 1.0).is_some());
+        let mut alone = own;
+        alone.run.plan.method = "public_only".to_owned();
+        assert!(rehearse(&alone, &mut |_| {}).unwrap_err().to_string().contains("nothing"));
     }
 
     #[test]

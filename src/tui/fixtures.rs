@@ -136,6 +136,7 @@ pub fn preview_of(plan: PlanDefinition) -> Preview {
         calibrated: proposal.calibrated,
         warnings: proposal.warnings,
         rehearsed: None,
+        rehearsed_as_it_is: None,
         noise_by_epsilon,
         plan,
         score: None,

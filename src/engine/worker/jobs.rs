@@ -112,12 +112,21 @@ impl WorkerThread {
                     let job = RehearsalJob::new(Job { control, ..run });
                     RehearsalJob { methods, deep, ..job }
                 });
-                let crash = ("the rehearsal crashed", "please report the session");
-                self.carry_out(id, WorkerReport::Rehearsal, crash, job, |job, tell| {
-                    rehearse::rehearse(&job, &mut |progress| tell(Box::new(progress.clone())))
-                });
+                self.rehearse(id, job);
+            }
+            JobRequest::Trial { session, plan } => {
+                let job = self.job(session, plan);
+                let job = job.map(|run| RehearsalJob::as_it_is(Job { control, ..run }));
+                self.rehearse(id, job);
             }
         }
+    }
+
+    fn rehearse(&self, id: JobId, job: Result<RehearsalJob>) {
+        let crash = ("the rehearsal crashed", "please report the session");
+        self.carry_out(id, WorkerReport::Rehearsal, crash, job, |job, tell| {
+            rehearse::rehearse(&job, &mut |progress| tell(Box::new(progress.clone())))
+        });
     }
 
     /// A choice among plans, with each dataset once.

@@ -112,6 +112,8 @@ pub enum JobRequest {
     Ranking { session: Session, watch: Watch, manner: Manner },
     /// Let public data play the private role for this plan, with these methods, or all that fit.
     Rehearsal { session: Session, plan: PlanDefinition, methods: Vec<String>, deep: bool },
+    /// Let public data play the private role for this plan as it is, and for no other method.
+    Trial { session: Session, plan: PlanDefinition },
 }
 
 /// The columns by which a dataset can be split.

@@ -63,10 +63,10 @@ impl Notebook {
         Ok(Self { folder, file: None, known })
     }
 
-    /// Keeps a summary, for readers without time for everything.
-    pub fn sum_up(&self, summary: &str) -> Result<()> {
+    /// Keeps a summary, for readers without time for everything: of all methods, or `of` one.
+    pub fn sum_up(&self, of: Option<&str>, summary: &str) -> Result<()> {
         files::create_private_folder(&self.folder).doing("write the rehearsal", &self.folder)?;
-        files::write_private(&self.folder.join(SUMMARY), summary.as_bytes())
+        files::write_private(&self.folder.join(summary_file(of)), summary.as_bytes())
     }
 
     pub fn find(&self, key: &TrialKey) -> Option<Played> {
@@ -92,8 +92,13 @@ impl Notebook {
 }
 
 /// The summary kept by [`Notebook::sum_up`].
-pub fn summary(workspace: &Workspace, name: &str) -> Option<String> {
-    std::fs::read_to_string(workspace.folder().join(FOLDER).join(name).join(SUMMARY)).ok()
+pub fn summary(workspace: &Workspace, name: &str, of: Option<&str>) -> Option<String> {
+    let folder = workspace.folder().join(FOLDER).join(name);
+    std::fs::read_to_string(folder.join(summary_file(of))).ok()
+}
+
+fn summary_file(of: Option<&str>) -> String {
+    of.map_or_else(|| SUMMARY.to_owned(), |of| format!("advice-{of}.json"))
 }
 
 /// A file that no other process writes.

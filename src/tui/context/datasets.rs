@@ -42,7 +42,7 @@ impl Context {
     /// Takes back what was guessed from the cells of a file that was taken for a public one, and keeps
     /// what is guessed of private files, too.
     pub(super) fn withdraw_guesses(&mut self, name: &str) {
-        let of_cells = [Guessed::Missing, Guessed::Numbers, Guessed::Rows];
+        let of_cells = [Guessed::Missing, Guessed::Numbers, Guessed::Rows, Guessed::Order];
         let datasets = self.session.datasets.iter_mut();
         for dataset in datasets.filter(|it| it.name == name && it.role == Role::Public) {
             dataset.guessed.retain(|about, _| !of_cells.contains(about));

@@ -95,6 +95,8 @@ pub struct Context {
     pub pace: Option<f64>,
     pub ranking: LiveRanking,
     pub rehearsal: LiveRehearsal,
+    /// The rehearsal of a plan as it is, asked for when it was to be launched.
+    pub trial: LiveRehearsal,
     /// Runs of the workspace; `None` until their directories have been read once.
     pub archive: Option<Vec<ArchivedRun>>,
     pub book: Option<Book>,
@@ -234,6 +236,7 @@ impl Context {
             pace: None,
             ranking: LiveRanking::default(),
             rehearsal: LiveRehearsal::default(),
+            trial: LiveRehearsal::default(),
             archive: None,
             book: None,
             digests: Vec::new(),
@@ -399,6 +402,10 @@ impl Context {
     pub fn working(&self) -> usize {
         let runs = self.runs.iter().filter(|run| run.is_at_work()).count();
         runs + usize::from(self.ranking.work.is_some())
+    }
+
+    pub fn is_rehearsing(&self) -> bool {
+        self.rehearsal.work.is_some() || self.trial.work.is_some()
     }
 
     /// Whether the ledger knows a run whose program died.

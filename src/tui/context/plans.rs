@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::budget::parse_beside;
-use super::{Change, Context, DatasetStatus};
+use super::{Change, Context, DatasetStatus, OpenPopup};
 use crate::data::{DatasetDefinition, PreparationSettings, Role, Table, Task};
-use crate::engine::worker::{JobId, JobRequest};
+use crate::engine::worker::{JobId, JobRequest, RehearsalEvent};
 use crate::engine::{Control, Request};
 use crate::error::{Action, Error, Result};
 use crate::evaluation::Evaluation;
@@ -15,6 +15,7 @@ use crate::live_rehearsal::LiveRehearsal;
 use crate::live_run::LiveRun;
 use crate::methods;
 use crate::notice::{ErrorTopic, one_line};
+use crate::popup::question::QuestionPopup;
 use crate::privacy::Target;
 use crate::privacy::ledger::Budget;
 use crate::rehearsal::advice::Advice;
@@ -24,6 +25,8 @@ use crate::tab::Tab;
 
 /// The target of a new plan.
 pub const TARGET: Target = Target { epsilon: 1.0, delta: 1e-6 };
+
+const REHEARSE: &str = "r rehearses this plan on public data, for free";
 
 impl Context {
     pub fn shown_plan(&self) -> Option<&PlanDefinition> {
@@ -129,7 +132,7 @@ impl Context {
             return self.warn(words);
         }
         self.rehearsal.stop();
-        let (id, control) = (self.rehearsal.started + 1, Control::default());
+        let (id, control) = self.next_rehearsal();
         self.rehearsal = LiveRehearsal {
             plan: Some(plan.clone()),
             methods: methods.clone(),
@@ -142,6 +145,50 @@ impl Context {
         self.notice = None;
         let session = self.session.clone();
         self.start(id, control, JobRequest::Rehearsal { session, plan, methods, deep });
+    }
+
+    fn next_rehearsal(&self) -> (JobId, Control) {
+        (self.rehearsal.started.max(self.trial.started) + 1, Control::default())
+    }
+
+    /// Rehearses the shown plan as it is. At the end the launch is offered again.
+    fn try_plan(&mut self) {
+        let Some(plan) = self.shown_plan().cloned() else { return };
+        self.trial.stop();
+        let (id, control) = self.next_rehearsal();
+        self.trial = LiveRehearsal {
+            plan: Some(plan.clone()),
+            work: Some(control.clone()),
+            started: id,
+            ..LiveRehearsal::default()
+        };
+        self.start(id, control, JobRequest::Trial { session: self.session.clone(), plan });
+        self.inform("rehearsing this plan on public data; c stops");
+    }
+
+    /// Follows the rehearsal of a plan as it is.
+    pub(super) fn hear_trial(&mut self, id: JobId, event: RehearsalEvent) {
+        match self.trial.hear(id, event) {
+            None => {
+                let progress = self.trial.progress.as_ref().filter(|it| it.done > 0);
+                if let Some(progress) = progress {
+                    self.inform(format!("rehearsing this plan: {}; c stops", progress.words()));
+                }
+            }
+            Some(Err(error)) => self.complain(&error),
+            Some(Ok(_)) => {
+                self.ask_preview();
+                let is_shown = self.tab == Tab::Plan && self.popup.is_none();
+                if !self.trial.is_whole() {
+                    self.inform("the rehearsal of the plan was stopped");
+                } else if is_shown && self.shown_plan() == self.trial.plan.as_ref() {
+                    self.notice = None;
+                    self.ask_to_launch();
+                } else {
+                    self.inform("the plan was rehearsed: l on Plan says what to expect");
+                }
+            }
+        }
     }
 
     /// Asks which methods to rehearse.
@@ -233,6 +280,22 @@ impl Context {
             _ => None,
         };
         live.map(|progress| &progress.advice).or_else(earlier)
+    }
+
+    /// The rehearsals that say what to expect of a plan as it is: of all methods, or of the plan alone.
+    pub fn rehearsed(&self, plan: &PlanDefinition) -> Option<&Advice> {
+        let (player, epsilon) = (plan.player(), plan.target.epsilon);
+        let trial = self.trial.progress.as_ref().filter(|_| self.trial.fits(plan));
+        let kept = match &self.plan.preview {
+            Some(Ok(preview)) => preview.rehearsed_as_it_is.as_ref(),
+            _ => None,
+        };
+        let all = [self.advice(plan), trial.map(|it| &it.advice), kept];
+        let mut promises =
+            all.into_iter().flatten().filter(|it| it.promised(&player, epsilon).is_some());
+        promises
+            .next()
+            .or_else(|| all.into_iter().flatten().find(|it| it.of_plan(&player, epsilon).is_some()))
     }
 
     /// A score on held-out records, if it is free and there are enough of them.
@@ -344,13 +407,18 @@ impl Context {
                 _ => self.complain_of(ErrorTopic::Plan, &refusal),
             };
         }
+        if self.trial.work.is_some() && self.trial.plan.as_ref() == Some(plan) {
+            return self.inform("the plan is being rehearsed; you will be asked at the end");
+        }
         let player = plan.player();
-        let advice = self.advice(plan);
+        let advice = self.rehearsed(plan);
         let lost = advice.and_then(|it| it.warning(&player, plan.target.epsilon));
+        let lost = lost.map(|words| format!("{words} Do not launch it. "));
+        let prospects = advice.and_then(|it| it.prospects(&player, plan.target.epsilon));
         let limits = advice
             .filter(|_| lost.is_none() && plan.spends())
             .and_then(|it| Some(it.limits(it.of_plan(&player, plan.target.epsilon)?.0)));
-        let lost = lost.into_iter().chain(limits.into_iter().flatten());
+        let limits = limits.into_iter().flatten();
         let leaking = self.leaking(&plan.private).into_iter().map(|it| format!("{it}."));
         let is_scored = match &self.plan.preview {
             Some(Ok(preview)) if preview.plan == *plan => preview.score.is_some(),
@@ -358,7 +426,7 @@ impl Context {
         };
         let unscored = (plan.spends() && !is_scored)
             .then(|| "It releases no score: how good it is cannot be told.".to_owned());
-        let warnings = lost.chain(leaking).chain(unscored).collect::<Vec<_>>().join(" ");
+        let warnings = limits.chain(leaking).chain(unscored).collect::<Vec<_>>().join(" ");
         let holds = match &self.plan.preview {
             Some(Ok(preview)) if !preview.calibrated.events().is_empty() => {
                 let adjacency = preview.calibrated.guarantee().adjacency;
@@ -382,23 +450,37 @@ impl Context {
         } else {
             ""
         };
-        let promised = advice.and_then(|it| it.promised(&player, plan.target.epsilon));
-        let unknown = if player.spends() && promised.is_none() {
-            " What to expect is not known: Esc, then r rehearses it, for free."
-        } else {
-            ""
+        let is_unknown = player.spends() && lost.is_none() && prospects.is_none();
+        let cannot_play = match () {
+            () if plan.start.is_some() => Some("a plan that starts from a model has no rehearsal"),
+            () if label.is_none() => Some("without a label there is no rehearsal"),
+            () => None,
         };
+        let expect = match prospects {
+            Some(words) => format!(" {words}"),
+            None if is_unknown => {
+                format!(" What to expect is not known: {}.", cannot_play.unwrap_or(REHEARSE))
+            }
+            None => String::new(),
+        };
+        let all_the_same = if lost.is_some() { " all the same" } else { "" };
         let text = format!(
-            "Launch '{}'? {cost}{predicts}.{unknown}{exact}{}",
+            "{}Launch '{}'{all_the_same}? {cost}{predicts}.{expect}{exact}{}",
+            lost.unwrap_or_default(),
             plan.name,
             if warnings.is_empty() { warnings } else { format!(" Warning: {warnings}") }
         );
-        self.confirm(text, "launch", |context| {
+        let launch = |context: &mut Self| {
             if let Some(plan) = context.shown_plan().cloned() {
                 context.go_to(Tab::Run);
                 context.launch(plan);
             }
-        });
+        };
+        let mut question = QuestionPopup::new(text, "launch", launch);
+        if is_unknown && cannot_play.is_none() {
+            question.other = Some(('r', Box::new(Self::try_plan)));
+        }
+        self.popup = Some(OpenPopup::Question(question));
     }
 
     /// A private dataset without a budget gets one before something is spent on it.

@@ -168,6 +168,9 @@ impl Context {
                 }
                 self.leave_when_done();
             }
+            WorkerReport::Rehearsal(id, event) if id == self.trial.started => {
+                self.hear_trial(id, event);
+            }
             WorkerReport::Rehearsal(id, event) => match self.rehearsal.hear(id, event) {
                 None => {}
                 Some(Ok(line)) => {
@@ -272,8 +275,10 @@ impl Context {
         }
         // Ids continue: news of another session's ranking must not be mistaken for this one's.
         self.ranking = LiveRanking { started: self.ranking.started, ..LiveRanking::default() };
-        self.rehearsal.stop();
-        self.rehearsal = LiveRehearsal { started: self.rehearsal.started, ..Default::default() };
+        for rehearsal in [&mut self.rehearsal, &mut self.trial] {
+            rehearsal.stop();
+            *rehearsal = LiveRehearsal { started: rehearsal.started, ..Default::default() };
+        }
         self.datasets.clear();
         self.peeked = None;
         (self.plan, self.queue) = (ShownPlan::default(), Queue::default());

@@ -242,7 +242,7 @@ impl Context {
         }
         let (lost, can_leave) = (self.unkept(), self.can_leave_running());
         let runs = match self.working() {
-            0 if self.rehearsal.work.is_some() && lost.is_empty() => {
+            0 if self.is_rehearsing() && lost.is_empty() => {
                 let text = "A rehearsal is under way. Quit? The trials that it has made are kept.";
                 return self.confirm(text.to_owned(), "quit", Self::leave);
             }

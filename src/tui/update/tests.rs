@@ -410,6 +410,59 @@ fn enter_is_never_yes() {
 }
 
 #[test]
+fn a_launch_into_the_unknown_offers_a_rehearsal_and_comes_back_with_what_it_found() {
+    let mut app = fixtures::priced();
+    let question = |app: &App| match &app.context.popup {
+        Some(OpenPopup::Question(question)) => question.text.clone(),
+        _ => String::new(),
+    };
+    press(&mut app, "l");
+    assert!(question(&app).contains("not known: r rehearses this plan"), "{}", question(&app));
+    let effects = press(&mut app, "r");
+    let starts = |it: &Request| matches!(it, Request::Start { job: JobRequest::Trial { .. }, .. });
+    assert!(asked(&effects, starts) && app.context.popup.is_none());
+    press(&mut app, "l");
+    assert!(app.context.popup.is_none() && app.context.is_rehearsing(), "it is under way");
+    let own = app.context.session.plans[0].player();
+    let found = move |ratio: f64| {
+        let mut found = fixtures::rehearsal(126);
+        let line = found.advice.lines.iter_mut().find(|it| it.player == own).unwrap();
+        line.standings.iter_mut().flatten().for_each(|it| it.ratio = ratio);
+        line.logs = vec![vec![0.2, 0.1, -0.1]; 5];
+        found
+    };
+    let ended = |app: &mut App, ratio: f64| {
+        let event = JobEvent::Ended(Box::new(Ok(found(ratio))));
+        let report = WorkerReport::Rehearsal(app.context.trial.started, event);
+        update(app, Message::Reports(vec![report]), &Hits::default());
+    };
+    ended(&mut app, 0.88);
+    let told = question(&app);
+    assert!(told.contains("In 3 rehearsals it had 12 % less mean absolute error"), "{told}");
+    assert!(!told.contains("r rehearses") && app.context.rehearsal.progress.is_none(), "{told}");
+    // Somebody who went on with another plan is not asked.
+    press(&mut app, "n\x1b");
+    let set_epsilon = |app: &mut App, epsilon: f64| {
+        let Some(Ok(preview)) = &mut app.context.plan.preview else { panic!() };
+        for plan in [&mut app.context.session.plans[0], &mut preview.plan] {
+            plan.target.epsilon = epsilon;
+        }
+    };
+    set_epsilon(&mut app, 9.0);
+    press(&mut app, "l");
+    assert!(question(&app).contains("r rehearses"), "{}", question(&app));
+    press(&mut app, "r");
+    set_epsilon(&mut app, 1.0);
+    ended(&mut app, 1.15);
+    assert!(app.context.popup.is_none());
+    press(&mut app, "l");
+    let told = question(&app);
+    let lost =
+        "Worse than public data alone, which cost nothing, in 2 of 3 rehearsals at ε 1: 15 % more";
+    assert!(told.starts_with(lost) && told.contains("Do not launch it."), "{told}");
+}
+
+#[test]
 fn a_file_that_somebody_else_has_changed_is_overwritten_after_a_yes_alone() {
     let mut app = fixtures::loaded();
     app.context.session_path = Some("s.ron".into());

@@ -109,7 +109,7 @@ fn tabs(app: &App, canvas: &mut Canvas, area: Rect) {
         (app.maximised, "z: back"),
         (context.watch.is_sealed(), "sealed"),
         (context.working() > 0, "running"),
-        (context.rehearsal.work.is_some(), "rehearsing"),
+        (context.is_rehearsing(), "rehearsing"),
         (context.demo.is_some(), "demo"),
         (context.demo.is_none() && context.unsaved, "unsaved: Ctrl-s"),
     ];

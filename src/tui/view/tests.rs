@@ -210,20 +210,23 @@ fn the_sites_of_a_joint_run_have_a_line_each_until_it_ends() {
 
 /// A divided table was private when its columns were guessed; its public parts are looked at later.
 #[test]
-fn clock_times_are_told_by_public_parts_until_the_guesses_are_confirmed() {
+fn clock_times_and_days_are_told_by_public_parts_until_the_guesses_are_confirmed() {
     let time = |at: usize| 100 * (at * 7 % 24) + at * 13 % 60;
-    let row = |_, at: usize| format!("{},{at}\n{},{at}", time(at), time(at + 60));
+    let row = |_, at: usize| {
+        format!("{},{},{at}\n{},{},{at}", time(at), 2 * at, time(at + 60), 2 * at + 1)
+    };
     let sets = [("ours", Role::Private), ("theirs", Role::Public)];
-    let mut app = fixtures::tables("leaves,stay", &sets, &row);
+    let mut app = fixtures::tables("leaves,day,stay", &sets, &row);
     let text = |app: &App| text_of(&buffer(app, 200, 60));
     assert!(!text(&app).contains("clock times"), "nothing was guessed");
     for dataset in &mut app.context.session.datasets {
         dataset.guessed.insert(Guessed::Role, "by its place".to_owned());
     }
     assert!(text(&app).contains("guessed: 'leaves' looks like clock times"), "{}", text(&app));
+    assert!(text(&app).contains("guessed: rows look like days in a row ('day')"), "{}", text(&app));
     // Rows that may be private tell nothing.
     app.context.compared.remove("theirs");
-    assert!(!text(&app).contains("clock times"));
+    assert!(!text(&app).contains("clock times") && !text(&app).contains("in a row"));
 }
 
 #[test]

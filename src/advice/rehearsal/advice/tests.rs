@@ -1,4 +1,8 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::results::WORST;
 use super::*;
+use crate::rehearsal::{Played, ROUNDS, Thinning, Trust};
 
 const PLAYERS: [&str; 2] = ["public_shape", "target_only"];
 

@@ -260,7 +260,7 @@ pub(super) fn remarks(shown: Shown, canvas: &Canvas) -> Vec<Line<'static>> {
     if context.withheld(&definition.name).is_some() {
         return hidden().into_iter().map(|why| Line::styled(why, theme.error)).collect();
     }
-    let guessed = definition.guessed.values().cloned().chain(clock_times(context, definition));
+    let guessed = definition.guessed.values().cloned().chain(told_by_public(context, definition));
     let guessed = guessed.map(|it| Line::styled(format!("guessed: {it}"), theme.warning));
     let mut lines: Vec<Line> = guessed.collect();
     if !lines.is_empty() {
@@ -297,19 +297,22 @@ pub(super) fn remarks(shown: Shown, canvas: &Canvas) -> Vec<Line<'static>> {
     lines
 }
 
-/// Columns that look like clock times in the public datasets with the columns of this one, as long as
-/// what was guessed of it is not confirmed. A table that is divided has its first public rows then.
-fn clock_times(context: &Context, definition: &DatasetDefinition) -> Option<String> {
-    let is_told = definition.guessed.values().any(|it| it.contains("clock times"));
-    if definition.guessed.is_empty() || is_told {
-        return None;
+/// What the cells of public datasets with the columns of this one say of it, as long as what was guessed of
+/// it is not confirmed. A table that is divided has its first public rows then.
+fn told_by_public(context: &Context, definition: &DatasetDefinition) -> Vec<String> {
+    if definition.guessed.is_empty() {
+        return Vec::new();
     }
     let own = context.relatives(&definition.name);
     let sets = context.session.datasets.iter().filter(|it| {
         it.role == Role::Public && (it.name == definition.name || own.contains(&it.name))
     });
     let facts = |set| Some(&DataScreen::profile(set, context)?.columns[..]);
-    Inspection::clock_times(&sets.filter_map(facts).collect::<Vec<_>>(), definition)
+    let facts: Vec<&[ColumnFacts]> = sets.filter_map(facts).collect();
+    let is_told = |part| definition.guessed.values().any(|it: &String| it.contains(part));
+    let clock = Inspection::clock_times(&facts, definition).filter(|_| !is_told("clock times"));
+    let in_a_row = Inspection::in_a_row(&facts).filter(|_| !is_told("in a row"));
+    clock.into_iter().chain(in_a_row).collect()
 }
 
 /// Columns that are missing in most rows of a public dataset. Told of that dataset, and of the private

@@ -165,7 +165,7 @@ fn cost_of<'a>(
     }];
     let plan = &preview.plan;
     let (player, epsilon) = (plan.player(), plan.target.epsilon);
-    let advice = context.advice(plan);
+    let advice = context.rehearsed(plan);
     let found = advice.and_then(|it| Some((it, it.of_plan(&player, epsilon)?.0)));
     let mut facts = Vec::new();
     match found {
@@ -205,7 +205,7 @@ fn cost_of<'a>(
     let lost = lost.map(|_| "public data alone did better, for free".to_owned());
     // Beside them stand those of the advised method, and what the ranking says.
     let is_told = |standing| {
-        let advised = advice.and_then(Advice::advised);
+        let advised = context.advice(plan).and_then(Advice::advised);
         beside && advised.is_some_and(|(_, advised)| advised == standing)
     };
     let limits = found.filter(|(_, standing)| plan.spends() && !is_told(*standing));

@@ -56,7 +56,9 @@ fn rehearse(_: &mut PlanScreen, context: &mut Context) {
 }
 
 fn stop_rehearsal(_: &mut PlanScreen, context: &mut Context) {
-    if context.rehearsal.work.is_some() {
+    if context.trial.work.is_some() {
+        context.trial.stop();
+    } else if context.rehearsal.work.is_some() {
         // It reports by itself that it has stopped.
         context.rehearsal.stop();
     } else {
