@@ -209,7 +209,8 @@ impl OneNoise {
         let mut all = Vec::new();
         for (at, (site, own)) in self.sites.iter().zip(events).enumerate() {
             for event in *own {
-                let mut event = event.clone();
+                // Somebody may be held out at one site and train at another one.
+                let mut event = Event { held_out: false, ..event.clone() };
                 if !site.scales.contains_key(&event.label) {
                     event.label = format!("{}: {}", site.name, event.label);
                     all.push(event);

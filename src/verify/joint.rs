@@ -185,11 +185,14 @@ fn together(report: &mut FileReport, it: &Value) -> Result<()> {
     let mut count = 0;
     for drawn in list(all, "mechanisms")? {
         let label = text(drawn, "label")?;
+        // Somebody may be held out at one site and train at another one.
+        fits &= drawn["held_out"] != true;
         let Some(share) = one["shares"][label].as_f64() else {
             // What a site released for itself.
             let same = |(name, _, own, event): &&(&str, f64, &str, &Value)| {
                 let mut event = (*event).clone();
                 event["label"] = label.into();
+                event.as_object_mut().map(|event| event.remove("held_out"));
                 format!("{name}: {own}") == label && event == *drawn
             };
             fits &= own.iter().filter(same).count() == 1;

@@ -529,6 +529,11 @@ fn storm(dice: &mut Dice, count: usize) -> usize {
 #[test]
 fn sites_with_one_noise_send_nothing_but_masks_and_all_say_on_which_conditions() {
     let sites = Sites::new();
+    for (name, rows) in NAMES.iter().zip([450, 600, 900]) {
+        // Each site has a score of its own, too.
+        let scored = target_only() + ", evaluation: ()";
+        sites.write(name, &session(name, rows, COLUMNS, &scored));
+    }
     let outputs = sites.run_with_one_noise(&[]);
     for (name, output) in NAMES.iter().zip(&outputs) {
         assert!(output.status.success(), "{name}: {}", said(output));
@@ -571,7 +576,7 @@ fn sites_with_one_noise_send_nothing_but_masks_and_all_say_on_which_conditions()
             serde_json::from_slice(&std::fs::read(run.join("joint.json")).unwrap()).unwrap();
         let own = |at: usize| joint["sites"][at]["guarantee"]["epsilon"].as_f64().unwrap();
         let alone = |at: usize| joint["sites"][at]["alone"]["epsilon"].as_f64().unwrap();
-        assert!((0..3).all(|at| own(at) <= 1.0 && alone(at) > 1.3 && alone(at) < 1.6), "{joint:#}");
+        assert!((0..3).all(|at| own(at) <= 1.0 && alone(at) > 1.2 && alone(at) < 1.6), "{joint:#}");
     }
 }
 
