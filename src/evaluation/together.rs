@@ -145,7 +145,7 @@ mod tests {
     use super::super::{Answers, Evaluation};
     use super::*;
 
-    const RELEASES: usize = 500;
+    const RELEASES: usize = 300;
     /// Three models beside public data alone.
     const MODELS: usize = 3;
 
@@ -258,7 +258,7 @@ mod tests {
                 for (model, (held, width)) in held.iter().zip(widths).enumerate() {
                     let at = format!("{numbers} {rows} {scales:?} {model}: {held:?} {width:?}");
                     // Four standard deviations for this many releases.
-                    assert!(held.iter().all(|it| it / RELEASES as f64 >= 0.911), "{at}");
+                    assert!(held.iter().all(|it| it / RELEASES as f64 >= 0.9), "{at}");
                     assert!(width[0] <= width[1] * 1.001, "{at}");
                 }
                 // The more alike the models are, the more one with much noise learns from the others.
