@@ -52,10 +52,9 @@ impl Thinning {
             (Self::Wide, false, 0) => usize::from(trial.case > 0),
             (Self::Usual, ..) | (Self::Wide, true, 0) => 2,
             (Self::Wide, false, _) => 3,
-            (Self::Wide, true, _) => ROUNDS,
             (Self::Few, false, repetition) => usize::from(repetition >= FIRST),
             (Self::Few, true, repetition) if repetition < ELSEWHERE => 2,
-            (Self::Few, true, _) => ROUNDS,
+            (Self::Wide | Self::Few, true, _) => ROUNDS,
         }
     }
 
