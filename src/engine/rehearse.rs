@@ -14,7 +14,7 @@ use super::assembly::{
 };
 use super::control::Control;
 use super::job::{Job, named};
-use super::trial_costs::{ExpectedTrial, TrialCosts, TrialTime, counted_down};
+use super::trial_costs::{ExpectedTrial, ToldTime, TrialCosts, TrialTime, counted_down};
 use super::{overlap, resemblance};
 use crate::data::filter::Filter;
 use crate::data::selection::{resolved, used_columns};
@@ -237,6 +237,7 @@ fn rehearse_plan(
         later: rounds,
         variants: if job.part == ALL_TRIALS && !job.as_it_is { repetitions } else { 0 },
         costs: TrialCosts::new(parallel::threads()),
+        told: None,
         begun: Instant::now(),
     };
     let mut progress = work.progress(&[]);
@@ -329,6 +330,7 @@ struct Work<'a> {
     /// How often other settings of the advised method will be tried.
     variants: u64,
     costs: TrialCosts,
+    told: Option<ToldTime>,
     begun: Instant,
 }
 
@@ -460,15 +462,17 @@ impl Work<'_> {
     }
 
     /// The state, with these trials still to come in this round.
-    fn progress(&self, left: &[TrialResult]) -> RehearsalProgress {
+    fn progress(&mut self, left: &[TrialResult]) -> RehearsalProgress {
         let advice = self.results.advice(self.job.run.plan.target.epsilon);
         let expected = self.expected(left, &advice);
         let surely = |entry: &TrialResult| ExpectedTrial::surely(counted(entry, &advice));
         let all: Vec<ExpectedTrial> = left.iter().map(surely).chain(expected).collect();
+        let estimate = self.costs.left(&all, left.len());
+        self.told = estimate.map(|left| ToldTime::after(self.told, left, self.begun.elapsed()));
         RehearsalProgress {
             done: self.played,
             total: self.played + all.iter().filter(|it| it.is_likely()).count(),
-            left: self.costs.left(&all, left.len()),
+            left: self.told.map(ToldTime::left),
             advice,
         }
     }

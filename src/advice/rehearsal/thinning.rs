@@ -30,7 +30,7 @@ pub enum Thinning {
     Few,
     /// With wide records every trial takes long, and most of all a method's first one in each case. So each
     /// method plays in one case at the plan's ε, and those near the best one there in the other cases.
-    /// Then come the other ε, and other records and other noise.
+    /// Then come the other ε, and at the plan's ε other records and other noise.
     Wide,
 }
 
@@ -51,10 +51,10 @@ impl Thinning {
             (Self::Usual, is_elsewhere, 0) => usize::from(is_elsewhere),
             (Self::Wide, false, 0) => usize::from(trial.case > 0),
             (Self::Usual, ..) | (Self::Wide, true, 0) => 2,
-            (Self::Wide, ..) => 3,
+            (Self::Wide, false, _) => 3,
             (Self::Few, false, repetition) => usize::from(repetition >= FIRST),
             (Self::Few, true, repetition) if repetition < ELSEWHERE => 2,
-            (Self::Few, true, _) => ROUNDS,
+            (Self::Wide | Self::Few, true, _) => ROUNDS,
         }
     }
 

@@ -592,10 +592,12 @@ fn rounds_have_every_trial_once_and_begin_with_the_plans_own_epsilon() {
     assert_eq!(rounds(Thinning::Usual, &all), usual);
     let whole = [all.to_vec(), Vec::new(), Vec::new(), Vec::new(), Vec::new()];
     assert_eq!(rounds(Thinning::Deep, &all), whole);
-    // With wide records only the best methods of the first case play in the others.
-    let other_case = TrialResult { case: 1, ..all[1] };
-    let wide = [part(0, 2), vec![other_case], part(2, 3), part(3, 4), Vec::new()];
-    assert_eq!(rounds(Thinning::Wide, &[all.to_vec(), vec![other_case]].concat()), wide);
+    // With wide records only the best methods of the first case play in the others, and only trials at the
+    // plan's ε are repeated.
+    let further = [TrialResult { case: 1, ..all[1] }, of(1, 1, Some(2.0))];
+    let [other_case, again] = further.map(|trial| vec![trial]);
+    let wide = [part(0, 2), other_case, part(2, 3), part(3, 4), again];
+    assert_eq!(rounds(Thinning::Wide, &[all.to_vec(), further.to_vec()].concat()), wide);
 }
 
 #[test]
