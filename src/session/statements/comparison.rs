@@ -19,9 +19,9 @@ use crate::verdict::error_cell;
 pub const NOT_FOR_CHOICE: &str = "◆ is not for choosing or telling.";
 
 /// Why a run has another error beside others than by itself.
-pub const JOINED: &str = "All scores of the same held-out records are joined: public data alone \
-                          have one error, and noise is less. What each score says by itself \
-                          is in its certificate.";
+pub const JOINED: &str = "All scores of the same held-out records are joined: the same public \
+                          data alone have one error, and noise is less. What each score says by \
+                          itself is in its certificate.";
 
 const PUBLIC_ALONE: &str = "public data alone";
 
@@ -189,7 +189,8 @@ fn scored(
         let is_one = runs.iter().all(|run| public_of(run) == set);
         let of_set = if is_one { String::new() } else { format!(" ({})", set.join(" + ")) };
         // The plan may be called what it is.
-        let named = of_public_data.map(&name).filter(|it| !it.contains(PUBLIC_ALONE));
+        let is_said = |name: &String| name.trim_matches('\'').starts_with(PUBLIC_ALONE);
+        let named = of_public_data.map(&name).filter(|name| !is_said(name));
         let named = named.map_or_else(String::new, |name| format!(", {name}"));
         let named = format!("{of_set}{named}");
         // Scores, and a ranking before them, chose it.

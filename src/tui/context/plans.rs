@@ -224,6 +224,7 @@ impl Context {
         }
         let mut taken = before.clone();
         taken.take_player(player);
+        taken.evaluation = self.score_after(before, &taken);
         if taken.player() == before.player() {
             return self.inform("the plan has the advised method, with the promise that you chose");
         }
@@ -305,6 +306,16 @@ impl Context {
         let labelled = private.definition.label.is_some() && method.spec().needs_public_labels;
         let enough = Table::holdout_rows(private.rows, plan.holdout) >= FEWEST;
         (labelled && enough && method.spec().covers_scores).then(Evaluation::default)
+    }
+
+    /// The score of a plan after its method changed. A method that cannot have a free one drops it; one
+    /// that can gets it back.
+    pub fn score_after(&self, before: &PlanDefinition, now: &PlanDefinition) -> Option<Evaluation> {
+        let covers = |plan: &PlanDefinition| {
+            methods::method(&plan.method).is_ok_and(|method| method.spec().covers_scores)
+        };
+        let comes_back = now.evaluation.is_none() && covers(now) && !covers(before);
+        if comes_back { self.free_score(now) } else { now.evaluation }
     }
 
     /// Calls a function with the properties of a plan's data that methods need.

@@ -103,8 +103,7 @@ impl<C> Prompt<C> {
 
     pub fn draw(&self, canvas: &mut Canvas, body: Rect) {
         let (theme, glyphs) = (canvas.theme, canvas.glyphs);
-        // Two lines if one is not enough.
-        let lines = if self.help.chars().count() > 68 { 2 } else { 1 };
+        let lines = wrapped_lines(&self.help, 68);
         let inner = canvas.window(body, 70, 6 + lines, &self.title);
         let [help, field, problem, keys] =
             in_rows(inner, [Length(lines), Length(1), Fill(1), Length(1)]);

@@ -737,6 +737,27 @@ fn a_rehearsal_streams_in_can_be_stopped_and_gives_its_method_to_the_plan() {
     assert_eq!(app.context.session.plans[0].method, "public_shape");
     press(&mut app, "u");
     assert_eq!(app.context.session.plans[0].method, "profiled_cnvx_adap");
+    // Public data alone release no score for free. The advised method has it again.
+    let scored = |app: &App| app.context.session.plans[0].evaluation.is_some();
+    assert!(scored(&app));
+    let rehearsed = |app: &mut App, method: &str| {
+        app.context.session.plans[0].take_method(method);
+        app.context.rehearsal.plan = Some(app.context.session.plans[0].clone());
+    };
+    rehearsed(&mut app, "public_only");
+    assert!(!scored(&app));
+    press(&mut app, "t");
+    let said = app.context.notice.as_ref().map(|it| it.text.clone());
+    assert_eq!(app.context.session.plans[0].method, "public_shape", "{said:?}");
+    assert!(scored(&app), "{said:?}");
+    // What nobody wanted stays away, until its default is asked for.
+    app.context.session.plans[0].evaluation = None;
+    rehearsed(&mut app, "profiled_cnvx_adap");
+    press(&mut app, "t");
+    assert!(!scored(&app));
+    fixtures::select_field(&mut app, |field| field.name() == "released score");
+    press(&mut app, "x");
+    assert!(scored(&app));
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! The results that rehearsals predicted for each method: curves over ε, and the numbers.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use maud::{Markup, PreEscaped, html};
@@ -34,6 +33,13 @@ pub fn keep(directory: &Path, advice: &Advice) -> Result<()> {
     files::write_private(&directory.join(FILE), text.as_bytes())
 }
 
+/// The title of a plan that ran, and what is said about it.
+type OfPlan = Option<(String, Vec<String>)>;
+
+fn further(of: &OfPlan) -> &[String] {
+    of.as_ref().map_or(&[], |(_, further)| further.as_slice())
+}
+
 /// What was promised of each plan that ran, and the rehearsal behind it, once for all runs that it
 /// is of. The certificate has the promise; that of another method is nowhere.
 pub(super) fn html(report: &Report) -> Markup {
@@ -55,17 +61,19 @@ pub(super) fn html(report: &Report) -> Markup {
         @for (rehearsal, _) in &rehearsals {
             @let of_runs = told.iter().filter(|(advice, ..)| advice == rehearsal);
             @let of_runs = once(of_runs.map(|(_, of, run)| (of, *run)));
-            @for ((promise, _), letters) in &of_runs {
+            @let is_of_all = |it: &String| of_runs.iter().all(|((_, of), _)| further(of).contains(it));
+            @for ((promise, of_plan), letters) in &of_runs {
                 @if report.has_several() { p { (if letters.len() > 1 { "Runs " } else { "Run " }) (letters.join(", ")) } }
                 p { (promise.unwrap_or("Nothing was promised of the plan that ran.")) }
+                @for sentence in further(of_plan).iter().filter(|it| !is_of_all(it)) { p.note { (sentence) } }
             }
             @if let Some(advice) = rehearsal {
                 @let of_plans = of_runs.iter().filter_map(|((_, of_plan), _)| of_plan.as_ref());
-                @let titles: Vec<&str> = of_plans.clone().map(|(title, _)| title.as_str()).collect();
+                @let titles: Vec<&str> = of_plans.map(|(title, _)| title.as_str()).collect();
                 figure { (PreEscaped(figure(advice).svg())) }
                 (numbers(advice, &titles))
-                @let further: BTreeSet<&String> = of_plans.flat_map(|(_, further)| further).collect();
-                @for sentence in further { p.note { (sentence) } }
+                @let first = of_runs.first().map_or(&[][..], |((_, of_plan), _)| further(of_plan));
+                @for sentence in first.iter().filter(|it| is_of_all(it)) { p.note { (sentence) } }
             }
         }
         @match others.as_slice() {

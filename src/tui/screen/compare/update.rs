@@ -172,7 +172,12 @@ fn predict(screen: &mut CompareScreen, context: &mut Context) {
 }
 
 fn go_on(screen: &mut CompareScreen, context: &mut Context) {
-    if let Some(run) = selected(screen, context) {
+    // If only one run died, it is that one, wherever the cursor is.
+    let mut died = context.archived().iter().filter(|run| run.outcome == DIED);
+    let only = died.next().filter(|_| died.next().is_none()).cloned();
+    let run = selected(screen, context);
+    let run = run.filter(|run| run.outcome == DIED || only.is_none()).or(only);
+    if let Some(run) = run {
         context.ask_to_go_on(run);
     }
 }

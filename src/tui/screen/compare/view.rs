@@ -21,7 +21,7 @@ use crate::session::archive::{
 use crate::session::comparison::{Answer, NOT_FOR_CHOICE, TAKE, namesakes, usual_name};
 use crate::session::follow::{unread_words, wrote_words};
 use crate::session::public_alone::{PublicAlone, public_alone};
-use crate::session::question::{are_comparable, are_on_same_data, is_public, label_of};
+use crate::session::question::{are_comparable, are_on_same_data, is_public, label_of, public_of};
 use crate::tab::CHARTS;
 use crate::theme::Theme;
 use crate::verdict::{Verdict, error_cell};
@@ -301,6 +301,12 @@ fn runs_table(shown: Shown, canvas: &mut Canvas, area: Rect) {
     let mut widths = vec![Length(2)];
     widths.extend(cells.iter().copied().map(Length));
     let has_one_cap = common_cap(runs).is_some();
+    let publics = public_alone(runs);
+    // A run of public data alone without a score has the error that the scores of others tell.
+    let of_others = |run: &ArchivedRun| {
+        let mut found = publics.iter().filter(|it| is_public(run) && it.of == public_of(run));
+        found.next().filter(|_| found.next().is_none()).map(|it| it.score.brief_error())
+    };
     let row = |place: usize| {
         let run = &runs[order[place]];
         let marked = |slot| Span::styled(glyphs.series(slot), theme.series(slot));
@@ -311,7 +317,10 @@ fn runs_table(shown: Shown, canvas: &mut Canvas, area: Rect) {
         let cell = |(column, room): (&RunColumn, &u16)| {
             // The title has a cap that all scores have.
             let score = run.told().filter(|_| has_one_cap && *column == RunColumn::Score);
-            let text = score.map_or_else(|| column.text(run, &context.watch), Scored::brief_error);
+            let told = score.map(Scored::brief_error);
+            let is_empty = *column == RunColumn::Score && run.told().is_none();
+            let told = told.or_else(|| of_others(run).filter(|_| is_empty));
+            let text = told.unwrap_or_else(|| column.text(run, &context.watch));
             cell(theme, run, (*column, *room), text)
         };
         row.extend(columns.iter().zip(&cells).map(cell));
@@ -320,6 +329,17 @@ fn runs_table(shown: Shown, canvas: &mut Canvas, area: Rect) {
     let selected = order.iter().position(|index| *index == screen.selected);
     let list = (ARCHIVE, order.len(), selected);
     canvas.list(area, (header, widths), list, row);
+}
+
+/// A name in little room. What tells it from its namesakes, at its end, is not cut.
+fn name_cut_within(name: &str, room: u16, cut: &str) -> String {
+    match name.rsplit_once(" at ε ").filter(|_| longest([name]) > room) {
+        Some((plan, epsilon)) => {
+            let end = format!(" at ε {epsilon}");
+            widgets::shortened(plan, room.saturating_sub(longest([&end])), cut) + &end
+        }
+        None => widgets::shortened(name, room, cut),
+    }
 }
 
 /// A name in little room. The values of a sweep's task, at its end, are not cut.
@@ -569,7 +589,7 @@ fn ranges(
     )| {
         let Score { value, low, high } = score.error;
         let values = [Ranged { value, low, high, marker, style }];
-        let name = widgets::shortened(name, room, glyphs.cut);
+        let name = name_cut_within(name, room, glyphs.cut);
         let padding = usize::from(room + 1).saturating_sub(name.chars().count());
         let mut line = vec![Span::styled(name, theme.text), Span::raw(" ".repeat(padding))];
         line.extend(ranges::line(&axis, width, &values, reference, glyphs));

@@ -161,9 +161,13 @@ fn step(screen: &PlanScreen, context: &mut Context, by: isize) {
 
 fn reset(screen: &mut PlanScreen, context: &mut Context) {
     let Some(field) = screen.field(context) else { return };
-    let plan = &mut context.session.plans[context.plan.index];
+    let index = context.plan.index;
+    let free = context.free_score(&context.session.plans[index]);
+    let plan = &mut context.session.plans[index];
     let before = plan.clone();
-    if !field.reset(plan) {
+    if matches!(field, PlanField::Score) {
+        plan.evaluation = free;
+    } else if !field.reset(plan) {
         let text = format!("'{}' has no default: Enter changes it", field.name());
         return context.inform(text);
     }
@@ -362,15 +366,8 @@ pub(super) fn set_field(context: &mut Context, field: PlanField, text: &str) -> 
             return Err(format!("another plan is called '{name}'"));
         }
     }
-    let covers = |plan: &PlanDefinition| {
-        methods::method(&plan.method).is_ok_and(|method| method.spec().covers_scores)
-    };
-    // A method that cannot have a free score drops it; one that can gets it back.
-    let now = &context.session.plans[index];
-    if now.evaluation.is_none() && covers(now) && !covers(&before) {
-        let evaluation = context.free_score(now);
-        context.session.plans[index].evaluation = evaluation;
-    }
+    context.session.plans[index].evaluation =
+        context.score_after(&before, &context.session.plans[index]);
     context.changed();
     let now = &context.session.plans[index];
     let lost = dropped(&before, now).filter(|_| matches!(field, PlanField::Method));

@@ -110,8 +110,8 @@ pub fn view(screen: &RankScreen, context: &Context, canvas: &mut Canvas, area: R
 const OF_NOISE: &str = "± and 'likely' are of the noise alone: they do not count how other private \
     records would differ.";
 
-const MAY_BE_USELESS: &str = "Errors are of quick models: a run's score says how good public data alone are, and whether they beat one \
-     answer for all.";
+const MAY_BE_USELESS: &str = "These models are quick ones. A run's score says how good public data \
+    alone are, beside one answer for all.";
 
 const OF_ERRORS: &str = "The error of a model of this dataset alone on the private records: \
     wrong answers in percent, or how far off it is in units of the label. It predicts \

@@ -262,7 +262,10 @@ fn score_lines(told: &Scored, canvas: &Canvas, room: u16) -> Vec<Line<'static>> 
         };
     let mut lines: Vec<Line> = words.iter().enumerate().filter_map(line).collect();
     let verdict = Span::styled(verdict.unwrap_or_default(), bold(toned(theme, Tone::Unsure)));
-    lines.push(Line::from(vec![verdict, Span::styled("ranges are 95 %", theme.muted)]));
+    lines.push(Line::from(vec![
+        verdict,
+        Span::styled("ranges are 95 %, from this score alone", theme.muted),
+    ]));
     // A cap that few records reach hides little.
     let is_hiding = told.above.is_some_and(|above| above.high >= MUCH_ABOVE);
     let beyond = told.beyond_cap().filter(|_| is_hiding);
