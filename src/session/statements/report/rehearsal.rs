@@ -54,12 +54,15 @@ pub(super) fn html(report: &Report) -> Markup {
     });
     let told: Vec<_> = told.collect();
     let is_told = |run: &&Reported| told.iter().any(|(.., other)| other.letter == run.letter);
-    let rehearsals = once(told.iter().map(|(advice, _, run)| (*advice, *run)));
+    // Runs at several ε have advice for each from the same trials.
+    let trials = |advice: Option<&Advice>| advice.map(|it| it.curves(usize::MAX));
+    let rehearsals = once(told.iter().map(|(advice, _, run)| (trials(*advice), *run)));
     let others = report.runs.iter().filter(|run| !told.is_empty() && !is_told(run));
     let others: Vec<&str> = others.map(|run| run.letter.as_str()).collect();
     html! {
         @for (rehearsal, _) in &rehearsals {
-            @let of_runs = told.iter().filter(|(advice, ..)| advice == rehearsal);
+            @let of_runs = told.iter().filter(|(advice, ..)| trials(*advice) == *rehearsal);
+            @let advice = of_runs.clone().find_map(|(advice, ..)| *advice);
             @let of_runs = once(of_runs.map(|(_, of, run)| (of, *run)));
             @let is_of_all = |it: &String| of_runs.iter().all(|((_, of), _)| further(of).contains(it));
             @for ((promise, of_plan), letters) in &of_runs {
@@ -67,7 +70,7 @@ pub(super) fn html(report: &Report) -> Markup {
                 p { (promise.unwrap_or("Nothing was promised of the plan that ran.")) }
                 @for sentence in further(of_plan).iter().filter(|it| !is_of_all(it)) { p.note { (sentence) } }
             }
-            @if let Some(advice) = rehearsal {
+            @if let Some(advice) = advice {
                 @let of_plans = of_runs.iter().filter_map(|((_, of_plan), _)| of_plan.as_ref());
                 @let titles: Vec<&str> = of_plans.map(|(title, _)| title.as_str()).collect();
                 figure { (PreEscaped(figure(advice).svg())) }
