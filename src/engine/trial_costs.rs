@@ -289,7 +289,7 @@ mod tests {
     /// - `trial ELAPSED PLAYER CASE OWN LEARNED`
     /// - `moment ELAPSED SINCE WAITING;… GROUP …`, the seconds since a trial was done, the players that wait
     ///   in this round, and groups of expected trials, `PLAYER:BEHIND:OPEN:TRIALS:FIRSTS`
-    fn share_of_moments_that_were_told_well(recorded: &str) -> f64 {
+    fn share_of_moments_that_were_told_well(recorded: &str, [less, more]: [f64; 2]) -> f64 {
         let number = |text: &str| text.parse::<f64>().unwrap();
         let lines: Vec<Vec<&str>> =
             recorded.lines().map(|line| line.split(' ').collect()).collect();
@@ -324,7 +324,7 @@ mod tests {
             let left = end - elapsed;
             moments += 1;
             // Whole seconds are told.
-            let well = told / 1.75 - 0.5 <= left && left <= 1.75 * told + 0.5;
+            let well = less * told - 0.5 <= left && left <= more * told + 0.5;
             told_well += usize::from(well);
         }
         f64::from(told_well as u32) / f64::from(moments)
@@ -332,15 +332,18 @@ mod tests {
 
     #[test]
     fn mostly_the_true_time_left_is_near_the_one_that_is_told() {
-        // All four were tuned on.
+        // All four were tuned on. How often the true time was within a factor of 1.75, and within −25 and
+        // +33 %.
         for (name, recorded, least) in [
-            ("bikeshare", include_str!("recorded_trials/bikeshare.txt"), 0.9),
-            ("german_credit", include_str!("recorded_trials/german_credit.txt"), 0.9),
-            ("wine_quality", include_str!("recorded_trials/wine_quality.txt"), 0.95),
-            ("heart_hospitals", include_str!("recorded_trials/heart_hospitals.txt"), 0.95),
+            ("bikeshare", include_str!("recorded_trials/bikeshare.txt"), [0.9, 0.79]),
+            ("german_credit", include_str!("recorded_trials/german_credit.txt"), [0.9, 0.76]),
+            ("wine_quality", include_str!("recorded_trials/wine_quality.txt"), [0.95, 0.84]),
+            ("heart_hospitals", include_str!("recorded_trials/heart_hospitals.txt"), [0.95, 0.76]),
         ] {
-            let share = share_of_moments_that_were_told_well(recorded);
-            assert!(share >= least, "{name}: {share}");
+            let shares = [[1.0 / 1.75, 1.75], [0.75, 1.33]]
+                .map(|band| share_of_moments_that_were_told_well(recorded, band));
+            let are_well = shares.iter().zip(least).all(|(share, least)| *share >= least);
+            assert!(are_well, "{name}: {shares:?}");
         }
     }
 }

@@ -272,6 +272,60 @@ mod tests {
     }
 
     #[test]
+    fn the_noise_that_a_score_tells_is_the_one_that_it_has() {
+        const DRAWS: usize = 500;
+        let known = KnownOfScore {
+            threshold: 0,
+            largest_error: Some(3.0),
+            reach: 0.6,
+            constant: Some(Constant::Class(0)),
+        };
+        for (numbers, gaps, laplace) in
+            [(true, false, false), (true, true, true), (false, false, true), (false, true, false)]
+        {
+            let asked = Evaluation { largest_error: Some(3.0), ..Evaluation::default() };
+            let classes = if numbers { 0 } else { 2 };
+            let tally = Tally::new(&asked, 400, classes, true, gaps, laplace);
+            let mut draw = ChaCha20Rng::seed_from_u64(3);
+            let exact = tally.count(&answers(numbers, 380, 0.6, &mut draw)[2]);
+            let one = |draw: &mut ChaCha20Rng| -(1.0 - draw.random::<f64>()).ln();
+            // So little noise that no end is near.
+            let scale = 1.0;
+            let mut told = Vec::new();
+            for _ in 0..DRAWS {
+                let mut noise = || {
+                    if laplace { one(&mut draw) - one(&mut draw) } else { normal(&mut draw) }
+                };
+                let noisy: Vec<f64> = exact.iter().map(|it| it + scale * noise()).collect();
+                told.push(Scored::of(&tally, &noisy, scale, &[], &known));
+            }
+            let error = |it: &Scored| it.error.value;
+            let public = |it: &Scored| it.public_alone.unwrap().value;
+            let one_answer = |it: &Scored| it.one_answer.unwrap().value;
+            let covariance = |one: &dyn Fn(&Scored) -> f64, other: &dyn Fn(&Scored) -> f64| {
+                let mean = |of: &dyn Fn(&Scored) -> f64| {
+                    told.iter().map(of).sum::<f64>() / told.len() as f64
+                };
+                let (first, second) = (mean(one), mean(other));
+                mean(&|it| (one(it) - first) * (other(it) - second))
+            };
+            let found = [
+                (covariance(&error, &error), |it: &Noise| it.own),
+                (covariance(&public, &public), |it: &Noise| it.public),
+                (covariance(&one_answer, &one_answer), |it: &Noise| it.one_answer),
+            ] as [(f64, fn(&Noise) -> f64); 3];
+            for (found, of) in found {
+                let said = of(&told[0].noise.unwrap());
+                assert!((found / said - 1.0).abs() < 0.25, "{numbers} {gaps}: {found} {said}");
+            }
+            let noise = told[0].noise.unwrap();
+            let both = covariance(&error, &public);
+            let size = (noise.own * noise.public).sqrt();
+            assert!((both - noise.both).abs() < 0.2 * size, "{numbers} {gaps}: {both} {noise:?}");
+        }
+    }
+
+    #[test]
     fn a_score_alone_stays_as_it_is_and_so_does_one_of_an_earlier_version() {
         let around = |value: f64, half: f64| Score { value, low: value - half, high: value + half };
         let noise = Some(Noise { own: 0.01, public: 0.02, both: 0.01, one_answer: 0.0 });

@@ -91,7 +91,7 @@ impl MaskKey {
 
     /// The key of the mask with the site of this public key, for one release.
     pub(crate) fn with(&self, other: &str, protocol: &str, number: u64) -> Result<[u8; 32]> {
-        let wrong = || Error::refused("its key for masks is none");
+        let wrong = || Error::refused("its key for masks is not valid");
         let shared = MontgomeryPoint(bytes_of(other).ok_or_else(wrong)?).mul_clamped(self.0);
         // A point of small order makes a secret that everybody knows.
         if shared.to_bytes() == [0; 32] {
@@ -105,7 +105,7 @@ impl MaskKey {
 /// HMAC with SHA-256.
 fn keyed(key: &[u8], text: &[u8]) -> Result<[u8; 32]> {
     let mac = Hmac::<Sha256>::new_from_slice(key);
-    let mac = mac.map_err(|_| Error::failed("a key of masks has no length"))?;
+    let mac = mac.map_err(|_| Error::failed("a key for masks cannot be made"))?;
     Ok(mac.chain_update(text).finalize().into_bytes().into())
 }
 

@@ -223,7 +223,7 @@ impl OneNoise {
                     let moved: Option<f64> = same.sum();
                     let moved = moved.ok_or_else(|| {
                         Error::refused(format!(
-                            "the sites release '{}' unequally often",
+                            "the sites do not release '{}' equally often",
                             event.label
                         ))
                     })?;
@@ -284,10 +284,11 @@ pub fn check_colluding(sites: usize, may_collude: usize) -> Result<()> {
         return Ok(());
     }
     Err(Error::usage(format!(
-        "of {sites} sites {may_collude} cannot be those that may put together what they know"
+        "of {sites} sites {may_collude} cannot be allowed to put together what they know"
     ))
     .cure(format!(
-        "one noise for all needs three sites, at most {MOST_SITES}; each knows its own share, so the          number is at least 1, and two less than that of the sites at most"
+        "take 3 to {MOST_SITES} sites, and a number from 1 (each site knows its own share of the noise) \
+         to two less than there are sites"
     )))
 }
 

@@ -756,6 +756,29 @@ fn no_text_calls_a_number_public_without_saying_of_what() {
     assert!(found.is_empty(), "{found:#?}");
 }
 
+/// As where a text went over two lines of the source and was joined without its backslash.
+#[test]
+fn no_text_has_a_gap_in_it() {
+    let has_gap = |line: &str| {
+        let parts = line.split("     ").map(str::trim).filter(|part| !part.is_empty());
+        let parts: Vec<&str> = parts.collect();
+        parts.windows(2).any(|pair| {
+            pair[0].ends_with(char::is_alphanumeric) && pair[1].starts_with(char::is_alphabetic)
+        })
+    };
+    assert!(has_gap("\"larger than the                  smallest\"") && !has_gap("let x = 1;"));
+    let all = files(Path::new("src"));
+    let tests = files_of_tests(&all);
+    let sources = all.iter().filter(|file| is_rust(file) && !tests.contains(*file));
+    let found = sources.flat_map(|file| {
+        let lines = code(file).lines().filter(|line| has_gap(line)).map(str::to_owned).collect();
+        let lines: Vec<String> = lines;
+        lines.into_iter().map(move |line| format!("{}: {line}", file.display()))
+    });
+    let found: Vec<String> = found.collect();
+    assert!(found.is_empty(), "{found:#?}");
+}
+
 #[test]
 fn every_doc_comment_names_its_subject() {
     let mut found = Vec::new();

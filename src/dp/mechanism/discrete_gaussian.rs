@@ -93,7 +93,7 @@ impl NoiseShare {
         let steps = (sigma * power_of_two(-exponent)).ceil();
         if !SHARE_STEPS.contains(&steps) || !(1..=MOST_WEIGHT).contains(&weight) {
             return Err(Error::refused(
-                "the noise of the sites differs too much to be shared: the largest is more than the                  smallest by half",
+                "the sites would add noise of very different sizes, which cannot be shared",
             ));
         }
         Ok(Self { steps: steps as u64, exponent, weight })

@@ -526,7 +526,7 @@ impl Context {
         let follows: Vec<bool> = follows.collect();
         if follows.contains(&true) && budget.delta != TARGET.delta {
             self.inform(format!(
-                "plans with the usual δ take that of the budget, {:e}",
+                "plans with the usual δ now have that of the budget, {:e}",
                 budget.delta
             ));
         }
