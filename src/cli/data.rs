@@ -291,6 +291,8 @@ impl Inspect {
                 refused = all.iter().find(shares).map(of);
             }
             let is_public = loaded.private().is_err();
+            // Remarks count cells of rows that may be private.
+            let is_told = refused.is_none();
             let values = if is_public { refused.is_none() } else { self.show_values };
             let mut inspection = inspect::loaded(loaded, values, &watch)?;
             let role = if is_public && refused.is_none() { Role::Public } else { Role::Private };
@@ -308,12 +310,19 @@ impl Inspect {
                 role: Some(role),
                 protected: loaded.rows,
                 suggested: false,
-                warnings: loaded.warnings.clone(),
+                warnings: if is_told { loaded.warnings.clone() } else { Vec::new() },
             });
         }
+        let is_refused = |name: &str| {
+            let mut tables = report.tables.iter().zip(&session.datasets);
+            tables.any(|(it, own)| own.name == name && own.role == Role::Public && !it.is_public())
+        };
+        let plans =
+            session.plans.iter().filter(|plan| !plan.public.iter().any(|it| is_refused(it)));
+        let plans: Vec<_> = plans.collect();
         let all: Vec<&Loaded> = all.iter().collect();
         let store = PreparedStore::default();
-        for plan in &session.plans {
+        for plan in plans {
             let assembled = assemble(&session, plan, &all, &store);
             let outcome = assembled.map(|Assembly { proposal, private, .. }| Clipped {
                 public: proposal.problem.public.clipped,
@@ -328,7 +337,7 @@ impl Inspect {
 }
 
 /// Why a file that is said to be public is shown as a private one: the ledger beside it, or that of
-/// the current folder, knows its rows.
+/// the current folder, knows its rows, or knows some under a secret that is not here.
 fn known_as_private(path: &Path, source: &Source) -> Option<Error> {
     let name = family::name_of(&path.display().to_string());
     let definition = DatasetDefinition::new(&name, Role::Public, source.clone());
@@ -341,7 +350,8 @@ fn known_as_private(path: &Path, source: &Source) -> Option<Error> {
         }
         // Paths are relative to the current folder.
         let workspace = Workspace::with_folder(Path::new("."), workspace.folder());
-        known.refusal(&dataset::load(&definition, &workspace).ok()?)
+        let refusal = known.refusal(&dataset::load(&definition, &workspace).ok()?);
+        refusal.or_else(|| known.unknown())
     })
 }
 

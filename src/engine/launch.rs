@@ -87,6 +87,7 @@ fn attempt(
         target: job.plan.target,
         allow_large_delta: job.plan.allow_large_delta,
         noise,
+        one_noise: greeted.as_ref().and_then(sites::Greeted::one_noise),
         ..Purpose::new(&job.plan.method, &assembly.proposal.calibrated)
     };
     match own.stolen(Fault::CountInName) {

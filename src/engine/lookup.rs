@@ -370,7 +370,7 @@ pub fn certificate(account: &Account) -> Result<String> {
         json!({
             "run": run.grant.run, "time": run.time, "method": run.grant.method_words(),
             "granted": run.grant.target, "charged": run.charged_events(),
-            "noise": run.grant.noise, "allow_large_delta": run.grant.allow_large_delta,
+            "noise": run.grant.noise, "one_noise": run.grant.one_noise, "allow_large_delta": run.grant.allow_large_delta,
             "recovered": run.state == RunState::Recovered,
             "claimed": run.is_claimed(),
             "claimed_epsilon": run.claim.as_ref().map(|claim| claim.says),
@@ -408,6 +408,10 @@ fn not_covered(account: &Account, total: &Total) -> Vec<String> {
     let claims = "whatever other trainers drew beyond what they say (`claimed` entries): nobody \
                   here has seen their draws, nor how exact their noise is";
     list.extend(total.claims.as_ref().map(|_| claims.to_owned()));
+    let shares = "what those learn who know more shares of a noise that several sites have together, or \
+                  who can compute the masks without their keys (X25519, HKDF with SHA-256, ChaCha20): \
+                  `joint.json` of the runs with `one_noise` says what is left then";
+    list.extend((!total.conditions.is_empty()).then(|| shares.to_owned()));
     list.extend(account.large_delta());
     list.extend(total.remark.clone());
     list.extend(ChargedElsewhere::note_for_others(&account.elsewhere));
@@ -510,6 +514,7 @@ mod tests {
             noise,
             unit: None,
             order: RowOrder::Secret,
+            one_noise: None,
         };
         ledger.grant(grant).unwrap();
         ledger.book().unwrap().account(&id).unwrap().clone()

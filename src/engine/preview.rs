@@ -21,6 +21,9 @@ use crate::privacy::{Calibrated, Guarantee, Watch};
 use crate::rehearsal::advice::Advice;
 use crate::session::{Loaded, PlanDefinition, Session, Workspace};
 
+/// The number of runs for which a plan without a budget says what they would come to.
+pub const SEVERAL: u64 = 5;
+
 /// The cost of a plan, before anything is spent.
 #[derive(Debug, Clone)]
 pub struct Preview {
@@ -40,6 +43,9 @@ pub struct Preview {
     /// How many runs of this plan still fit into the budget, up to
     /// [`lookup::MOST_RUNS`]; `None` without a budget.
     pub fits: Option<u64>,
+    /// ε of [`SEVERAL`] runs like this and of all that was spent before; only without a budget, for
+    /// whoever chooses one.
+    pub of_several: Option<f64>,
     /// Why the ledger would refuse it.
     pub refusal: Option<Error>,
     pub warnings: Vec<String>,
@@ -181,6 +187,10 @@ fn timeable(job: &Job) -> Result<(Preview, TimedPlan)> {
     let at = account.budget.map_or(plan.target.delta, |budget| budget.delta);
     let total = account.total(at)?;
     let after = account.spent_with(events, at).ok().flatten();
+    let of_several = match account.budget {
+        None => account.spent_with_runs(events, SEVERAL, at).ok().flatten(),
+        Some(_) => None,
+    };
     let score = match (&proposal.scoring, &proposal.test) {
         (Some(scoring), _) => Some(scoring.expected(&proposal.calibrated)),
         (None, Some(test)) => Some(test.expected()),
@@ -201,6 +211,7 @@ fn timeable(job: &Job) -> Result<(Preview, TimedPlan)> {
         standing: total.standing,
         spent: total.known,
         fits: lookup::how_many_fit(&account, events, after.as_ref()),
+        of_several: of_several.map(|it| it.epsilon),
         after,
         refusal: admitted.and(tested).err(),
         unit: private.unit(),

@@ -219,6 +219,7 @@ fn rehearse_plan(
     let data = Arc::new(data);
     let players = players(job, private.definition.task)?;
     let notebook = Notebook::open(&job.run.workspace, &name_of(&job.run.plan, &loaded)?)?;
+    let notebook = if job.exact.is_some() { notebook.unwritten() } else { notebook };
     let trust = trust(&job.run, job.exact.as_ref(), private, &data)?;
     let results = Results::new(&data, &players).trusting(trust);
     let repetitions = job.repetitions.unwrap_or(repetitions);
@@ -1041,11 +1042,14 @@ mod tests {
             let book = workspace.ledger().unwrap().book().unwrap();
             book.account(&account).unwrap().unprotected.len()
         };
-        run(&job);
-        assert_eq!(noted(), 0);
-        assert_eq!(resemblance::released(private, workspace).unwrap().1, words);
+        let folder = directory.path().join(".halflight/rehearsals");
         run(&asked);
         assert_eq!(noted(), 1);
+        assert!(!folder.exists(), "what exact numbers steered is written nowhere");
+        run(&job);
+        assert_eq!(noted(), 1);
+        assert!(folder.exists());
+        assert_eq!(resemblance::released(private, workspace).unwrap().1, words);
         let sealed = RehearsalJob { exact: Some(Watch::sealed()), ..asked };
         assert!(rehearse(&sealed, &mut |_| {}).is_err());
         assert_eq!(noted(), 1);

@@ -21,7 +21,7 @@ use crate::methods::{JointShape, STEPS_VERSION};
 use crate::privacy::accountant::Composition;
 use crate::privacy::accountant::{QueryKind, delta_words, round_up};
 use crate::privacy::exchange::{Exchange, Mask, OneNoise, Share, Site, joint_scale, joint_value};
-use crate::privacy::ledger::{RunId, sha256};
+use crate::privacy::ledger::{RunId, SharedNoise, sha256};
 use crate::privacy::{Adjacency, Calibrated, Event, Guarantee, NoiseSource, Target};
 use crate::session::resumption::{JOINT, MASKS, SITES};
 use crate::session::{Loaded, Workspace};
@@ -245,6 +245,13 @@ impl Greeted {
         JointShape { sites: records.len(), records: records.iter().sum(), may_collude }
     }
 
+    /// The sites that add one noise together, for the ledger.
+    pub fn one_noise(&self) -> Option<SharedNoise> {
+        let place = self.0.place();
+        let sites = place.sites.len();
+        place.may_collude.map(|may_collude| SharedNoise { sites, may_collude })
+    }
+
     /// What to say of each site before anything is spent.
     pub fn notes(&self) -> Vec<String> {
         let note = |(name, hello): (&str, &Hello)| {
@@ -281,26 +288,20 @@ impl Greeted {
     pub fn agree(self, plan: JointPlan) -> Result<JointRun> {
         let Self(meeting) = self;
         let events = plan.calibrated.events();
-        let joint = events.iter().filter(|event| plan.joined.contains(&event.label.as_str()));
-        let scales = joint.map(|event| (event.label.clone(), event.mechanism.noise.scale));
         let name = meeting.place().name.clone();
         let records = meeting.hellos().find(|(site, _)| *site == name).map(|(_, it)| it.records);
+        let scales = scales(events, &plan.joined);
         let own = Terms {
-            site: Site { records: records.unwrap_or_default(), name, scales: scales.collect() },
+            site: Site { records: records.unwrap_or_default(), name, scales },
             guarantee: plan.noise.is_secret().then(|| plan.calibrated.guarantee().clone()),
             mechanisms: events.to_vec(),
         };
         let terms: Vec<Terms> = meeting.agree(&own)?;
-        for (terms, (name, hello)) in terms.iter().zip(meeting.hellos()) {
-            let labels = |site: &Site| site.scales.keys().cloned().collect::<Vec<_>>();
-            let is_same = terms.site.name == name && terms.site.records == hello.records;
-            if !is_same || labels(&terms.site) != labels(&own.site) {
-                return Err(Error::refused(format!("site '{name}' plans other releases"))
-                    .cure("run the same program at all sites; nothing was spent"));
-            }
-        }
-        let sites: Vec<Site> = terms.iter().map(|terms| terms.site.clone()).collect();
         let may_collude = meeting.place().may_collude;
+        let said = meeting.hellos().map(|(name, hello)| (name, hello.records));
+        let said: Vec<(&str, usize)> = said.collect();
+        check_terms(&terms, &said, (&own, &plan.joined), may_collude.is_some())?;
+        let sites: Vec<Site> = terms.iter().map(|terms| terms.site.clone()).collect();
         let one_noise = may_collude.map(|number| OneNoise::new(&sites, number)).transpose()?;
         let mut certificate = certificate(&meeting, &terms, (plan.kind, plan.run));
         if let (Some(all), Some(number)) = (&one_noise, may_collude) {
@@ -327,6 +328,40 @@ impl Greeted {
                 meeting,
             }),
         })
+    }
+}
+
+/// The scale of the noise in each joint release.
+fn scales(events: &[Event], joined: &[&str]) -> BTreeMap<String, f64> {
+    let joint = events.iter().filter(|event| joined.contains(&event.label.as_str()));
+    joint.map(|event| (event.label.clone(), event.mechanism.noise.scale)).collect()
+}
+
+/// Refuses terms of other sites, records or releases than those of this run. All sites sign the mechanisms, so
+/// the noise of all must follow from these alone.
+fn check_terms(
+    terms: &[Terms],
+    said: &[(&str, usize)],
+    (own, joined): (&Terms, &[&str]),
+    have_one_noise: bool,
+) -> Result<()> {
+    for (Terms { site, mechanisms, .. }, (name, records)) in terms.iter().zip(said) {
+        let is_same = site.name == *name && site.records == *records;
+        let is_signed = site.scales == scales(mechanisms, joined);
+        if !is_same || !is_signed || !site.scales.keys().eq(own.site.scales.keys()) {
+            return Err(Error::refused(format!("site '{name}' plans other releases"))
+                .cure("run the same program at all sites; nothing was spent"));
+        }
+    }
+    let (known, secret): (Vec<&Terms>, Vec<&Terms>) =
+        terms.iter().partition(|terms| terms.guarantee.is_none());
+    match known.first() {
+        Some(known) if have_one_noise && !secret.is_empty() => Err(Error::refused(format!(
+            "the noise of site '{}' is known, so the one noise of all would hide less than is promised",
+            known.site.name
+        ))
+        .cure("start it with secret noise; nothing was spent")),
+        _ => Ok(()),
     }
 }
 
@@ -688,6 +723,51 @@ mod tests {
                 .collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         })
+    }
+
+    /// A site's share and the steps in which it counts follow from `scales`, which nobody signs.
+    #[test]
+    fn terms_whose_scales_are_not_those_of_the_signed_mechanisms_are_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let jobs = jobs(directory.path(), "public_shape", Some(1));
+        let made: Vec<Proposal> = jobs.iter().map(|job| job.propose().unwrap()).collect();
+        let labels: Vec<&str> =
+            made[0].prepared.plan().releases.iter().map(|release| release.label).collect();
+        let terms = |(name, made): (&str, &Proposal)| {
+            let mechanisms = made.calibrated.events().to_vec();
+            let records = made.problem.shape.private_records;
+            let scales = scales(&mechanisms, &labels);
+            Terms {
+                site: Site { name: name.to_owned(), records, scales },
+                guarantee: Some(made.calibrated.guarantee().clone()),
+                mechanisms,
+            }
+        };
+        let make = || NAMES.into_iter().zip(&made).map(terms).collect::<Vec<Terms>>();
+        let check = |terms: &[Terms], have_one_noise| {
+            let own = make();
+            let said: Vec<(&str, usize)> =
+                own.iter().map(|it| (it.site.name.as_str(), it.site.records)).collect();
+            check_terms(terms, &said, (&own[0], &labels), have_one_noise)
+        };
+        assert!(check(&make(), true).is_ok() && check(&make(), false).is_ok());
+        for change in [0.5, 1.0 + f64::EPSILON, 2.0] {
+            let mut changed = make();
+            *changed[2].site.scales.values_mut().next().unwrap() *= change;
+            let error = check(&changed, true).unwrap_err();
+            assert!(error.what().contains("site 'C' plans other releases"), "{change}: {error}");
+        }
+        let mut fewer = make();
+        fewer[1].site.records -= 1;
+        assert!(check(&fewer, true).is_err());
+        // A noise that is known is a share less; where all are known, nothing is promised.
+        let mut known = make();
+        known[1].guarantee = None;
+        let error = check(&known, true).unwrap_err();
+        assert!(error.what().contains("the noise of site 'B' is known"), "{error}");
+        assert!(check(&known, false).is_ok());
+        known.iter_mut().for_each(|terms| terms.guarantee = None);
+        assert!(check(&known, true).is_ok());
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::sites::JointRun;
 use crate::error::{Error, Result};
 use crate::privacy::accountant::Composition;
 use crate::privacy::ledger::{
-    Account, AccountId, Book, Grant, RowOrder, RunId, RunOutcome, Unfinished,
+    Account, AccountId, Book, Grant, RowOrder, RunId, RunOutcome, SharedNoise, Unfinished,
 };
 use crate::privacy::mechanism::NoiseGenerator;
 use crate::privacy::openings::OpenSpender;
@@ -88,6 +88,8 @@ pub(super) struct Purpose<'a> {
     pub calibrated: &'a Calibrated,
     pub allow_large_delta: bool,
     pub noise: NoiseSource,
+    /// The sites that add one noise together.
+    pub one_noise: Option<SharedNoise>,
 }
 
 impl<'a> Purpose<'a> {
@@ -95,7 +97,7 @@ impl<'a> Purpose<'a> {
     pub fn new(method: &'a str, calibrated: &'a Calibrated) -> Self {
         let (run, target) = (new_run_id(method), calibrated.target());
         let (allow_large_delta, noise) = (false, NoiseSource::Secret);
-        Self { run, method, target, calibrated, allow_large_delta, noise }
+        Self { run, method, target, calibrated, allow_large_delta, noise, one_noise: None }
     }
 
     /// Refuses runs for which an account has no room. Writes nothing.
@@ -129,6 +131,7 @@ impl<'a> Purpose<'a> {
             noise: self.noise,
             unit,
             order: RowOrder::Secret,
+            one_noise: self.one_noise,
         }
     }
 }

@@ -61,7 +61,9 @@ impl SiteKey {
 /// The secret key of a site in one joint run, from which its masks with every other site follow.
 ///
 /// Two sites have a secret in common by X25519. HKDF with SHA-256 (RFC 5869) makes of it a key for each
-/// release of the run: salted with the digest of what all agreed on, told apart by the number of the release.
+/// release of the run: salted with the digest of what all agreed on, told apart by the names of the two
+/// sites and the number of the release. Without the names a site could say the public key of another one
+/// as its own, and the masks of a third site with the two would cancel.
 #[derive(Clone)]
 pub struct MaskKey([u8; 32]);
 
@@ -89,8 +91,14 @@ impl MaskKey {
         hexadecimal(&MontgomeryPoint::mul_base_clamped(self.0).to_bytes())
     }
 
-    /// The key of the mask with the site of this public key, for one release.
-    pub(crate) fn with(&self, other: &str, protocol: &str, number: u64) -> Result<[u8; 32]> {
+    /// The key of the mask with the site of this public key, for one release. `names` are those of the
+    /// two sites, in the order of all sites.
+    pub(crate) fn with(
+        &self,
+        other: &str,
+        protocol: &str,
+        (names, number): ([&str; 2], u64),
+    ) -> Result<[u8; 32]> {
         let wrong = || Error::refused("its key for masks is not valid");
         let shared = MontgomeryPoint(bytes_of(other).ok_or_else(wrong)?).mul_clamped(self.0);
         // A point of small order makes a secret that everybody knows.
@@ -98,8 +106,21 @@ impl MaskKey {
             return Err(wrong());
         }
         let pair = keyed(protocol.as_bytes(), &shared.to_bytes())?;
-        keyed(&pair, &[b"halflight mask", &number.to_le_bytes()[..], &[1]].concat())
+        keyed(&pair, &about(names, number))
     }
+}
+
+/// What tells the masks of a run apart: the names of the two sites, each behind its length, and the number
+/// of the release. The last byte is that of the first block of HKDF.
+fn about(names: [&str; 2], number: u64) -> Vec<u8> {
+    let mut text = b"halflight mask".to_vec();
+    for name in names {
+        text.extend((name.len() as u64).to_le_bytes());
+        text.extend(name.as_bytes());
+    }
+    text.extend(number.to_le_bytes());
+    text.push(1);
+    text
 }
 
 /// HMAC with SHA-256.
@@ -215,15 +236,29 @@ mod tests {
     fn two_sites_have_one_mask_for_each_release_of_a_run_and_nobody_else_has_it() {
         let keys: Vec<MaskKey> = (0..3).map(|_| MaskKey::new().unwrap()).collect();
         let mask = |one: usize, other: usize, run: &str, number| {
-            keys[one].with(&keys[other].public(), run, number).unwrap()
+            let names = [one.min(other), one.max(other)].map(|site| ["A", "B", "C"][site]);
+            keys[one].with(&keys[other].public(), run, (names, number)).unwrap()
         };
         assert_eq!(mask(0, 1, "p", 1), mask(1, 0, "p", 1));
+        // Whoever says the key of another site has masks of their own with a third one, which do not
+        // cancel: for each place of the three.
+        for [victim, copied, copier] in
+            [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]]
+        {
+            let with = |site: usize| {
+                let names = [victim.min(site), victim.max(site)].map(|site| ["A", "B", "C"][site]);
+                keys[victim].with(&keys[copied].public(), "p", (names, 1)).unwrap()
+            };
+            assert_ne!(with(copied), with(copier), "{victim} {copied} {copier}");
+        }
+        // A name that is cut elsewhere is another one.
+        assert_ne!(about(["ab", "c"], 1), about(["a", "bc"], 1));
         let all = [mask(0, 1, "p", 1), mask(0, 1, "p", 2), mask(0, 1, "q", 1), mask(0, 2, "p", 1)];
         for (at, one) in all.iter().enumerate() {
             assert!(!all[..at].contains(one), "{at}");
         }
         for none in ["", "00", &"00".repeat(32), &("01".to_owned() + &"00".repeat(31))] {
-            assert!(keys[0].with(none, "p", 1).is_err(), "{none}");
+            assert!(keys[0].with(none, "p", (["A", "B"], 1)).is_err(), "{none}");
         }
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("masks.key");
@@ -246,7 +281,10 @@ mod tests {
         let shared = bytes("4a5d9d5ba4ce2de1728e3bf480350f25e07e21c947d19e3376f09b3c1e161742");
         let bob = "de9edb7d7b7dc1b4d35b61c2ece435373f8343c85b78674dadfc7e146f882b4f";
         let pair = keyed(b"p", &shared).unwrap();
-        let text = [b"halflight mask".as_slice(), &7_u64.to_le_bytes(), &[1]].concat();
-        assert_eq!(alice.with(bob, "p", 7).unwrap(), keyed(&pair, &text).unwrap());
+        let names =
+            [5_u64.to_le_bytes().as_slice(), b"alice", &3_u64.to_le_bytes(), b"bob"].concat();
+        let text = [b"halflight mask".as_slice(), &names, &7_u64.to_le_bytes(), &[1]].concat();
+        let made = alice.with(bob, "p", (["alice", "bob"], 7)).unwrap();
+        assert_eq!(made, keyed(&pair, &text).unwrap());
     }
 }

@@ -314,7 +314,7 @@ impl Meeting {
             }
         }
         if differences.is_empty() {
-            return Ok(());
+            return self.compare_masks();
         }
         Err(Error::refused(format!(
             "the sites do not do the same with the same public data: {}",
@@ -324,6 +324,22 @@ impl Meeting {
             "nothing was spent: give all sites the same command, session, columns and public files, and \
              start all again with an empty folder",
         ))
+    }
+
+    /// Refuses a public key for masks that two sites say. The names in the keys of masks make it harmless;
+    /// no honest site says the key of another one.
+    fn compare_masks(&self) -> Result<()> {
+        let mut seen = BTreeMap::new();
+        for (site, hello) in self.hellos() {
+            let Some(key) = &hello.masks else { continue };
+            if let Some(other) = seen.insert(key, site) {
+                return Err(Error::refused(format!(
+                    "sites '{other}' and '{site}' say the same key for masks"
+                ))
+                .cure("nothing was spent: ask both who has copied the key of the other one"));
+            }
+        }
+        Ok(())
     }
 
     /// The key of this site's masks, which a run has to keep.
@@ -353,7 +369,10 @@ impl Meeting {
         let others = self.hellos.iter().enumerate().filter(|(site, _)| *site != own);
         let mask = |(site, hello): (usize, &Hello)| {
             let theirs = hello.masks.as_deref().unwrap_or_default();
-            let mask = key.with(theirs, &self.protocol, self.releases + 1).map_err(|error| {
+            let sites = [own.min(site), own.max(site)];
+            let names = sites.map(|site| self.place.sites[site].as_str());
+            let about = (names, self.releases + 1);
+            let mask = key.with(theirs, &self.protocol, about).map_err(|error| {
                 let name = &self.place.sites[site];
                 Error::refused(format!("site '{name}' cannot take part: {}", error.what()))
             })?;
@@ -659,7 +678,7 @@ fn missing_words(without_missing: bool) -> &'static str {
 fn noise_words(may_collude: Option<usize>) -> String {
     may_collude.map_or_else(
         || "each site adds its own".to_owned(),
-        |number| format!("one for all, and {number} may collude"),
+        |number| format!("one for all, masks of each pair by name, and {number} may collude"),
     )
 }
 
@@ -1131,7 +1150,8 @@ mod tests {
             greet(place, directory.path(), "one").err().unwrap()
         });
         for error in refused {
-            let what = "noise: each site adds its own at B; one for all, and 1 may collude at A, C";
+            let what = "noise: each site adds its own at B; one for all, masks of each pair by name, \
+                        and 1 may collude at A, C";
             assert!(error.what().contains(what), "{error}");
         }
         let mut unknown = sharing(directory.path(), "A");

@@ -59,6 +59,7 @@ fn grant(name: &str, account: &AccountId, mu: f64, count: u64) -> Grant {
         noise: NoiseSource::Secret,
         unit: None,
         order: RowOrder::Secret,
+        one_noise: None,
     }
 }
 

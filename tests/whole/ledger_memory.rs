@@ -345,6 +345,7 @@ fn grant(name: &str, account: &AccountId, mu: f64, count: u64) -> Grant {
         noise: NoiseSource::Secret,
         unit: None,
         order: RowOrder::Secret,
+        one_noise: None,
     }
 }
 

@@ -578,7 +578,7 @@ for path, share in (("good.jsonl", 1.0), ("bad.jsonl", 0.5)):
 fn a_run_that_is_left_goes_on_without_its_interface_and_is_settled_by_itself() {
     goes_on_without_its_interface(|screen| {
         screen.press("q");
-        screen.wait_for("g: quit, and it continues");
+        screen.wait_for("g: quit, and it goes on");
         screen.press("g");
     });
 }

@@ -131,8 +131,8 @@ pub(super) fn by_gsd(first: &Comparison, other: &Comparison) -> Option<String> {
     })
 }
 
-/// About the datasets of a plan: those that are no better than nothing, and those behind another
-/// with which they are pooled.
+/// About the datasets of a plan: those that are no better than nothing, and those behind another that
+/// is pooled with them or left out.
 pub(super) fn against(
     lines: &[CandidateLine],
     order: CandidateOrder,
@@ -152,25 +152,30 @@ pub(super) fn against(
         ));
     }
     let behind = named(&|line| line.place == CandidatePlace::Behind);
-    pooled_with(&lines.first()?.name, &behind, used)
+    behind_the_best(&lines.first()?.name, &behind, used)
 }
 
-fn pooled_with(best: &String, behind: &[&str], used: &[String]) -> Option<String> {
-    (!behind.is_empty() && used.contains(best)).then(|| {
-        let (names, are) = (listed(behind), are(behind.len()));
-        format!("by the ranking, {names} {are} behind {best}, with which this plan pools them")
-    })
+/// Datasets that are behind the best one, if the plan pools them with it, or has nothing better.
+fn behind_the_best(best: &String, behind: &[&str], used: &[String]) -> Option<String> {
+    let why = match used.contains(best) {
+        _ if behind.is_empty() => return None,
+        true if behind.len() == 1 => "with which this plan pools it",
+        true => "with which this plan pools them",
+        false if behind.len() == used.len() => "which this plan does not use",
+        false => return None,
+    };
+    let (names, are) = (listed(behind), are(behind.len()));
+    Some(format!("by the ranking, {names} {are} behind {best}, {why}"))
 }
 
-/// About the datasets of a plan, from released errors: those that are clearly behind the best one, with
-/// which they are pooled.
+/// About the datasets of a plan, from released errors: those that are clearly behind the best one.
 pub(super) fn against_released(lines: &[ReleasedError], used: &[String]) -> Option<String> {
     let is_behind = |line: &&ReleasedError| {
         let behind = line.behind.map(|it| it.estimate());
         used.contains(&line.name) && behind.is_some_and(|it| it.value > it.half_width)
     };
     let behind: Vec<&str> = lines.iter().filter(is_behind).map(|it| it.name.as_str()).collect();
-    pooled_with(&lines.first()?.name, &behind, used)
+    behind_the_best(&lines.first()?.name, &behind, used)
 }
 
 /// One or two words for a narrow column; [`of_line`] says it in full.
@@ -317,8 +322,8 @@ mod tests {
         let used = ["hospital_b", "near", "clinic"].map(str::to_owned);
         assert_eq!(disclosed.against(&used), Some(pooled));
         assert_eq!(disclosed.against(&used[1..]), None);
-        // One of the second rank may be what somebody wants to try.
-        assert_eq!(said(&["clinic"]), "");
+        assert!(said(&["clinic"]).ends_with("behind hospital_b, which this plan does not use"));
+        assert_eq!(said(&["clinic", "unranked"]), "");
         assert_eq!(said(&["hospital_b"]), "");
         assert_eq!(said(&["unranked"]), "");
     }

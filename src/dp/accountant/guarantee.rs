@@ -36,7 +36,7 @@ pub struct Guarantee {
     pub covers: Coverage,
 }
 
-/// Decimal text of `value` with `decimals` digits, rounded *up*: an ε on the screen is never
+/// Decimal text of `value` with at most `decimals` digits, rounded *up*: an ε on the screen is never
 /// smaller than the true one. A negative value shows as zero.
 pub fn round_up(value: f64, decimals: usize) -> String {
     if value.is_nan() {
@@ -46,6 +46,12 @@ pub fn round_up(value: f64, decimals: usize) -> String {
         return "∞".into();
     }
     let value = value.max(0.0);
+    let text = digits_up(value, decimals);
+    if decimals == 0 { text } else { text.trim_end_matches('0').trim_end_matches('.').to_owned() }
+}
+
+/// Exactly so many digits behind the point.
+fn digits_up(value: f64, decimals: usize) -> String {
     let nearest = format!("{value:.decimals$}");
     if nearest.parse::<f64>().is_ok_and(|shown| shown >= value) {
         return nearest;
@@ -71,15 +77,15 @@ mod tests {
 
     #[test]
     fn rounding_up_carries_and_names_what_is_not_a_number() {
-        assert_eq!(round_up(1.0, 2), "1.00");
+        assert_eq!(round_up(1.0, 2), "1");
         assert_eq!(round_up(1.001, 2), "1.01");
-        assert_eq!(round_up(9.999, 2), "10.00");
-        assert_eq!(round_up(9.991, 2), "10.00");
+        assert_eq!(round_up(9.999, 2), "10");
+        assert_eq!(round_up(9.991, 2), "10");
         assert_eq!(round_up(99.2, 0), "100");
         assert_eq!(round_up(1e-30, 3), "0.001");
-        assert_eq!(round_up(0.0, 3), "0.000");
+        assert_eq!(round_up(0.0, 3), "0");
         assert_eq!(round_up(0.1, 1), "0.1");
-        assert_eq!(round_up(-1.5, 1), "0.0");
+        assert_eq!(round_up(-1.5, 1), "0");
         assert_eq!(round_up(f64::INFINITY, 3), "∞");
         assert!(!round_up(f64::NAN, 3).contains(|c: char| c.is_ascii_digit() || c == '∞'));
     }

@@ -193,6 +193,7 @@ fn purposes<'a>(tasks: &[TaskEntry], planned: &'a [Planned]) -> Vec<Purpose<'a>>
             calibrated: &it.calibrated,
             allow_large_delta: plan.allow_large_delta,
             noise: NoiseSource::Secret,
+            one_noise: None,
         }
     };
     tasks.iter().zip(planned).map(purpose).collect()

@@ -6,7 +6,7 @@ use super::book::Book;
 use super::elsewhere::ChargedElsewhere;
 use super::entry::{
     AccountId, Budget, Claim, Correction, DatasetRecord, Grant, LedgerLine, ORDER_ASSUMED,
-    RowOrder, RunOutcome,
+    RowOrder, RunOutcome, SharedNoise,
 };
 use super::gap::{Acceptance, Gap};
 use super::total::Total;
@@ -457,6 +457,12 @@ impl Account {
     pub fn remarks(&self, total: &Total) -> impl Iterator<Item = String> + use<> {
         let elsewhere = ChargedElsewhere::note(&self.elsewhere);
         total.remark.clone().into_iter().chain(elsewhere).chain(self.by_place())
+    }
+
+    /// On which conditions its total holds: those of runs with one noise that drew something.
+    pub fn conditions(&self) -> BTreeSet<SharedNoise> {
+        let drew = self.runs.iter().filter(|run| run.charged.iter().any(|count| *count > 0));
+        drew.filter_map(|run| run.grant.one_noise).collect()
     }
 
     /// What the guarantees of runs assume that chose rows by their place.

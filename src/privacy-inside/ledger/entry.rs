@@ -186,6 +186,28 @@ pub struct Grant {
     /// How rows are chosen at random.
     #[serde(default, skip_serializing_if = "RowOrder::is_by_place")]
     pub order: RowOrder,
+    /// The sites that add one noise together; `None` if it is that of this run alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub one_noise: Option<SharedNoise>,
+}
+
+/// Noise to which each of several sites adds a share. What a run draws with it is protected on a condition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SharedNoise {
+    /// The number of sites.
+    pub sites: usize,
+    /// How many of them may put together what they know.
+    pub may_collude: usize,
+}
+
+impl SharedNoise {
+    /// On which condition an ε holds, after that ε.
+    pub fn condition(self) -> String {
+        let Self { sites, may_collude } = self;
+        let adding = sites.saturating_sub(may_collude);
+        format!("while at least {adding} of {sites} sites tell nobody their shares of the noise")
+    }
 }
 
 /// How a run chooses among private rows at random: those that it holds out, samples or keeps.
@@ -301,6 +323,7 @@ impl Claim {
             noise: NoiseSource::Secret,
             unit: self.unit.clone(),
             order: RowOrder::Secret,
+            one_noise: None,
         }
     }
 

@@ -138,7 +138,7 @@ pub use chain::sha256;
 pub use elsewhere::ChargedElsewhere;
 pub use entry::{
     AccountId, Budget, Claim, Correction, DatasetRecord, Entry, Grant, LedgerLine, ORDER_ASSUMED,
-    ReadSoFar, RowOrder, RunId, RunOutcome, claimed_name,
+    ReadSoFar, RowOrder, RunId, RunOutcome, SharedNoise, claimed_name,
 };
 pub use gap::{Acceptance, Cause, Gap};
 pub use handle::{Ledger, Unfinished};

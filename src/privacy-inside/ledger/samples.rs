@@ -39,6 +39,7 @@ pub fn grant(name: &str, account: &str, events: Vec<Event>) -> Entry {
         noise: NoiseSource::Secret,
         unit: None,
         order: RowOrder::Secret,
+        one_noise: None,
     })
 }
 

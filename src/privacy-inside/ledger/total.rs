@@ -1,7 +1,10 @@
 //! The sum of everything on an account, and whether it may be called a total.
 
+use std::collections::BTreeSet;
+
 use super::account::{Account, Claims};
 use super::delta;
+use super::entry::SharedNoise;
 use crate::accountant::{Guarantee, round_up};
 use crate::error::Result;
 
@@ -45,6 +48,8 @@ pub struct Total {
     pub missing: Vec<String>,
     /// A remark if the small number hides that δ covers something, or everything.
     pub remark: Option<String>,
+    /// On which conditions it holds, where sites had one noise.
+    pub conditions: BTreeSet<SharedNoise>,
 }
 
 impl Total {
@@ -63,10 +68,14 @@ impl Total {
             TotalStanding::AtLeast => format!("at least ε {epsilon}, plus {missing}"),
             TotalStanding::Nothing => format!("no total: {missing}"),
         };
-        match &self.claims {
-            Some(claims) => format!("{words} ({})", claims.words()),
-            None => words,
-        }
+        let claims = self.claims.as_ref().map(|claims| format!(" ({})", claims.words()));
+        format!("{words}{}{}", claims.unwrap_or_default(), self.condition())
+    }
+
+    /// The condition behind its number; empty if there is none.
+    pub fn condition(&self) -> String {
+        let all: Vec<String> = self.conditions.iter().map(|it| it.condition()).collect();
+        if all.is_empty() { String::new() } else { format!(", {}", all.join(" and ")) }
     }
 }
 
@@ -85,7 +94,8 @@ impl Account {
         let mut missing: Vec<String> = noise.into_iter().map(super::Gap::missing).collect();
         missing.extend(lost.into_iter().map(super::Gap::missing));
         let remark = self.covered_by_delta(delta, known.as_ref())?;
-        Ok(Total { standing, delta, known, claims, missing, remark })
+        let conditions = self.conditions();
+        Ok(Total { standing, delta, known, claims, missing, remark, conditions })
     }
 
     /// An ε of 0, or a large δ, looks as if little had been spent. This gives ε at a small δ.

@@ -16,7 +16,9 @@ use serde::Deserialize;
 use super::account::{RunRecord, RunState};
 use super::book::Book;
 use super::chain::ChainReading;
-use super::entry::{AccountId, DatasetRecord, Entry, Grant, LedgerLine, RowOrder, RunId};
+use super::entry::{
+    AccountId, DatasetRecord, Entry, Grant, LedgerLine, RowOrder, RunId, SharedNoise,
+};
 use crate::accountant::{Event, Target};
 use crate::error::{Doing, Result};
 use crate::mechanism::NoiseSource;
@@ -55,6 +57,16 @@ struct Certified {
     person: Option<String>,
     #[serde(default)]
     order: RowOrder,
+    #[serde(default)]
+    other_sites: Vec<String>,
+    may_collude: Option<usize>,
+}
+
+impl Certified {
+    fn one_noise(&self) -> Option<SharedNoise> {
+        let sites = self.other_sites.len() + 1;
+        self.may_collude.map(|may_collude| SharedNoise { sites, may_collude })
+    }
 }
 
 /// The draws that a certificate states.
@@ -194,6 +206,7 @@ impl Trace {
         let certified: Option<Certified> = read(&directory.join("certificate.json"));
         let proof = certified.map(|it| {
             let grant = Grant {
+                one_noise: it.one_noise(),
                 run: run.clone(),
                 account: it.account,
                 method: it.method,

@@ -157,6 +157,7 @@ impl World {
             noise: NoiseSource::Secret,
             unit: None,
             order: RowOrder::Secret,
+            one_noise: None,
         }
     }
 

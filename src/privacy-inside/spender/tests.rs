@@ -273,6 +273,7 @@ fn granted_to_draw(directory: &Path, calibrated: Calibrated) -> (Ledger, RunId, 
         noise: NoiseSource::Seeded(1),
         unit: None,
         order: RowOrder::Secret,
+        one_noise: None,
     };
     ledger.grant(grant).unwrap();
     (ledger, run, calibrated)

@@ -1,5 +1,7 @@
 //! Which of several models to take, and what may be told of it.
 
+use std::collections::BTreeSet;
+
 use super::public_alone::{PublicAlone, public_alone};
 use super::question::{Question, is_public, public_of};
 use super::sum;
@@ -8,7 +10,7 @@ use crate::evaluation::Scored;
 use crate::evaluation::words::less_error;
 use crate::plot::number::compact_up;
 use crate::privacy::accountant::{Guarantee, delta_words, round_up};
-use crate::privacy::ledger::{RunId, Total, TotalStanding};
+use crate::privacy::ledger::{RunId, SharedNoise, Total, TotalStanding};
 use crate::privacy::{Adjacency, Watch};
 use crate::rehearsal::advice::{capital, may_decide};
 use crate::store::ArchivedRun;
@@ -200,7 +202,7 @@ fn scored(
         } else {
             let sum = summed(runs).map_or_else(
                 || "the ε of their runs".to_owned(),
-                |it| format!("ε {} (δ {})", sum_words(it.epsilon), delta_words(it.delta)),
+                |it| format!("ε {} (δ {})", round_up(it.epsilon, 4), delta_words(it.delta)),
             );
             (sum, if_blanked(runs, None))
         };
@@ -449,11 +451,6 @@ fn summed(runs: &[&ArchivedRun]) -> Option<Guarantee> {
     sum::of(runs, person)?.ok()
 }
 
-/// The ε of a sum.
-fn sum_words(epsilon: f64) -> String {
-    round_up(epsilon, 4).trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
 /// The name of a run with its ε, unless the plan's name says it.
 fn with_epsilon(name: String, run: &ArchivedRun) -> String {
     match epsilon(run) {
@@ -492,7 +489,7 @@ fn telling(
             && total.known.as_ref().is_some_and(|it| it.epsilon <= own.epsilon)
             && at == delta;
         let all = if is_own {
-            format!(": ε {epsilon} (δ {delta})")
+            format!(": ε {epsilon} (δ {delta}){}", total.condition())
         } else {
             // At a smaller δ the part may have a larger ε than the whole.
             let own = if own.delta < total.delta {
@@ -506,7 +503,7 @@ fn telling(
         return format!("{what} with anybody{all}{whom}.{}", ranked(runs));
     }
     if runs.len() == 1 && run.later_scores.is_empty() {
-        let whom = if_blanked(runs, None);
+        let whom = if_blanked(runs, None) + &condition(runs);
         return format!("{what} with anybody: ε {epsilon} (δ {delta}){whom}.{}", ranked(runs));
     }
     let with = match runs.len() {
@@ -516,16 +513,23 @@ fn telling(
     };
     let all = match summed(runs) {
         Some(sum) if delta_words(sum.delta) == delta => {
-            format!("ε {} {with}, ε {epsilon} alone (δ {delta})", sum_words(sum.epsilon))
+            format!("ε {} {with}, ε {epsilon} alone (δ {delta})", round_up(sum.epsilon, 4))
         }
         Some(sum) => format!(
             "ε {} (δ {}) {with}, ε {epsilon} (δ {delta}) alone",
-            sum_words(sum.epsilon),
+            round_up(sum.epsilon, 4),
             delta_words(sum.delta)
         ),
         None => format!("ε {epsilon} (δ {delta}) alone; {with}, ε is the sum in the ledger"),
     };
-    format!("{what} with anybody: {all}{}.{}", if_blanked(runs, None), ranked(runs))
+    let whom = if_blanked(runs, None) + &condition(runs);
+    format!("{what} with anybody: {all}{whom}.{}", ranked(runs))
+}
+
+/// On which conditions these runs are protected, behind their ε.
+fn condition(runs: &[&ArchivedRun]) -> String {
+    let all: BTreeSet<SharedNoise> = runs.iter().filter_map(|run| run.one_noise).collect();
+    all.iter().map(|it| format!(", {}", it.condition())).collect()
 }
 
 /// The weaker promise, where a run makes no other: neither its ε nor a sum with it holds for replaced
@@ -673,7 +677,7 @@ mod tests {
         let told = only(&[drawn("a", 0.3), drawn("b", 0.4)]);
         let wanted = format!(
             "Share model and score with anybody: ε {} for the choice among 2, ε 1 alone (δ 1e-6).",
-            round_up(sum.epsilon, 4).trim_end_matches('0')
+            round_up(sum.epsilon, 4)
         );
         assert!(told.ends_with(&wanted), "{told}");
         // Whoever protects other units has another sum.
@@ -763,7 +767,9 @@ mod tests {
         // Runs that are not compared here may be in the total.
         let known = Composition::of(&[weaker]).unwrap().gate(1e-6).ok();
         let (standing, missing) = (TotalStanding::AtMost, Vec::new());
-        let total = Total { standing, delta: 1e-6, known, claims: None, missing, remark: None };
+        let conditions = BTreeSet::new();
+        let total =
+            Total { standing, delta: 1e-6, known, claims: None, missing, remark: None, conditions };
         let found = answers(&[&one], usual_name, &|_| Some(total.clone()), &Watch::open());
         assert!(found[0].telling.ends_with(whom), "{}", found[0].telling);
         one.drawn = blanked;
@@ -776,13 +782,16 @@ mod tests {
     #[test]
     fn where_the_ledger_is_there_all_spending_on_the_records_is_told() {
         let good = run("a", 1.0, Some(score(20.0, 40.0)));
-        let told = |standing, mu, delta| {
+        let one_noise = SharedNoise { sites: 3, may_collude: 1 };
+        let on_condition = |run: &ArchivedRun, standing, mu, delta, conditions: &[SharedNoise]| {
+            let conditions = conditions.iter().copied().collect();
             let known = Composition::of(&[gaussian(mu)]).unwrap().gate(delta).ok();
             let (claims, remark, missing) = (None, None, vec!["what was lost".to_owned()]);
-            let total = Total { standing, delta, known, claims, missing, remark };
-            let found = answers(&[&good], usual_name, &|_| Some(total.clone()), &Watch::open());
+            let total = Total { standing, delta, known, claims, missing, remark, conditions };
+            let found = answers(&[run], usual_name, &|_| Some(total.clone()), &Watch::open());
             found[0].telling.clone()
         };
+        let told = |standing, mu, delta| on_condition(&good, standing, mu, delta, &[]);
         let share = "model and score with anybody";
         assert_eq!(told(TotalStanding::AtMost, 0.1, 1e-6), format!("{share}: ε 1 (δ 1e-6)."));
         let more = told(TotalStanding::AtMost, 1.0, 1e-6);
@@ -793,6 +802,14 @@ mod tests {
         );
         let smaller = told(TotalStanding::AtMost, 0.1, 1e-5);
         assert!(smaller.ends_with("; this run alone: ε 1 at its smaller δ, 1e-6."), "{smaller}");
+        // What holds on a condition is told with it, of this run and of others in the total.
+        let condition = ", while at least 2 of 3 sites tell nobody their shares of the noise";
+        for mu in [0.1, 1.0] {
+            let said = on_condition(&good, TotalStanding::AtMost, mu, 1e-6, &[one_noise]);
+            assert_eq!(said.matches(condition).count(), 1, "{said}");
+        }
+        let joint = ArchivedRun { one_noise: Some(one_noise), ..good.clone() };
+        assert!(only(std::slice::from_ref(&joint)).ends_with(&format!("{condition}.")));
         // Neither another δ nor lines that were lost may read as the ε of the run alone.
         for said in [
             told(TotalStanding::AtMost, 0.1, 1e-5),

@@ -25,7 +25,7 @@ use crate::files::words::harmless;
 use crate::files::{self, step};
 use crate::methods::{self, Series, SourceWeight};
 use crate::plot::number::{compact_up, four_digits};
-use crate::privacy::ledger::{Book, RunId, RunOutcome, RunState, locks_reach};
+use crate::privacy::ledger::{Book, RunId, RunOutcome, RunState, SharedNoise, locks_reach};
 use crate::privacy::openings::OpenCuratorOnly;
 use crate::privacy::{CuratorOnly, Event, Ledger, Target, Watch};
 use crate::verdict::{Errors, error_cell};
@@ -78,6 +78,8 @@ pub struct ArchivedRun {
     pub data: Vec<DatasetDefinition>,
     /// The other sites of a joint run.
     pub sites: Vec<String>,
+    /// The noise that all of its sites add together.
+    pub one_noise: Option<SharedNoise>,
     /// How far all sites of a joint run came that has not ended.
     pub board: Vec<SiteLine>,
     /// The curator's remark.
@@ -547,16 +549,20 @@ pub(super) fn read_head(directory: &Path) -> ArchivedRun {
     let tag = fs::read_to_string(directory.join(TAG)).unwrap_or_default();
     run.tag = harmless(&tag, LONGEST_TAG);
     run.process = RunDirectory::process(directory);
-    run.sites = other_sites(&directory.join(SITES)).unwrap_or_default();
+    (run.sites, run.one_noise) = sites(&directory.join(SITES)).unwrap_or_default();
     run
 }
 
-/// The other sites of a joint run, from its file of sites.
-fn other_sites(path: &Path) -> Option<Vec<String>> {
+/// The other sites of a joint run, from its file of sites, and their common noise.
+fn sites(path: &Path) -> Option<(Vec<String>, Option<SharedNoise>)> {
     let text: Value = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
-    let names = text["place"]["sites"].as_array()?.iter().filter_map(Value::as_str);
-    let others = names.filter(|name| text["place"]["name"] != *name);
-    Some(others.map(|name| harmless(name, LONGEST_TAG)).collect())
+    let place = &text["place"];
+    let names = || place["sites"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let others = names().filter(|name| place["name"] != *name);
+    let may_collude = place["may_collude"].as_u64();
+    let one_noise = may_collude
+        .map(|number| SharedNoise { sites: names().count(), may_collude: number as usize });
+    Some((others.map(|name| harmless(name, LONGEST_TAG)).collect(), one_noise))
 }
 
 /// Where a certificate lists earlier looks at exact numbers.

@@ -133,7 +133,9 @@ pub fn definitions(files: &[FamilyFile], first_is_private: bool) -> Vec<DatasetD
         };
         let public: Vec<&Inspection> =
             files.iter().skip(private).filter(family).map(|other| &other.inspection).collect();
-        let private = files.iter().take(private).find(family).map(|first| &first.inspection);
+        // A private file is described as one, also where it fits none of those with its columns.
+        let is_private = |it: &&FamilyFile| std::ptr::eq(*it, found) || family(it);
+        let private = files.iter().take(private).find(is_private).map(|first| &first.inspection);
         let seen = match (public.is_empty(), private) {
             (false, _) => public,
             (true, Some(private)) => vec![private],
@@ -485,6 +487,25 @@ mod tests {
         );
         let alone = definitions(&files[..1], true);
         assert!(!alone[0].guessed[&Guessed::Columns].contains("whole numbers"), "{alone:?}");
+    }
+
+    /// Both files have the columns of the other one, and each has text where the other has numbers.
+    #[test]
+    fn a_private_file_that_fits_no_other_one_is_not_described_as_a_public_one() {
+        let text = |row: fn(usize) -> String| {
+            format!("status,amount,risk\n{}", (0..40).map(row).collect::<String>())
+        };
+        let ours = found("ours.csv", &text(|at| format!("{},a{at},{}\n", at % 4 + 1, at % 2)));
+        let theirs =
+            found("theirs.csv", &text(|at| format!("{},{at}.5,r{}\n", at % 4 + 1, at % 2)));
+        let said = |files: &[FamilyFile], first_is_private| {
+            let own = definitions(files, first_is_private).swap_remove(0);
+            own.guessed.get(&Guessed::Columns).cloned().unwrap_or_default()
+        };
+        let whole = "whole numbers";
+        assert!(said(std::slice::from_ref(&ours), false).contains(whole));
+        let files = [ours, theirs];
+        assert!(!said(&files, true).contains(whole), "{}", said(&files, true));
     }
 
     const WINE: &str = "colour,acid,year,quality\nred,7.5,2010,5\nwhite,6.25,2011,6\nred,7,2010,5\nwhite,6.5,2011,7\n";

@@ -690,6 +690,7 @@ mod tests {
             noise: NoiseSource::Secret,
             unit: None,
             order: RowOrder::Secret,
+            one_noise: None,
         };
         ledger.grant_carried(&[grant]).unwrap();
         let path = workspace.folder().join("sweeps").join("one");

@@ -87,11 +87,6 @@ impl KnownAccounts {
                 return Ok(None);
             }
             let secret = workspace.secret()?.secret;
-            // Accounts under the secret of somebody else cannot be compared with anything here, and
-            // every plan is refused until it is there: that is no reason to hide public data.
-            if book.check_secret(&secret).is_err() {
-                return Ok(None);
-            }
             Ok(Some((book, secret)))
         };
         Self(asked())
@@ -100,6 +95,14 @@ impl KnownAccounts {
     /// Whether there is nothing to compare with.
     pub fn is_empty(&self) -> bool {
         matches!(self.0, Ok(None))
+    }
+
+    /// Why nobody can say of any dataset that it is not one of the ledger's: some of these are under the
+    /// secret of somebody else. Every plan is refused then. That is no reason to hide public data, and one
+    /// not to hand on numbers of them.
+    pub fn unknown(&self) -> Option<Error> {
+        let (book, secret) = self.0.as_ref().ok()?.as_ref()?;
+        book.check_secret(secret).err()
     }
 
     /// Why nothing of a dataset that is said to be public is shown or used: the ledger knows its rows

@@ -49,6 +49,13 @@ impl Context {
         }
     }
 
+    /// Tells the first remark of a dataset that was read.
+    pub(super) fn warn_of(&mut self, name: &str) {
+        if let Some(warning) = self.loaded(name).and_then(|it| it.warnings.first()).cloned() {
+            self.warn(warning);
+        }
+    }
+
     pub fn is_loading(&self, name: &str) -> bool {
         matches!(self.datasets.get(name), Some(DatasetStatus::Loading(_)))
     }

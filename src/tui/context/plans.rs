@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::budget::parse_beside;
 use super::{Change, Context, DatasetStatus, OpenPopup};
 use crate::data::{DatasetDefinition, PreparationSettings, Role, Table, Task};
+use crate::engine::preview::SEVERAL;
 use crate::engine::worker::{JobId, JobRequest, RehearsalEvent};
 use crate::engine::{Control, Request};
 use crate::error::{Action, Error, Result};
@@ -22,6 +23,7 @@ use crate::rehearsal::advice::Advice;
 use crate::session::fit::PlanData;
 use crate::session::{ArchivedRun, PlanDefinition, Session, plan_name};
 use crate::tab::Tab;
+use crate::widgets::number::compact_up;
 
 /// The target of a new plan.
 pub const TARGET: Target = Target { epsilon: 1.0, delta: 1e-6 };
@@ -441,21 +443,22 @@ impl Context {
         let holds = match &self.plan.preview {
             Some(Ok(preview)) if !preview.calibrated.events().is_empty() => {
                 let adjacency = preview.calibrated.guarantee().adjacency;
-                format!(", which holds if {}", glossary::change(adjacency, preview.unit.is_some()))
+                format!(" (if {})", glossary::change(adjacency, preview.unit.is_some()))
             }
             _ => String::new(),
         };
         let cost = if plan.spends() {
             let Target { epsilon, delta } = plan.target;
             format!(
-                "It reserves ε {epsilon} at δ {delta:e} of '{}' before it starts{holds}",
+                "It reserves ε {epsilon} at δ {delta:e}{holds} of the budget of '{}'",
                 plan.private
             )
         } else {
             "It uses public data alone and spends nothing".to_owned()
         };
         let label = self.session.dataset(&plan.private).ok().and_then(|it| it.label.as_ref());
-        let predicts = label.map_or_else(String::new, |label| format!(", and predicts '{label}'"));
+        let predicts =
+            label.map_or_else(String::new, |label| format!(", which predicts '{label}'"));
         let exact = if plan.spends() && !self.watch.is_sealed() {
             " Numbers marked ◆ will be exact, for your eyes only: for none, press Esc, then v."
         } else {
@@ -476,7 +479,7 @@ impl Context {
         };
         let all_the_same = if lost.is_some() { " all the same" } else { "" };
         let text = format!(
-            "{}Launch '{}'{all_the_same}? {cost}{predicts}.{expect}{exact}{}",
+            "{}Launch '{}'{predicts}{all_the_same}? {cost}.{expect}{exact}{}",
             lost.unwrap_or_default(),
             plan.name,
             if warnings.is_empty() { warnings } else { format!(" Warning: {warnings}") }
@@ -489,7 +492,7 @@ impl Context {
         };
         let mut question = QuestionPopup::new(text, "launch", launch);
         if is_unknown && cannot_play.is_none() {
-            question.other = Some(('r', Box::new(Self::try_plan)));
+            question.other = Some(('r', "rehearse", Box::new(Self::try_plan)));
         }
         self.popup = Some(OpenPopup::Question(question));
     }
@@ -502,8 +505,17 @@ impl Context {
         then: impl Fn(&mut Self) + 'static,
     ) {
         let title = format!("A budget for '{name}'");
-        let help = "ε and δ for all that is spent on these records, now and later. This is enough \
-                    for the first: give more for several";
+        let of_plan = match &self.plan.preview {
+            Some(Ok(preview)) if preview.plan.private == name => preview.of_several,
+            _ => None,
+        };
+        let several = of_plan.map_or_else(String::new, |epsilon| {
+            format!("; {SEVERAL} runs like that of the plan come to ε {}", compact_up(epsilon))
+        });
+        let help = format!(
+            "ε and δ for all that is spent on these records, now and later. This is enough for the \
+             first: give more for several{several}"
+        );
         let text = format!("{} {:e}", target.epsilon, target.delta);
         self.prompt(title, help, &text, move |context, text| {
             let budget = parse_beside(text, target.delta).map_err(|error| one_line(&error))?;

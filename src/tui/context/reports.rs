@@ -49,7 +49,11 @@ impl Context {
                 self.ask_to_overwrite(*session, path, &differences);
             }
             WorkerReport::Compared { dataset, withheld } => {
-                self.compared.insert(dataset, withheld);
+                let is_open = withheld.is_none();
+                let is_new = self.compared.insert(dataset.clone(), withheld).is_none();
+                if is_open && is_new {
+                    self.warn_of(&dataset);
+                }
             }
             WorkerReport::Reading { name, bytes, of } => {
                 if let Some(DatasetStatus::Loading(share)) = self.datasets.get_mut(&name) {
@@ -58,9 +62,6 @@ impl Context {
             }
             WorkerReport::Loaded { loaded, account } => {
                 let name = loaded.definition.name.clone();
-                if let Some(warning) = loaded.warnings.first() {
-                    self.warn(warning.clone());
-                }
                 self.mended(&ErrorTopic::Dataset(name.clone()));
                 if let Some(error) = loaded.withheld.as_ref().or(loaded.gap()) {
                     self.complain_of(ErrorTopic::Dataset(name.clone()), error);
@@ -75,7 +76,12 @@ impl Context {
                 if is_ranked {
                     self.ask(Request::KeptRankings(name.clone()));
                 }
-                self.datasets.insert(name, DatasetStatus::Ready { loaded, account });
+                let is_private = loaded.record.is_some();
+                self.datasets.insert(name.clone(), DatasetStatus::Ready { loaded, account });
+                // What is said of public rows counts cells, so they are compared with private ones first.
+                if is_private || self.is_open(&name) {
+                    self.warn_of(&name);
+                }
                 self.look_for_misfits();
                 self.ask_preview();
             }

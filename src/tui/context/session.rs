@@ -54,14 +54,14 @@ impl Context {
         let (datasets, plans) = (session.datasets.len(), session.plans.len());
         let text = format!(
             "A program ended here before it saved {of} (datasets: {datasets}, plans: {plans}). Open \
-             what is kept of it? (f forgets it)"
+             what is kept of it?"
         );
         let mut question = QuestionPopup::new(text, "open", Self::open_lost);
         let forget = |context: &mut Self| {
             let file = context.lost.take().map(|(_, file)| Effect::Discard(file));
             context.effects.extend(file);
         };
-        question.other = Some(('f', Box::new(forget)));
+        question.other = Some(('f', "forget it", Box::new(forget)));
         self.popup = Some(OpenPopup::Question(question));
     }
 
@@ -150,15 +150,13 @@ impl Context {
             return leave(self);
         }
         let unsaved = lost.iter().any(|it| it == UNSAVED);
-        let saves = match saves_and {
-            _ if !unsaved => "",
-            Some(_) => " (s saves and quits)",
-            None => " (s saves)",
+        let (saves, save): (_, fn(&mut Self)) = match saves_and {
+            Some(both) => ("save and quit", both),
+            None => ("save", Self::save),
         };
-        let save = saves_and.unwrap_or(Self::save);
-        let text = format!("The session has {}. {what} without them?{saves}", lost.join(" and "));
+        let text = format!("The session has {}. {what} without them?", lost.join(" and "));
         let mut question = QuestionPopup::new(text, yes, leave);
-        question.other = unsaved.then(|| ('s', Box::new(save) as Then<Self>));
+        question.other = unsaved.then(|| ('s', saves, Box::new(save) as Then<Self>));
         self.popup = Some(OpenPopup::Question(question));
     }
 
@@ -254,17 +252,15 @@ impl Context {
             1 => "A run is".to_owned(),
             many => format!("{many} runs are"),
         };
-        let more = " Or g: quit, and it continues in a process of its own.";
-        let more = if can_leave { more } else { "" };
         let lost = match lost.join(" and ") {
             lost if lost.is_empty() => lost,
             lost => format!(" The session also has {lost}, which would be lost."),
         };
-        let text = format!(
-            "{runs} under way. Stop and quit? What has been spent stays spent.{more}{lost}"
-        );
+        let text =
+            format!("{runs} under way. Stop and quit? What has been spent stays spent.{lost}");
         let mut question = QuestionPopup::new(text, "quit", Self::leave);
-        question.other = can_leave.then(|| ('g', Box::new(Self::leave_running) as Then<Self>));
+        let leave = || ('g', "quit, and it goes on", Box::new(Self::leave_running) as Then<Self>);
+        question.other = can_leave.then(leave);
         self.popup = Some(OpenPopup::Question(question));
     }
 

@@ -17,8 +17,8 @@ pub struct QuestionPopup<C> {
     /// The word beside the key that says yes.
     pub yes: &'static str,
     pub then: Then<C>,
-    /// Another key that answers.
-    pub other: Option<(char, Then<C>)>,
+    /// Another key that answers, and what it does.
+    pub other: Option<(char, &'static str, Then<C>)>,
 }
 
 impl<C> QuestionPopup<C> {
@@ -36,17 +36,19 @@ impl<C> QuestionPopup<C> {
         let inner = canvas.window(body, WIDTH, rows + 4, "Sure?");
         let [question, answers] = in_rows(inner, [Fill(1), Length(1)]);
         canvas.wrapped(&self.text, theme.text, question);
-        let line = Line::from(vec![
-            Span::styled("y", theme.accent),
-            Span::styled(format!(": {}    ", self.yes), theme.muted),
-            Span::styled("n", theme.accent),
-            Span::styled(", Enter or Esc: no", theme.muted),
-        ]);
-        canvas.line(line, answers);
-        let [yes, no, _] =
-            in_columns(answers, [Length(longest([self.yes]) + 7), Length(19), Fill(1)]);
-        let key = |c: char| KeyEvent::from(KeyCode::Char(c));
-        canvas.hits.answers.extend([(yes, key('y')), (no, key('n'))]);
+        let other = self.other.as_ref().map(|(key, what, _)| (*key, format!(": {what}    ")));
+        let all = std::iter::once(('y', format!(": {}    ", self.yes)))
+            .chain(other)
+            .chain([('n', ", Enter or Esc: no".to_owned())]);
+        let mut left = answers;
+        for (key, what) in all {
+            let [own, rest] = in_columns(left, [Length(longest([&what]) + 1), Fill(1)]);
+            let spans =
+                [Span::styled(key.to_string(), theme.accent), Span::styled(what, theme.muted)];
+            canvas.line(Line::from(spans.to_vec()), own);
+            canvas.hits.answers.push((own, KeyEvent::from(KeyCode::Char(key))));
+            left = rest;
+        }
     }
 }
 

@@ -42,7 +42,7 @@ pub(super) fn on_key(app: &mut App, mut popup: OpenPopup, key: KeyEvent) {
             }
             KeyCode::Char('n' | 'N' | 'q') => return,
             KeyCode::Char(c) => {
-                if let Some((_, then)) = question.other.take_if(|(other, _)| *other == c) {
+                if let Some((.., then)) = question.other.take_if(|(other, ..)| *other == c) {
                     return then(&mut app.context);
                 }
             }

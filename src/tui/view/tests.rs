@@ -197,8 +197,8 @@ fn the_sites_of_a_joint_run_have_a_line_each_until_it_ends() {
     app.context.archive = Some(vec![run]);
     let text = text_of(&buffer(&app, 120, 40));
     for words in [
-        "A (this site): release 5 of 12, waits for B, ε 0.400 of 1.000",
-        "F: release 5 of 12, ε 0.400 of 1.000",
+        "A (this site): release 5 of 12, waits for B, ε 0.4 of 1",
+        "F: release 5 of 12, ε 0.4 of 1",
         "and 2 more sites",
     ] {
         assert!(text.contains(words), "{words}\n{text}");

@@ -128,9 +128,14 @@ impl PlanField {
         }
     }
 
-    /// Value of the field with its unit, for tables.
+    /// Value of the field with its unit, for tables. A run of public data alone spends nothing, whatever
+    /// its plan allows.
     pub fn shown(self, plan: &PlanDefinition) -> String {
-        let value = self.value(plan);
+        let spends = methods::method(&plan.method).map_or(true, |it| !it.spec().public_only);
+        let value = match self {
+            Self::Epsilon | Self::Delta if !spends => "0".to_owned(),
+            _ => self.value(plan),
+        };
         format!("{value} {}", self.unit(&value)).trim().to_owned()
     }
 }
@@ -279,6 +284,11 @@ mod tests {
         assert!(
             found[0].1[1].starts_with("private records alone (") && found[0].1[1].contains("0.5")
         );
+        let mut alone = one.clone();
+        alone.take_method("public_only");
+        let found = differences(&[Some(&one), Some(&alone)]);
+        let epsilon = found.iter().find(|(name, _)| name == "ε of this run").unwrap();
+        assert_eq!(epsilon.1, ["0.25", "0"], "{found:?}");
         // Plans of one method have a row for it.
         let same = other.clone();
         other.settings.clear();

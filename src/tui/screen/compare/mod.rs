@@ -339,7 +339,7 @@ impl CompareScreen {
     pub fn extent(&self, runs: &[ArchivedRun], watch: &Watch) -> (f64, f64) {
         if self.shown_quantity(runs, watch).is_of_runs() {
             let spent = runs.iter().filter_map(epsilon);
-            return (0.0, spent.fold(1.0, f64::max));
+            return (0.0, PAST_THE_LAST * spent.fold(1.0, f64::max));
         }
         let steps = self.pinned(runs).into_iter().map(|(_, run)| run.steps);
         (0.0, steps.max().unwrap_or(2).max(2) as f64)
@@ -358,6 +358,9 @@ impl CompareScreen {
         found
     }
 }
+
+/// The end of the axis of ε, in times the largest ε: no point stands on the frame.
+const PAST_THE_LAST: f64 = 1.05;
 
 fn end_of(run: &ArchivedRun) -> String {
     match run.outcome.as_str() {

@@ -2,7 +2,7 @@
 
 use ratatui::style::Style;
 
-use super::{ARCHIVE, CompareScreen, DETAILS, Quantity, USUAL_WIDTH};
+use super::{ARCHIVE, CompareScreen, DETAILS, PAST_THE_LAST, Quantity, USUAL_WIDTH};
 use crate::canvas::{
     Canvas, Fill, Length, Line, Rect, Span, bold, fitting, in_rows, longest, sort_mark,
 };
@@ -456,7 +456,8 @@ fn chart(Shown { screen, context, runs, order, .. }: Shown, canvas: &mut Canvas,
             _ => None,
         };
         let spent = || points.iter().map(|(_, point, ..)| point[0].0);
-        let ends = [spent().fold(f64::MAX, f64::min), spent().fold(0.0, f64::max)];
+        // It spends nothing, so it begins at 0.
+        let ends = [0.0, PAST_THE_LAST * spent().fold(0.0, f64::max)];
         let level = alone.map_or_else(Vec::new, |error| ends.map(|at| (at, error)).to_vec());
         let mut chart = chart
             .percent(quantity.is_share(with_both))

@@ -292,7 +292,8 @@ pub(super) fn remarks(shown: Shown, canvas: &Canvas) -> Vec<Line<'static>> {
     let ending = ending_of(context, loaded).map(str::to_owned);
     let exact = unusable.into_iter().chain(ending).chain(loaded.exact_named(&context.watch));
     lines.extend(exact.map(|words| Line::styled(format!("{sign} {words}"), theme.curator)));
-    let notes = loaded.warnings.iter();
+    let is_told = loaded.record.is_some() || context.is_open(&loaded.definition.name);
+    let notes = loaded.warnings.iter().filter(|_| is_told);
     lines.extend(notes.map(|it| Line::styled(format!("note: {it}"), theme.warning)));
     lines
 }

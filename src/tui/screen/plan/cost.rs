@@ -188,7 +188,6 @@ fn cost_of<'a>(
     } else {
         let change = glossary::change(guarantee.adjacency, preview.unit.is_some());
         let told = round_up(guarantee.epsilon, 4);
-        let told = told.trim_end_matches('0').trim_end_matches('.');
         let odds = odds(guarantee.epsilon);
         let delta = guarantee.delta;
         facts.push((

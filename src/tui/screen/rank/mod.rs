@@ -85,7 +85,7 @@ impl RankColumn {
             Self::Name => ("dataset", None),
             Self::Gsd => ("GSD 0–1 ↓", Some(13)),
             Self::Error => ("error ↓", Some(13)),
-            Self::Elsewhere => ("elsewhere ↓", Some(12)),
+            Self::Elsewhere => ("on others ↓", Some(12)),
             Self::Energy => ("energy 0–1 ↑", Some(13)),
             Self::Task2Vec => ("Task2Vec ↓", Some(11)),
             Self::Verdict => ("verdict", None),

@@ -113,6 +113,8 @@ const OF_NOISE: &str = "± and 'likely' are of the noise alone: they do not coun
 const MAY_BE_USELESS: &str = "These models are quick ones. A run's score says how good public data \
     alone are, beside one answer for all.";
 
+const QUICK: &str = "The model is a quick one: Compare has the errors of runs, which are others.";
+
 const OF_ERRORS: &str = "The error of a model of this dataset alone on the private records: \
     wrong answers in percent, or how far off it is in units of the label. It predicts \
     best how wrong a private model will be. The best of them need not be good: always \
@@ -158,13 +160,15 @@ fn about(line: &CandidateLine, table: &Comparison) -> String {
             CandidateOrder::Energy => (behind.text(), "energy"),
             CandidateOrder::Distance => (behind.text(), "GSD"),
         };
-        ("Behind the best", format!("{behind} of {of} (95 %)."))
+        let on =
+            "Both were measured on the same records, so it is surer than the two by themselves.";
+        ("Behind the best", format!("{behind} of {of} (95 %). {on}"))
     }));
     let alongside = line.alongside.clone().unwrap_or_default();
     parts.extend(alongside.error.map(|error| {
         let error = error.estimate().error_text(table.in_label_units);
         let (error, unit) = (error.trim_end_matches(" %"), table.error_unit());
-        ("Error of its own model", format!("{error} (95 %), in {unit}. Less is better."))
+        ("Error of its own model", format!("{error} (95 %), in {unit}; less is better. {QUICK}"))
     }));
     if let Some(summary) = &line.summary {
         let scores = format!(
