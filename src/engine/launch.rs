@@ -113,6 +113,7 @@ fn attempt(
     })?;
     spend.notes.extend(elsewhere);
     if let Some(joint) = joint {
+        joint.take_masks(&job.workspace, Some(directory.path()))?;
         spend = spend.joining(joint)?;
     }
     let context = RunContext { own, spend, directory, recorded: None, known };

@@ -175,6 +175,21 @@ impl Place {
         }
     }
 
+    /// What all sites must have in common, in words.
+    fn common(&self) -> [(String, String); 4] {
+        let missing = if self.without_missing { "the others go on" } else { "all wait" };
+        let noise = self.may_collude.map_or_else(
+            || "each site adds its own".to_owned(),
+            |number| format!("one for all, and {number} may collude"),
+        );
+        [
+            ("version of the exchange".to_owned(), VERSION.to_string()),
+            ("names of the sites".to_owned(), self.sites.join(", ")),
+            ("missing sites".to_owned(), missing.to_owned()),
+            ("noise".to_owned(), noise),
+        ]
+    }
+
     fn own(&self) -> usize {
         self.sites.iter().position(|name| *name == self.name).unwrap_or_default()
     }
@@ -203,15 +218,8 @@ impl Meeting {
                 .at(earlier.display().to_string())
                 .cure("take an empty folder for each joint run, or resume the earlier one"));
         }
-        let common = BTreeMap::from([
-            ("version of the exchange".to_owned(), VERSION.to_string()),
-            ("names of the sites".to_owned(), place.sites.join(", ")),
-            ("missing sites".to_owned(), missing_words(place.without_missing).to_owned()),
-            ("noise".to_owned(), noise_words(place.may_collude)),
-        ]);
-        let masks = place.may_collude.map(|_| MaskKey::new()).transpose()?;
-        let common = hello.common.into_iter().chain(common).collect();
-        let hello = Hello { common, masks: masks.as_ref().map(MaskKey::public), ..hello };
+        let common = hello.common.into_iter().chain(place.common()).collect();
+        let hello = Hello { common, ..hello };
         let body = to_json(&hello)?;
         let header = header(Kind::Hello, &place.name, "", 0, "", body.len());
         let sealed = Message { header, body }.seal(&key)?;
@@ -222,7 +230,6 @@ impl Meeting {
         folder.replace(&name, &sealed)?;
         let files = hellos(&place, &folder, place.timeout, &is_stopped)?;
         let mut meeting = Self::of(place, folder, key, files, is_stopped);
-        meeting.masks = masks;
         meeting.hellos = meeting.opened()?;
         for (name, hello) in meeting.hellos() {
             meeting.place.check_key(name, hello.key)?;
@@ -241,10 +248,16 @@ impl Meeting {
     ) -> Result<Self> {
         let folder = Folder::open(&place.folder)?;
         let mut meeting = Self::of(place, folder, key, files, is_stopped);
+        let changed = || Error::refused("what the sites agreed on was changed after the run began");
         if meeting.protocol != protocol || meeting.files.len() != meeting.place.sites.len() {
-            return Err(Error::refused("what the sites agreed on was changed after the run began"));
+            return Err(changed());
         }
         meeting.hellos = meeting.opened()?;
+        let said = meeting.hellos.get(meeting.place.own()).map(|hello| &hello.common);
+        let same = |(name, value)| said.and_then(|said| said.get(&name)) == Some(&value);
+        if !meeting.place.common().into_iter().all(same) {
+            return Err(changed());
+        }
         Ok(meeting)
     }
 
@@ -326,12 +339,7 @@ impl Meeting {
         ))
     }
 
-    /// The key of this site's masks, which a run has to keep.
-    pub fn mask_key(&self) -> Option<&MaskKey> {
-        self.masks.as_ref()
-    }
-
-    /// Takes the key of this site's masks, which the run has kept. It must be the one of its hello.
+    /// Takes the key of this site's masks. It must be the one of its hello.
     pub fn with_mask_key(mut self, key: MaskKey) -> Result<Self> {
         let said = self.hellos.get(self.place.own()).and_then(|hello| hello.masks.as_deref());
         if said != Some(key.public().as_str()) {
@@ -652,17 +660,6 @@ pub(crate) fn file_name(protocol: &str, kind: Kind, number: u64, site: &str) -> 
     format!("{}-{file}", protocol.get(..DIGITS).unwrap_or(protocol))
 }
 
-fn missing_words(without_missing: bool) -> &'static str {
-    if without_missing { "the others go on" } else { "all wait" }
-}
-
-fn noise_words(may_collude: Option<usize>) -> String {
-    may_collude.map_or_else(
-        || "each site adds its own".to_owned(),
-        |number| format!("one for all, and {number} may collude"),
-    )
-}
-
 pub(crate) fn header(
     kind: Kind,
     site: &str,
@@ -730,7 +727,7 @@ fn hellos(
     }
     if !done {
         let missing: Vec<usize> = (0..found.len()).filter(|site| found[*site].is_none()).collect();
-        return Err(absent(place, folder, &missing, "what it takes part in"));
+        return Err(absent(place, folder, &missing, "hello"));
     }
     Ok(found.into_iter().flatten().collect())
 }
@@ -800,8 +797,18 @@ mod tests {
     fn greet(place: Place, folder: &Path, plan: &str) -> Result<Meeting> {
         let key = key(folder, &place.name);
         let common = BTreeMap::from([("plan".to_owned(), plan.to_owned())]);
-        let hello = Hello { key: key.public(), masks: None, records: 100, common };
-        Meeting::greet(place, key, hello, Box::new(|| false))
+        let masks = place.may_collude.map(|_| masks(folder, &place.name));
+        let public = masks.as_ref().map(MaskKey::public);
+        let hello = Hello { key: key.public(), masks: public, records: 100, common };
+        let meeting = Meeting::greet(place, key, hello, Box::new(|| false))?;
+        match masks {
+            Some(masks) => meeting.with_mask_key(masks),
+            None => Ok(meeting),
+        }
+    }
+
+    fn masks(folder: &Path, name: &str) -> MaskKey {
+        MaskKey::find(&folder.join(format!("{name}-masks.key"))).unwrap()
     }
 
     /// Does the same at every site at once.
@@ -968,6 +975,10 @@ mod tests {
         std::fs::remove_file(directory.path().join("exchange/hello-A")).unwrap();
         assert!(again(files.clone()).is_ok());
         assert!(again(files[..2].to_vec()).is_err());
+        let said = (protocol.as_str(), files.clone());
+        let other = place(directory.path(), "A", true);
+        let error = Meeting::again(other, key(directory.path(), "A"), said, Box::new(|| false));
+        assert!(error.err().unwrap().what().contains("was changed after the run began"));
         let last = files[2].len() - 1;
         files[2][last] ^= 1;
         let error = again(files).err().unwrap();
@@ -1085,17 +1096,15 @@ mod tests {
         let directory = folder();
         let meetings =
             at_all(|name| greet(sharing(directory.path(), name), directory.path(), "one").unwrap());
-        let masks = |meetings: &[Meeting]| -> Vec<Vec<([u8; 32], bool)>> {
+        let of_all = |meetings: &[Meeting]| -> Vec<Vec<([u8; 32], bool)>> {
             meetings.iter().map(|meeting| meeting.masks().unwrap()).collect()
         };
-        let first = masks(&meetings);
+        let first = of_all(&meetings);
         assert_eq!(first[0][0].0, first[1][0].0);
         assert_eq!(first[0][1].0, first[2][0].0);
         assert_eq!(first[1][1].0, first[2][1].0);
         assert!(first[0].iter().all(|(_, adds)| *adds) && first[2].iter().all(|(_, adds)| !adds));
         let said = (meetings[0].protocol().to_owned(), meetings[0].files().to_vec());
-        let kept = directory.path().join("masks.key");
-        meetings[0].mask_key().unwrap().keep(&kept).unwrap();
         let joined = scope(|scope| {
             let join = |mut meeting: Meeting| {
                 scope.spawn(move || {
@@ -1107,7 +1116,7 @@ mod tests {
             let threads: Vec<_> = meetings.into_iter().map(join).collect();
             threads.into_iter().map(|it| it.join().unwrap()).collect::<Vec<_>>()
         });
-        let second = masks(&joined);
+        let second = of_all(&joined);
         assert!(second.iter().flatten().all(|mask| !first.concat().contains(mask)));
         // A site that is resumed goes on with the key that it began with, and with no other one.
         let again = || {
@@ -1116,9 +1125,9 @@ mod tests {
             Meeting::again(place, key(directory.path(), "A"), said, Box::new(|| false)).unwrap()
         };
         assert!(again().masks().unwrap_err().what().contains("is gone"));
-        let resumed = again().with_mask_key(MaskKey::read(&kept).unwrap()).unwrap();
+        let resumed = again().with_mask_key(masks(directory.path(), "A")).unwrap();
         assert_eq!(resumed.masks().unwrap(), first[0]);
-        let error = again().with_mask_key(MaskKey::new().unwrap()).err().unwrap();
+        let error = again().with_mask_key(masks(directory.path(), "B")).err().unwrap();
         assert!(error.what().contains("not the one that the run began with"), "{error}");
     }
 
