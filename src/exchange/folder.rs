@@ -95,6 +95,15 @@ impl Folder {
         Ok(Some(bytes))
     }
 
+    /// The error for a message that cannot be used. The run can be resumed without it.
+    pub(crate) fn refused(&self, site: &str, file: &str, error: &Error) -> Error {
+        Error::failed(format!("a message of site '{site}' is refused: {}", error.what()))
+            .at(self.at(file).display().to_string())
+            .cure(format!(
+                "find out who wrote it, and remove it; '{site}' writes it again when it is resumed"
+            ))
+    }
+
     /// A file of any run whose name is this after that of the run.
     pub fn of_any_run(&self, name: &str) -> Result<Option<PathBuf>> {
         let mut entries =
