@@ -95,8 +95,8 @@ pub struct Header {
 /// On which condition the guarantee of a joint ranking with one noise holds.
 pub fn condition(may_collude: usize) -> String {
     format!(
-        "all sites have one noise, and this holds while no more than {may_collude} of them put together what \
-         they know, and nobody else can compute the masks"
+        "all sites have one noise, and this holds while all but {may_collude} of them add their shares and tell \
+         them nobody, and nobody can compute the masks without their keys"
     )
 }
 
