@@ -169,7 +169,8 @@ class Running(Case):
         """Waits for all sites, and returns the models that they have."""
         logs = [f"{kind}-{name}" for name in self.names]
         self.wait_for(lambda: all(it.poll() is not None for it in sites), 1800, *logs, "run", "superlink")
-        self.assertEqual([it.returncode for it in sites], [0] * len(sites), self.said(logs[0]))
+        said = "\n".join(self.said(log)[-800:] for log in [*logs, "run"])
+        self.assertEqual([it.returncode for it in sites], [0] * len(sites), said)
         runs = [next((self.here / kind / name).glob(".halflight/runs/*/model.ron")) for name in self.names]
         return [run.read_text().split("preparation")[0] for run in runs]
 
