@@ -10,7 +10,7 @@ No dependency but Python 3.8. The format is one JSON value a line: `halflight sc
             loss = train_one_step()
             steps.step(number, {"loss": loss}, [subsampled_gaussian(1.1, 0.004)], epsilon=claim())
 
-Whole loops for Opacus and JAX-privacy: `halflight guide trainers`.
+Whole loops for Opacus, JAX-privacy and Flower: `halflight guide trainers`.
 
 Several draws between two lines are one entry with a count: subsampled_gaussian(1.1, 0.004, 50).
 A loader that shuffles and cuts batches does not sample in this sense, and no epsilon for samples

@@ -24,6 +24,7 @@ use crate::rank::comparison::Comparison;
 use crate::rank::{
     CandidateOrder, Disclosed, RankingMechanism, ReleasedError, ReleasedLine, released,
 };
+use crate::session::ranking_record::condition;
 use crate::session::{Session, dataset};
 
 /// Rank a session's public datasets: which can stand in for the private one?
@@ -32,8 +33,9 @@ use crate::session::{Session, dataset};
 /// were looked at. With --private EPSILON the error of each dataset's own model is released with
 /// noise; without labels, only the name of the best dataset. --mechanism chooses another way.
 ///
-/// With --exchange several sites rank together by errors: each with its own noise, from its own budget,
-/// and all of them get one table. Every site runs this command with the same public datasets.
+/// With --exchange several sites rank together by errors: each with its own noise, or with --one-noise with
+/// one for all, from its own budget, and all of them get one table. Every site runs this command with the
+/// same public datasets.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   halflight rank session.ron
@@ -232,6 +234,7 @@ fn as_text(summary: &RankingSummary, watch: &Watch) -> String {
                     joint.display()
                 ));
             }
+            lines.extend(summary.may_collude.map(|number| format!("  {}", condition(number))));
         }
     }
     for (name, error) in &summary.left_out {
@@ -409,6 +412,9 @@ fn as_json(summary: &RankingSummary, watch: Option<&Watch>) -> Value {
             value["guarantee"] = json!(guarantee);
             if let Some(joint) = &summary.joint {
                 (value["other_sites"], value["joint"]) = (json!(summary.sites), json!(joint));
+                if let Some(number) = summary.may_collude {
+                    value["may_collude"] = json!(number);
+                }
             }
             match disclosed {
                 Disclosed::Winner(winner) => value["winner"] = json!(winner.get()),

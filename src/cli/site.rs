@@ -16,8 +16,9 @@ use crate::session::Workspace;
 ///
 /// Every site runs this command with the same plan and the same public data. What a site releases is
 /// charged to its own ledger and gets its own noise; only then does it travel, signed, through the
-/// folder. With --one-noise all sites together add as much noise as one alone would, or little more. All sites end with the same model, and each has a certificate for its own records. Which
-/// public data to take is asked with `halflight rank --exchange`.
+/// folder. With --one-noise all sites together add as much noise as one alone would, or little more.
+/// All sites end with the same model, and each has a certificate for its own records. Which public data
+/// to take is asked with `halflight rank --exchange`.
 ///
 /// Nothing is spent before all sites agree. A site that stops is waited for; the run goes on with
 /// `halflight run --resume`.
@@ -38,15 +39,6 @@ pub struct SiteCommand {
 
     #[command(flatten)]
     meeting: Meeting,
-
-    /// Let all sites add one noise together, and hide what each sends under masks that cancel in the sum.
-    /// All sites must say so, and each must --trust the keys of the others.
-    #[arg(long, conflicts_with = "without_missing")]
-    one_noise: bool,
-
-    /// How many sites may put together what they know without breaking a guarantee.
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "one_noise")]
-    may_collude: usize,
 }
 
 /// Where a site meets the others.
@@ -77,16 +69,21 @@ pub(super) struct Meeting {
     /// refused, and nothing is spent.
     #[arg(long, value_name = "KEYS", requires = "exchange")]
     trust: Option<String>,
+
+    /// Let all sites add one noise together, and hide what each sends under masks that cancel in the sum.
+    /// All sites must say so, and each must --trust the keys of the others.
+    #[arg(long, requires = "exchange", conflicts_with = "without_missing")]
+    one_noise: bool,
+
+    /// How many sites may put together what they know without breaking a guarantee.
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "one_noise")]
+    may_collude: usize,
 }
 
 impl SiteCommand {
     pub fn execute(self) -> Result<()> {
         let mut run = self.run;
         run.place = self.meeting.place()?;
-        if let Some(place) = run.place.as_mut().filter(|_| self.one_noise) {
-            sites::check_colluding(place.sites.len(), self.may_collude)?;
-            place.may_collude = Some(self.may_collude);
-        }
         run.execute()
     }
 }
@@ -102,9 +99,13 @@ impl Meeting {
             sites: self.sites.clone(),
             timeout: self.timeout,
             without_missing: self.without_missing,
-            may_collude: None,
+            may_collude: self.one_noise.then_some(self.may_collude),
         };
-        place.checked().map(Some)
+        let place = place.checked()?;
+        if let Some(number) = place.may_collude {
+            sites::check_colluding(place.sites.len(), number)?;
+        }
+        Ok(Some(place))
     }
 }
 

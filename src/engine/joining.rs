@@ -27,7 +27,7 @@ pub struct JoiningJob {
 }
 
 /// The players of a scene, in the notebook.
-const PLAYERS: [&str; 3] = ["public data alone", "alone", "together"];
+const PLAYERS: [&str; 4] = ["public data alone", "alone", "together", "together, one noise"];
 
 /// Rehearses until everything is done or stopped. `tell` hears how many of how many scenes were played.
 pub fn rehearse(job: &JoiningJob, tell: &mut dyn FnMut(usize, usize)) -> Result<Joining> {
@@ -76,12 +76,16 @@ pub fn rehearse(job: &JoiningJob, tell: &mut dyn FnMut(usize, usize)) -> Result<
         };
         let known = PLAYERS.map(|who| notebook.find(&key(who)).map(|played| played.loss));
         let others = data.scenes[scene].others;
-        let played = if let [Some(public_alone), Some(alone), Some(together)] = known {
-            PlayedSites { public_alone, alone, together }
+        let is_known = known[3].is_some() || !data.has_one_noise();
+        let played = if let [Some(public_alone), Some(alone), Some(together), one_noise] = known
+            && is_known
+        {
+            PlayedSites { public_alone, alone, together, one_noise }
         } else {
             match data.play(scene, &player, repetition, epsilons[at]) {
                 Ok(played) => {
                     let losses = [played.public_alone, played.alone, played.together];
+                    let losses = losses.into_iter().chain(played.one_noise);
                     for (who, loss) in PLAYERS.into_iter().zip(losses) {
                         notebook.note(key(who), Played::of_loss(loss))?;
                     }

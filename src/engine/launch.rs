@@ -87,7 +87,7 @@ fn attempt(
         target: job.plan.target,
         allow_large_delta: job.plan.allow_large_delta,
         noise,
-        one_noise: greeted.as_ref().and_then(sites::Greeted::one_noise),
+        one_noise: sites::one_noise(job.sites.as_ref()),
         ..Purpose::new(&job.plan.method, &assembly.proposal.calibrated)
     };
     match own.stolen(Fault::CountInName) {
@@ -114,6 +114,7 @@ fn attempt(
     })?;
     spend.notes.extend(elsewhere);
     if let Some(joint) = joint {
+        joint.take_masks(&job.workspace, Some(directory.path()))?;
         spend = spend.joining(joint)?;
     }
     let context = RunContext { own, spend, directory, recorded: None, known };

@@ -109,6 +109,8 @@ pub struct RankingSummary {
     pub unkept: Option<Error>,
     /// The other sites of a joint ranking.
     pub sites: Vec<String>,
+    /// How many of the sites may put together what they know, if all have one noise.
+    pub may_collude: Option<usize>,
     /// What is promised to the people at each site of a joint ranking.
     pub joint: Option<PathBuf>,
 }
@@ -217,8 +219,8 @@ fn curator(
     let unkept = comparison.as_ref().and_then(|comparison| {
         let (id, name) = (new_run_id("ranking"), &private.definition.name);
         let definition = job.session.ranking.clone();
-        let settings = Some(definition);
-        let header = Header { account, private: name.clone(), settings, sites: Vec::new() };
+        let (settings, private) = (Some(definition), name.clone());
+        let header = Header { account, private, settings, sites: Vec::new(), may_collude: None };
         ranking_record::keep_exact(&job.workspace, &id, header, comparison, &job.watch).err()
     });
     let about = summary(private, Findings::Curator(comparison), about, stepped.is_none());
@@ -253,7 +255,11 @@ fn privately(
     let mut account = OpenAccount::open(private, &job.workspace, &job.session)?;
     outlook.extend(account.other_budget.clone());
     let allow_large_delta = job.allow_large_delta;
-    let purpose = Purpose { allow_large_delta, ..Purpose::new(work.method(), &calibrated) };
+    let purpose = Purpose {
+        allow_large_delta,
+        one_noise: sites::one_noise(job.sites.as_ref()),
+        ..Purpose::new(work.method(), &calibrated)
+    };
     // The sites hear of a budget that does not suffice, so it is asked when they have met.
     if job.sites.is_none() {
         account.admit(&purpose)?;
@@ -289,6 +295,8 @@ fn privately(
     if let Some(joint) = joint {
         about.joint = Some(ranking_record::joint_file(&job.workspace, &purpose.run)?);
         about.sites.clone_from(&joint.others);
+        about.may_collude = joint.may_collude;
+        joint.take_masks(&job.workspace, None)?;
         spend = spend.joining(joint)?;
     }
     let paid = spend.draw(|spender| guarded(|| work.finish(spender))).map_err(|error| {
@@ -303,7 +311,8 @@ fn privately(
     let (disclosed, guarantee, run) = (paid.value, paid.guarantee, paid.run);
     let released = ReleasedRanking::of(&disclosed, &guarantee);
     let (settings, sites) = (Some(job.session.ranking.clone()), about.sites.clone());
-    let header = Header { account: paid.account, private: name.clone(), settings, sites };
+    let (private, may_collude) = (name.clone(), about.may_collude);
+    let header = Header { account: paid.account, private, settings, sites, may_collude };
     let kept =
         ranking_record::keep_released(&job.workspace, &run, header, &released, Some(&disclosed));
     let findings = Findings::Private { disclosed, guarantee, run };
@@ -417,8 +426,17 @@ impl About {
 fn summary(private: &Loaded, findings: Findings, about: About, stopped: bool) -> RankingSummary {
     let About { remarks, left_out } = about;
     let private = private.definition.name.clone();
-    let (unkept, sites, joint) = (None, Vec::new(), None);
-    RankingSummary { private, findings, remarks, left_out, stopped, unkept, sites, joint }
+    RankingSummary {
+        private,
+        findings,
+        remarks,
+        left_out,
+        stopped,
+        unkept: None,
+        sites: Vec::new(),
+        may_collude: None,
+        joint: None,
+    }
 }
 
 /// The candidates and the private records in the same features; records in `store` are not prepared

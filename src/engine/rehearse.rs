@@ -1024,6 +1024,7 @@ mod tests {
                 account: account.clone(),
                 private: "ours".to_owned(),
                 settings: None,
+                may_collude: None,
             };
             ranking_record::keep_released(workspace, &id, header, &ranking(), None).unwrap();
         };

@@ -50,6 +50,12 @@ pub fn check_trust(place: &Place, workspace: &Workspace) -> Result<()> {
     place.check_trust(SiteKey::find(workspace.folder())?.public())
 }
 
+/// The sites that add one noise together, for the ledger.
+pub(super) fn one_noise(place: Option<&Place>) -> Option<SharedNoise> {
+    let (place, sites) = (place?, place?.sites.len());
+    place.may_collude.map(|may_collude| SharedNoise { sites, may_collude })
+}
+
 /// Tells the others that this site ends before it was granted anything.
 pub(super) fn say_stopped(workspace: &Workspace, place: &Place) {
     if let Ok(key) = SiteKey::find(workspace.folder()) {
@@ -88,7 +94,6 @@ pub(super) struct JointRun {
     /// With one noise for all: how many sites may put together what they know.
     pub may_collude: Option<usize>,
     pinned: Pinned,
-    masks: Option<MaskKey>,
 }
 
 /// Meets the other sites of a job, whose proposal is that of a site alone.
@@ -106,8 +111,16 @@ pub(super) fn meet(
     common: BTreeMap<String, String>,
 ) -> Result<Greeted> {
     let key = SiteKey::find(workspace.folder())?;
-    let hello = Hello { key: key.public(), masks: None, records, common };
-    Meeting::greet(place.clone(), key, hello, is_stopped(control)).map(Greeted)
+    // A site that starts again says hello with the same key as before, until a run has taken it.
+    let masks = place.may_collude.map(|_| MaskKey::find(&workspace.folder().join(MASKS)));
+    let masks = masks.transpose()?;
+    let public = masks.as_ref().map(MaskKey::public);
+    let hello = Hello { key: key.public(), masks: public, records, common };
+    let meeting = Meeting::greet(place.clone(), key, hello, is_stopped(control))?;
+    match masks {
+        Some(masks) => meeting.with_mask_key(masks).map(Greeted),
+        None => Ok(Greeted(meeting)),
+    }
 }
 
 /// Meets the sites of the run in this directory again, if it is a joint one.
@@ -132,13 +145,21 @@ pub(super) fn again(job: &Job, directory: &Path) -> Result<Option<Greeted>> {
         Err(error) if error.place().is_none() => Err(cured(error)),
         Ok(meeting) if pinned.place.may_collude.is_some() => {
             let path = directory.join(MASKS);
-            let masks = MaskKey::read(&path).and_then(|key| meeting.with_mask_key(key));
-            let lost = |error: Error| {
+            // A program that died before it took the key has left it where it was.
+            let untaken = job.workspace.folder().join(MASKS);
+            let at = if path.exists() { &path } else { &untaken };
+            let met = MaskKey::read(at).and_then(|key| meeting.with_mask_key(key));
+            let met = met.and_then(|meeting| {
+                if at == &untaken {
+                    move_key(&untaken, &path).doing("take the key of the masks", &untaken)?;
+                }
+                Ok(Some(Greeted(meeting)))
+            });
+            met.map_err(|error| {
                 error.at(path.display().to_string()).cure(
                     "bring the file back from a copy, or settle the run: `halflight ledger settle`",
                 )
-            };
-            masks.map(|meeting| Some(Greeted(meeting))).map_err(lost)
+            })
         }
         meeting => meeting.map(|meeting| Some(Greeted(meeting))),
     }
@@ -245,13 +266,6 @@ impl Greeted {
         JointShape { sites: records.len(), records: records.iter().sum(), may_collude }
     }
 
-    /// The sites that add one noise together, for the ledger.
-    pub fn one_noise(&self) -> Option<SharedNoise> {
-        let place = self.0.place();
-        let sites = place.sites.len();
-        place.may_collude.map(|may_collude| SharedNoise { sites, may_collude })
-    }
-
     /// What to say of each site before anything is spent.
     pub fn notes(&self) -> Vec<String> {
         let note = |(name, hello): (&str, &Hello)| {
@@ -262,7 +276,9 @@ impl Greeted {
             let adding = self.0.place().sites.len() - number;
             format!("one noise for all: at least {adding} sites must tell nobody their shares")
         });
-        self.0.hellos().map(note).chain(one_noise).collect()
+        let several = "nobody checks whether somebody has records at several sites: `joint.json` says what \
+                       holds then";
+        self.0.hellos().map(note).chain(one_noise).chain([several.to_owned()]).collect()
     }
 
     /// Agrees with the other sites on the releases of a run.
@@ -318,7 +334,6 @@ impl Greeted {
             others: others.map(str::to_owned).collect(),
             may_collude,
             pinned,
-            masks: meeting.mask_key().cloned(),
             exchange: Box::new(FolderExchange {
                 certificate,
                 file: plan.file,
@@ -366,15 +381,37 @@ fn check_terms(
 }
 
 impl JointRun {
+    /// Takes the key of the masks from all later runs, before the first draw: a mask must never hide two
+    /// values. A run that can be resumed keeps it in its directory.
+    pub fn take_masks(&self, workspace: &Workspace, directory: Option<&Path>) -> Result<()> {
+        if self.may_collude.is_none() {
+            return Ok(());
+        }
+        let from = workspace.folder().join(MASKS);
+        let taken = match directory {
+            Some(directory) => move_key(&from, &directory.join(MASKS)),
+            None => files::step::remove(&from)
+                .and_then(|()| files::step::sync_folder(workspace.folder())),
+        };
+        taken.doing("take the key of the masks", &from).map_err(|error| {
+            error.cure(
+                "another program of this site may have taken it: nothing was drawn here, so settle this run \
+                 with `halflight ledger settle`, and start all sites again with an empty folder",
+            )
+        })
+    }
+
     /// Notes where and with whom the run in this directory takes part.
     pub fn pin(&self, directory: &Path) -> Result<()> {
-        // First: a run without its key for masks could not go on.
-        if let Some(masks) = &self.masks {
-            masks.keep(&directory.join(MASKS))?;
-        }
         let text = format!("{:#}\n", json!(self.pinned));
         files::write_private(&directory.join(SITES), text.as_bytes())
     }
+}
+
+/// Moves a key, of which two programs that try at once get one.
+fn move_key(from: &Path, to: &Path) -> std::io::Result<()> {
+    files::step::rename(from, to)?;
+    [to, from].into_iter().filter_map(Path::parent).try_for_each(files::step::sync_folder)
 }
 
 /// The exchange of releases in a folder.
@@ -449,15 +486,6 @@ impl Exchange for FolderExchange {
 
     fn end(&mut self) -> Result<()> {
         self.meeting.end()
-    }
-
-    fn settled(&mut self) -> Result<()> {
-        if self.one_noise.is_none() {
-            return Ok(());
-        }
-        let masks = self.file.with_file_name(MASKS);
-        files::step::remove(&masks).if_there().doing("remove the key of the masks", &masks)?;
-        Ok(())
     }
 }
 
@@ -766,7 +794,9 @@ mod tests {
         let error = check(&known, true).unwrap_err();
         assert!(error.what().contains("the noise of site 'B' is known"), "{error}");
         assert!(check(&known, false).is_ok());
-        known.iter_mut().for_each(|terms| terms.guarantee = None);
+        for terms in &mut known {
+            terms.guarantee = None;
+        }
         assert!(check(&known, true).is_ok());
     }
 

@@ -8,9 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::folder::Folder;
+use crate::hello::Hello;
 use crate::key::{PublicKey, from_hexadecimal};
-use crate::meeting::{Ended, Hello, Place, expect, file_name, header};
-use crate::message::{Kind, Message};
+use crate::meeting::Ended;
+use crate::message::{Kind, Message, expect, file_name, header};
+use crate::place::Place;
 
 /// Where a run meets the other sites, and what they agreed on, as its directory keeps it.
 #[derive(Debug, Clone, Serialize, Deserialize)]

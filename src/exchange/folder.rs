@@ -81,12 +81,27 @@ impl Folder {
     /// Reads a file, if it is there.
     pub fn read(&self, name: &str) -> Result<Option<Vec<u8>>> {
         let path = self.at(name);
-        let Some(file) = File::open(&path).if_there().doing("read", &path)? else {
+        let Some(file) = open(&path).if_there().doing("read", &path)? else {
             return Ok(None);
         };
+        let about = file.metadata().doing("read", &path)?;
+        if !about.is_file() || about.len() > LARGEST {
+            return Err(Error::failed("this is no message: it is no file, or larger than 1 GiB")
+                .at(path.display().to_string())
+                .cure("find out who put it there, and remove it"));
+        }
         let mut bytes = Vec::new();
         file.take(LARGEST).read_to_end(&mut bytes).doing("read", &path)?;
         Ok(Some(bytes))
+    }
+
+    /// The error for a message that cannot be used. The run can be resumed without it.
+    pub(crate) fn refused(&self, site: &str, file: &str, error: &Error) -> Error {
+        Error::failed(format!("a message of site '{site}' is refused: {}", error.what()))
+            .at(self.at(file).display().to_string())
+            .cure(format!(
+                "find out who wrote it, and remove it; '{site}' writes it again when it is resumed"
+            ))
     }
 
     /// A file of any run whose name is this after that of the run.
@@ -101,6 +116,17 @@ impl Folder {
         });
         Ok(found)
     }
+}
+
+/// Opens what somebody else may have put there, without waiting as a pipe would let us.
+fn open(path: &Path) -> std::io::Result<File> {
+    let mut options = File::options();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+    }
+    options.read(true).open(path)
 }
 
 /// Looks again and again until `is_done` or the time is over; true if it is done.
@@ -139,6 +165,23 @@ mod tests {
             error.place().unwrap().ends_with("draw") && error.what().contains("other contents")
         );
         assert_eq!(folder.read("p-draw").unwrap().unwrap(), b"one");
+        std::fs::create_dir(folder.at("p-folder")).unwrap();
+        File::create(folder.at("p-large")).unwrap().set_len(LARGEST + 1).unwrap();
+        #[cfg(unix)]
+        {
+            let (pipe, mode) = (folder.at("p-pipe"), rustix::fs::Mode::RUSR);
+            rustix::fs::mknodat(rustix::fs::CWD, pipe, rustix::fs::FileType::Fifo, mode, 0)
+                .unwrap();
+        }
+        for name in ["p-folder", "p-large", "p-pipe"] {
+            let error = folder.read(name).unwrap_err();
+            assert!(
+                error.what().contains("is no message") && error.place().unwrap().ends_with(name)
+            );
+            std::fs::remove_dir(folder.at(name))
+                .or_else(|_| std::fs::remove_file(folder.at(name)))
+                .unwrap();
+        }
         assert!(folder.of_any_run("draw").unwrap().is_some());
         assert!(folder.of_any_run("aw").unwrap().is_none());
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);

@@ -68,9 +68,14 @@ impl SiteKey {
 pub struct MaskKey([u8; 32]);
 
 impl MaskKey {
-    /// A new key. Nobody else has it.
-    pub fn new() -> Result<Self> {
-        random().map(Self)
+    /// The key in this file; made if there is none. Nobody else has it.
+    pub fn find(path: &Path) -> Result<Self> {
+        if !path.exists() {
+            let text = hexadecimal(&random()?) + "\n";
+            files::make_private_once(path, text.as_bytes())
+                .doing("save the key of the masks", path)?;
+        }
+        Self::read(path)
     }
 
     /// The key in this file.
@@ -79,11 +84,6 @@ impl MaskKey {
         bytes_of(text.trim()).map(Self).ok_or_else(|| {
             Error::failed("this is not the key of a run's masks").at(path.display().to_string())
         })
-    }
-
-    /// Keeps the key for the owner alone, so that the run can be resumed.
-    pub fn keep(&self, path: &Path) -> Result<()> {
-        files::write_private(path, (hexadecimal(&self.0) + "\n").as_bytes())
     }
 
     /// The public key, as others get it.
@@ -234,7 +234,9 @@ mod tests {
 
     #[test]
     fn two_sites_have_one_mask_for_each_release_of_a_run_and_nobody_else_has_it() {
-        let keys: Vec<MaskKey> = (0..3).map(|_| MaskKey::new().unwrap()).collect();
+        let directory = tempfile::tempdir().unwrap();
+        let file = |site: i32| directory.path().join(format!("{site}-masks.key"));
+        let keys: Vec<MaskKey> = (0..3).map(|site| MaskKey::find(&file(site)).unwrap()).collect();
         let mask = |one: usize, other: usize, run: &str, number| {
             let names = [one.min(other), one.max(other)].map(|site| ["A", "B", "C"][site]);
             keys[one].with(&keys[other].public(), run, (names, number)).unwrap()
@@ -260,12 +262,9 @@ mod tests {
         for none in ["", "00", &"00".repeat(32), &("01".to_owned() + &"00".repeat(31))] {
             assert!(keys[0].with(none, "p", (["A", "B"], 1)).is_err(), "{none}");
         }
-        let directory = tempfile::tempdir().unwrap();
-        let file = directory.path().join("masks.key");
-        keys[0].keep(&file).unwrap();
-        assert_eq!(MaskKey::read(&file).unwrap().public(), keys[0].public());
-        std::fs::write(&file, "00").unwrap();
-        assert!(MaskKey::read(&file).is_err());
+        assert_eq!(MaskKey::find(&file(0)).unwrap().public(), keys[0].public());
+        std::fs::write(file(0), "00").unwrap();
+        assert!(MaskKey::find(&file(0)).is_err());
     }
 
     /// RFC 7748, section 6.1, and HKDF by its definition.

@@ -21,6 +21,8 @@ use crate::key::{PublicKey, SIGNATURE, SiteKey};
 pub const MAGIC: &[u8] = b"halflight exchange 1\n";
 /// A longer reason why a message cannot be read is cut.
 const LONGEST_REASON: usize = 200;
+/// The digits of the protocol in the names of files.
+const DIGITS: usize = 8;
 /// A longer header is not read.
 const LONGEST_HEADER: usize = 4096;
 
@@ -137,6 +139,46 @@ impl Message {
 pub(crate) fn to_json(value: &impl Serialize) -> Result<Vec<u8>> {
     serde_json::to_vec(value)
         .map_err(|error| Error::failed(format!("a message cannot be written: {error}")))
+}
+
+/// The name of a message's file.
+pub(crate) fn file_name(protocol: &str, kind: Kind, number: u64, site: &str) -> String {
+    let file = match kind {
+        Kind::Hello => return format!("hello-{site}"),
+        Kind::Stop => return format!("stop-{site}"),
+        Kind::Terms => format!("terms-{site}"),
+        Kind::Ready => format!("ready-{site}"),
+        Kind::Draw => format!("release-{number:06}-{site}"),
+        Kind::Members => format!("members-{number:06}-{site}"),
+        Kind::End => format!("end-{site}"),
+    };
+    format!("{}-{file}", protocol.get(..DIGITS).unwrap_or(protocol))
+}
+
+/// The header of a message.
+pub(crate) fn header(
+    kind: Kind,
+    site: &str,
+    protocol: &str,
+    number: u64,
+    label: &str,
+    length: usize,
+) -> Header {
+    let [site, protocol, label] = [site, protocol, label].map(str::to_owned);
+    Header { kind, site, protocol, number, label, length }
+}
+
+/// Refuses a message that is another one than its file's name says.
+pub(crate) fn expect(found: &Header, wanted: &Header) -> Result<()> {
+    if found == wanted {
+        return Ok(());
+    }
+    let what = if found.protocol == wanted.protocol {
+        "it belongs to another place"
+    } else {
+        "it belongs to another run"
+    };
+    Err(Error::failed(what))
 }
 
 #[cfg(test)]

@@ -65,11 +65,6 @@ pub trait Exchange: Send {
 
     /// Says to the other sites that this one draws no more.
     fn end(&mut self) -> Result<()>;
-
-    /// Removes what only a run needs that may be resumed.
-    fn settled(&mut self) -> Result<()> {
-        Ok(())
-    }
 }
 
 /// The weighted mean of what these sites released.

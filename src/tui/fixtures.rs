@@ -506,6 +506,7 @@ pub fn rank_summary() -> RankingSummary {
         stopped: true,
         unkept: None,
         sites: Vec::new(),
+        may_collude: None,
         joint: None,
     }
 }

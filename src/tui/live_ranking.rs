@@ -12,7 +12,7 @@ use crate::privacy::{CuratorOnly, Guarantee, Watch};
 use crate::rank::Disclosed;
 use crate::rank::comparison::Comparison;
 use crate::session::Session;
-use crate::session::ranking_record::{ArchivedRanking, WholeRanking};
+use crate::session::ranking_record::{ArchivedRanking, WholeRanking, condition};
 
 #[derive(Debug, Default)]
 pub struct LiveRanking {
@@ -95,6 +95,8 @@ impl LiveRanking {
                 [] => String::new(),
                 others => format!(", with the records of other sites ({}), too", others.join(", ")),
             };
+            let noise = header.may_collude.map(|number| format!("; {}", condition(number)));
+            let sites = sites + &noise.unwrap_or_default();
             said.push(format!("{kind}, of {time} UTC{sites}{other}"));
         }
         if !said.is_empty() {
@@ -216,6 +218,7 @@ mod tests {
             private: "winter".to_owned(),
             settings: Some(session.ranking.clone()),
             sites: Vec::new(),
+            may_collude: None,
         };
         let made = fixtures::exact(fixtures::comparison());
         let id = RunId("20260101-120000-ranking-00".to_owned());

@@ -39,6 +39,8 @@ fn target_only() -> String {
 struct Sites {
     folder: tempfile::TempDir,
     names: &'static [&'static str],
+    /// Options of every site.
+    options: Vec<String>,
 }
 
 impl Sites {
@@ -47,7 +49,7 @@ impl Sites {
     }
 
     fn of(names: &'static [&'static str]) -> Self {
-        let sites = Self { folder: tempfile::tempdir().unwrap(), names };
+        let sites = Self { folder: tempfile::tempdir().unwrap(), names, options: Vec::new() };
         for (name, rows) in names.iter().zip([300, 150, 450].into_iter().cycle()) {
             std::fs::create_dir_all(sites.at(name)).unwrap();
             sites.write(name, &session(name, rows, COLUMNS, &target_only()));
@@ -98,6 +100,7 @@ impl Sites {
             .into_iter()
             .chain(meet)
             .chain(timeout)
+            .chain(self.options.iter().map(String::as_str))
             .chain(further.to_vec())
             .collect();
         self.command(name, &all)
@@ -110,23 +113,22 @@ impl Sites {
         started.into_iter().map(|child| child.wait_with_output().unwrap()).collect()
     }
 
-    /// The options for one noise, with the fingerprint that each site prints for the others.
-    fn one_noise(&self) -> Vec<String> {
+    /// Sites that have one noise, and know the fingerprint that each prints for the others.
+    fn with_one_noise(self) -> Self {
+        self.with_one_noise_of(|sites, name| sites.site(name, &["--one-noise"]))
+    }
+
+    /// As [`Self::with_one_noise`], of sites that do what this command does.
+    fn with_one_noise_of(mut self, command: impl Fn(&Self, &str) -> Command) -> Self {
         let key = |name: &&str| {
-            let text = said(&self.site(name, &["--one-noise"]).output().unwrap());
+            let text = said(&command(&self, name).output().unwrap());
             assert!(text.contains("one noise for all needs the fingerprints"), "{text}");
             let (_, rest) = text.split_once(": key ").unwrap();
             format!("{name}={}", &rest[..19])
         };
         let keys: Vec<String> = self.names.iter().map(key).collect();
-        vec!["--one-noise".to_owned(), "--trust".to_owned(), keys.join(",")]
-    }
-
-    /// Runs the sites with one noise for all.
-    fn run_with_one_noise(&self, further: &[&str]) -> Vec<Output> {
-        let options = self.one_noise();
-        let options: Vec<&str> = options.iter().map(String::as_str).collect();
-        self.run(&[&options, further].concat())
+        self.options = vec!["--one-noise".to_owned(), "--trust".to_owned(), keys.join(",")];
+        self
     }
 
     /// The directory of the newest run of a site, if it has one.
@@ -399,6 +401,17 @@ fn a_foreign_message_pauses_the_run_with_its_site_and_file_and_it_goes_on_withou
         assert!(text.contains("a message of site 'C' is refused: it belongs to another place"));
         assert!(text.contains("release-000002-C") && text.contains("--resume"), "{text}");
     }
+    // Somebody changes what was agreed on, in the run's own file.
+    let file = sites.run_of("A").unwrap().join("sites.json");
+    let agreed = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(
+        &file,
+        agreed.replace("\"without_missing\": false", "\"without_missing\": true"),
+    )
+    .unwrap();
+    let text = said(&go_on(&sites, "A").output().unwrap());
+    assert!(text.contains("what the sites agreed on was changed after the run began"), "{text}");
+    std::fs::write(&file, agreed).unwrap();
     // C finds that its own place is taken, or dies before.
     let _ = c.kill();
     c.wait().unwrap();
@@ -461,7 +474,8 @@ fn ten_sites_end_with_one_model_and_their_joint_certificate_holds() {
 }
 
 /// Stops a site at its persistent steps, one after another, while the others wait for it. The long
-/// form is a storm: all sites die at random steps, again and again, a thousand times in all.
+/// form is a storm: all sites die at random steps, again and again, a thousand times in all; in every second
+/// run they have one noise.
 #[test]
 fn site_deaths_at_any_step_end_with_one_model_and_no_release_uncounted() {
     let count = steps_of_a_site();
@@ -469,7 +483,9 @@ fn site_deaths_at_any_step_end_with_one_model_and_no_release_uncounted() {
     if chance::is_long() {
         let mut dice = Dice::of_the_seed("site deaths");
         while deaths < 1000 {
-            deaths += storm(&mut dice, count);
+            let sites = Sites::new();
+            let sites = if runs % 2 == 0 { sites } else { sites.with_one_noise() };
+            deaths += storm(&sites, &mut dice, count);
             runs += 1;
             println!("{deaths} deaths in {runs} joint runs; a site takes {count} steps");
         }
@@ -478,7 +494,7 @@ fn site_deaths_at_any_step_end_with_one_model_and_no_release_uncounted() {
     let each = count.div_ceil(8);
     for (at, victim) in NAMES.into_iter().enumerate() {
         for step in (1 + at * each / 3..=count).step_by(each) {
-            deaths += usize::from(dies(victim, &format!("tear:{step}")));
+            deaths += usize::from(dies(&Sites::new(), victim, &format!("tear:{step}")));
         }
     }
     println!("{deaths} deaths; a site takes {count} steps");
@@ -486,15 +502,13 @@ fn site_deaths_at_any_step_end_with_one_model_and_no_release_uncounted() {
 }
 
 /// Lets all sites of a run die at random steps and go on, checks how they ended, and counts deaths.
-fn storm(dice: &mut Dice, count: usize) -> usize {
-    let sites = Sites::new();
+fn storm(sites: &Sites, dice: &mut Dice, count: usize) -> usize {
     let ways = NAMES.map(|_| {
         let way = |_| (["crash", "tear"][dice.below(2)], 1 + dice.below(count));
         (0..6).map(way).collect::<Vec<_>>()
     });
     let deaths = std::thread::scope(|scope| {
         let lives = NAMES.into_iter().zip(&ways).map(|(name, ways)| {
-            let sites = &sites;
             scope.spawn(move || {
                 let mut deaths = 0;
                 loop {
@@ -522,7 +536,7 @@ fn storm(dice: &mut Dice, count: usize) -> usize {
         let lives: Vec<_> = lives.collect();
         lives.into_iter().map(|life| life.join().unwrap()).sum()
     });
-    check_ended(&sites);
+    check_ended(sites);
     deaths
 }
 
@@ -534,7 +548,8 @@ fn sites_with_one_noise_send_nothing_but_masks_and_all_say_on_which_conditions()
         let scored = target_only() + ", evaluation: ()";
         sites.write(name, &session(name, rows, COLUMNS, &scored));
     }
-    let outputs = sites.run_with_one_noise(&[]);
+    let sites = sites.with_one_noise();
+    let outputs = sites.run(&[]);
     for (name, output) in NAMES.iter().zip(&outputs) {
         assert!(output.status.success(), "{name}: {}", said(output));
     }
@@ -582,21 +597,18 @@ fn sites_with_one_noise_send_nothing_but_masks_and_all_say_on_which_conditions()
 
 #[test]
 fn one_noise_is_refused_where_sites_do_not_fit_and_nothing_is_spent() {
-    let sites = Sites::new();
-    let options = sites.one_noise();
-    let options: Vec<&str> = options.iter().map(String::as_str).collect();
-    let at = |name: &str, further: &[&str]| sites.site(name, further).spawn().unwrap();
-    let two = [options.as_slice(), &["--without-missing"]].concat();
-    let text = said(&sites.site("A", &two).output().unwrap());
+    let mut sites = Sites::new().with_one_noise();
+    let text = said(&sites.site("A", &["--without-missing"]).output().unwrap());
     assert!(text.contains("--without-missing") && text.contains("cannot be used"), "{text}");
     for (number, wanted) in [("0", "of 3 sites 0 cannot"), ("2", "of 3 sites 2 cannot")] {
-        let further = [options.as_slice(), &["--may-collude", number]].concat();
-        let text = said(&sites.site("A", &further).output().unwrap());
+        let text = said(&sites.site("A", &["--may-collude", number]).output().unwrap());
         assert!(text.contains(wanted), "{text}");
     }
     // B adds its own noise.
-    let started = [at("A", &options), at("B", &[]), at("C", &options)];
-    for child in started {
+    let [a, c] = ["A", "C"].map(|name| sites.site(name, &[]).spawn().unwrap());
+    sites.options.clear();
+    let b = sites.site("B", &[]).spawn().unwrap();
+    for child in [a, b, c] {
         let output = child.wait_with_output().unwrap();
         let text = said(&output);
         assert_eq!(output.status.code(), Some(3), "{text}");
@@ -610,13 +622,10 @@ fn one_noise_is_refused_where_sites_do_not_fit_and_nothing_is_spent() {
 #[test]
 fn a_site_that_dies_sends_the_same_masked_bytes_again() {
     let steps = {
-        let sites = Sites::new();
-        let options = sites.one_noise();
-        let options: Vec<&str> = options.iter().map(String::as_str).collect();
+        let sites = Sites::new().with_one_noise();
         let record = sites.at("steps");
-        let others = ["A", "C"].map(|name| sites.site(name, &options).spawn().unwrap());
-        let output =
-            sites.site("B", &options).env("HALFLIGHT_TEST_STEPS", &record).output().unwrap();
+        let others = ["A", "C"].map(|name| sites.site(name, &[]).spawn().unwrap());
+        let output = sites.site("B", &[]).env("HALFLIGHT_TEST_STEPS", &record).output().unwrap();
         assert!(output.status.success(), "{}", said(&output));
         for mut child in others {
             assert!(child.wait().unwrap().success());
@@ -635,12 +644,10 @@ fn a_site_that_dies_sends_the_same_masked_bytes_again() {
     assert!(first < written && written < synced && synced < last, "{written} {synced} {last}");
     let mut again = 0;
     for step in written - 1..=last + 5 {
-        let sites = Sites::new();
-        let options = sites.one_noise();
-        let options: Vec<&str> = options.iter().map(String::as_str).collect();
-        let waiting = ["A", "C"].map(|name| sites.site(name, &options).spawn().unwrap());
+        let sites = Sites::new().with_one_noise();
+        let waiting = ["A", "C"].map(|name| sites.site(name, &[]).spawn().unwrap());
         let stop = format!("crash:{step}");
-        let output = sites.site("B", &options).env("HALFLIGHT_TEST_STOP", stop).output().unwrap();
+        let output = sites.site("B", &[]).env("HALFLIGHT_TEST_STOP", stop).output().unwrap();
         assert!(!output.status.success(), "{step}");
         let sent = sites.sent("B");
         let mut files: Vec<PathBuf> =
@@ -664,14 +671,18 @@ fn a_site_that_dies_sends_the_same_masked_bytes_again() {
     }
     println!("{again} deaths");
     assert!(again > 3, "{again}");
+    // Before a run has taken the key of the masks, the site that starts again says hello with the same one.
+    let takes = |line: &str| line.contains("rename") && line.contains("/masks.key\"");
+    let taken = 1 + steps.lines().position(takes).unwrap();
+    for step in (4..=taken + 2).step_by(1 + taken / 6).chain([taken, taken + 1]) {
+        assert!(dies(&Sites::new().with_one_noise(), "B", &format!("crash:{step}")), "{step}");
+    }
     // Another key of the masks is refused.
-    let sites = Sites::new();
-    let options = sites.one_noise();
-    let options: Vec<&str> = options.iter().map(String::as_str).collect();
-    let soon = [options.as_slice(), &["--timeout", "3s"]].concat();
+    let sites = Sites::new().with_one_noise();
+    let soon = ["--timeout", "3s"];
     let waiting = ["A", "C"].map(|name| sites.site(name, &soon).spawn().unwrap());
     let stop = format!("crash:{last}");
-    sites.site("B", &options).env("HALFLIGHT_TEST_STOP", stop).output().unwrap();
+    sites.site("B", &[]).env("HALFLIGHT_TEST_STOP", stop).output().unwrap();
     let file = sites.run_of("B").unwrap().join("masks.key");
     assert_eq!(std::fs::read_to_string(&file).unwrap().len(), 65);
     std::fs::write(&file, "11".repeat(32)).unwrap();
@@ -683,16 +694,21 @@ fn a_site_that_dies_sends_the_same_masked_bytes_again() {
     for child in waiting {
         child.wait_with_output().unwrap();
     }
+    // A run that is given up needs its key no longer.
+    let run = sites.run_of("A").unwrap();
+    assert!(run.join("masks.key").exists());
+    let name = run.file_name().unwrap().to_str().unwrap().to_owned();
+    assert!(sites.command("A", &["ledger", "settle", &name]).status().unwrap().success());
+    assert!(!run.join("masks.key").exists());
 }
 
 /// Stops a site, lets it go on, and checks how all ended. Whether it died.
-fn dies(victim: &str, stop: &str) -> bool {
-    let sites = Sites::new();
+fn dies(sites: &Sites, victim: &str, stop: &str) -> bool {
     let others: Vec<&str> = NAMES.into_iter().filter(|name| *name != victim).collect();
     let waiting: Vec<Child> =
         others.iter().map(|name| sites.site(name, &[]).spawn().unwrap()).collect();
     let output = sites.site(victim, &[]).env("HALFLIGHT_TEST_STOP", stop).output().unwrap();
-    resume_until_ended(&sites, &[victim]);
+    resume_until_ended(sites, &[victim]);
     for child in waiting {
         let output = child.wait_with_output().unwrap();
         let text = said(&output);
@@ -700,7 +716,7 @@ fn dies(victim: &str, stop: &str) -> bool {
         let shorter = text.contains(&format!("site '{victim}' ended after"));
         assert!(output.status.success() || shorter, "{victim} at {stop}: {text}");
     }
-    check_ended(&sites);
+    check_ended(sites);
     !output.status.success()
 }
 
@@ -736,7 +752,9 @@ fn sites_to_rank() -> Sites {
 fn rank_at(sites: &Sites, name: &str, timeout: &str, further: &[&str]) -> Command {
     let meet = ["rank", "s.ron", "--private", "1", "--exchange", "../exchange", "--name", name];
     let all = [meet.as_slice(), &["--sites", "A,B,C", "--timeout", timeout], further].concat();
-    sites.command(name, &all)
+    let mut command = sites.command(name, &all);
+    command.args(&sites.options);
+    command
 }
 
 /// How many draws of its first release each run of a site is charged for.
@@ -828,7 +846,7 @@ fn sites_that_rank_together_get_one_table_and_each_ledger_its_charge() {
     let started = NAMES.map(|name| rank_at(&sites, name, "3s", &[]).spawn().unwrap());
     let [a, _, c] = started.map(|child| said(&child.wait_with_output().unwrap()));
     assert!(c.contains("is private") || c.contains("private rows"), "{c}");
-    assert!(a.contains("site 'C' did not say what it takes part in within 3s"), "{a}");
+    assert!(a.contains("site 'C' did not say hello within 3s"), "{a}");
     let left = std::fs::read_dir(sites.exchange()).unwrap();
     assert!(left.flatten().all(|it| !it.file_name().to_string_lossy().ends_with("-C")));
     // The budget of C does not suffice: the others are told at once.
@@ -879,6 +897,58 @@ fn sites_that_rank_together_get_one_table_and_each_ledger_its_charge() {
     for hidden in ["rides of", "acc-", ".halflight", "bikeshare"] {
         assert!(!text.contains(hidden), "{hidden}");
     }
+}
+
+/// One noise is √2 times less than that of three sites of which each adds its own.
+#[test]
+fn sites_that_rank_with_one_noise_get_one_table_with_less_noise_and_each_ledger_its_charge() {
+    let ranked = |sites: &Sites| -> Vec<Value> {
+        let started = NAMES.map(|name| rank_at(sites, name, "60s", &["--json"]).spawn().unwrap());
+        let read = |child: Child| {
+            let output = child.wait_with_output().unwrap();
+            serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", said(&output)))
+        };
+        started.map(read).into()
+    };
+    let deviation = |told: &Value| told["errors"][0]["error"]["deviation"].as_f64().unwrap();
+    let sites = sites_to_rank();
+    let own = ranked(&sites);
+    sites.empty_exchange();
+    let sites =
+        sites.with_one_noise_of(|sites, name| rank_at(sites, name, "60s", &["--one-noise"]));
+    let all = ranked(&sites);
+    let times = deviation(&own[0]) / deviation(&all[0]);
+    assert!((times - 2.0_f64.sqrt()).abs() < 1e-3, "{times}");
+    for (name, told) in NAMES.into_iter().zip(&all) {
+        assert_eq!(told["errors"], all[0]["errors"], "{name}");
+        assert_eq!(told["may_collude"], 1, "{told:#}");
+        assert_eq!((charged(&sites, name), sites.sent(name).len()), (vec![1, 1], 1), "{name}");
+        // Two whole numbers for each dataset and one more.
+        assert_eq!(sites.sent(name)[0].len(), 4 * 16, "{name}");
+        assert!(!sites.at(name).join(".halflight/masks.key").exists(), "no mask hides two values");
+        let joint = told["joint"].as_str().unwrap();
+        let output = sites.command(name, &["verify", joint, "--json"]).output().unwrap();
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(report["holds"], true, "{report:#}");
+        let text = std::fs::read_to_string(joint).unwrap();
+        assert!(text.contains("All sites have one noise"), "{text}");
+    }
+}
+
+#[test]
+fn of_sites_with_the_same_rows_it_is_said_that_nobody_checks_it() {
+    let sites = Sites::new();
+    let same = session("A", 300, COLUMNS, &target_only());
+    sites.write("B", &same.replace("rides of A", "rides of B"));
+    sites.write("A", &same);
+    for output in sites.run(&[]) {
+        let text = said(&output);
+        assert!(output.status.success(), "{text}");
+        assert!(text.contains("nobody checks whether somebody has records at several sites"));
+    }
+    let joint = std::fs::read_to_string(sites.run_of("A").unwrap().join("joint.json")).unwrap();
+    assert!(joint.contains("at all of them, ε = 3.0"), "{joint}");
+    check_ended(&sites);
 }
 
 /// How many steps a site takes that write to a disk.
@@ -1036,6 +1106,8 @@ fn a_rehearsal_says_what_joining_brings_and_spends_nothing() {
     assert!(first.starts_with("At ε 1 joining 2 other sites brings "), "{first}");
     assert!(text.lines().any(|line| line == first), "{text}");
     assert!(text.contains("sites that are alike: alone "), "{text}");
+    assert!(text.contains(", with one noise "), "{text}");
+    assert!(lines.iter().all(|line| line["one_noise"]["mean"].as_f64() > Some(0.0)), "{told:#}");
     assert!(!sites.at("A").join(".halflight/ledger.jsonl").exists());
     sites.write("A", &own.replace(&target_only(), "method: \"profiled_cnvx_adap\""));
     let text = said(&rehearse(&[]));

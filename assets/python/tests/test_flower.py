@@ -1,7 +1,7 @@
 """The app that carries the messages of several sites, with Flower or NVFlare.
 
 What needs them starts them on this machine: `pip install 'flwr[simulation]>=1.42'`, `pip install
-'nvflare>=2.9'`. The number of sites is HALFLIGHT_SITES, or 3.
+'nvflare>=2.9'`. The number of sites is HALFLIGHT_SITES, or 3; with HALFLIGHT_ONE_NOISE they have one noise.
 """
 
 from __future__ import annotations
@@ -133,8 +133,8 @@ class Running(Case):
             time.sleep(0.1)
 
     def sites(self, kind: str, exchange) -> list[subprocess.Popen[bytes]]:
-        """Starts `halflight site` for each, with its own table, key and noise."""
-        started = []
+        """Starts `halflight site` for each, with its own table, key and noise, or with one noise for all."""
+        commands = {}
         for number, name in enumerate(self.names, 1):
             folder = self.here / kind / name
             folder.mkdir(parents=True)
@@ -150,14 +150,27 @@ class Running(Case):
             )
             command = [halflight.program(), "site", "s.ron", "--exchange", str(exchange(name)), "--name", name]
             command += ["--sites", ",".join(self.names), "--sealed", "--insecure-noise-seed", str(number)]
-            started.append(self.start(f"{kind}-{name}", command, folder))
-        return started
+            commands[name] = (command, folder)
+        options = []
+        if os.environ.get("HALFLIGHT_ONE_NOISE"):
+            # Without the keys of the others each prints its own, and ends.
+            ends = [
+                subprocess.run([*command, "--one-noise"], cwd=folder, env=self.env, capture_output=True, text=True)
+                for command, folder in commands.values()
+            ]
+            keys = [end.stderr.split(": key ")[1][:19] for end in ends]
+            pairs = [f"{name}={key}" for name, key in zip(self.names, keys, strict=True)]
+            options = ["--one-noise", "--trust", ",".join(pairs)]
+        return [
+            self.start(f"{kind}-{name}", [*command, *options], folder) for name, (command, folder) in commands.items()
+        ]
 
     def ended(self, kind: str, sites: list[subprocess.Popen[bytes]]) -> list[str]:
         """Waits for all sites, and returns the models that they have."""
         logs = [f"{kind}-{name}" for name in self.names]
-        self.wait_for(lambda: all(it.poll() is not None for it in sites), 600, *logs, "run", "superlink")
-        self.assertEqual([it.returncode for it in sites], [0] * len(sites), self.said(logs[0]))
+        self.wait_for(lambda: all(it.poll() is not None for it in sites), 1800, *logs, "run", "superlink")
+        said = "\n".join(self.said(log)[-800:] for log in [*logs, "run"])
+        self.assertEqual([it.returncode for it in sites], [0] * len(sites), said)
         runs = [next((self.here / kind / name).glob(".halflight/runs/*/model.ron")) for name in self.names]
         return [run.read_text().split("preparation")[0] for run in runs]
 
@@ -167,7 +180,7 @@ class Running(Case):
         superlink = f'[superlink.here]\naddress = "127.0.0.1:{port}"\ninsecure = true\n'
         (self.here / "flwr" / "config.toml").write_text(superlink + options)
         run = [os.path.join(os.path.dirname(sys.executable), "flwr"), "run", str(APP), "here", "--stream", "-c"]
-        config += f' sites="{",".join(self.names)}" minutes=10'
+        config += f' sites="{",".join(self.names)}" minutes=30'
         self.carry(kind, [*run, config], "all sites have ended")
 
     def carry(self, kind: str, command: list[str], end: str) -> None:

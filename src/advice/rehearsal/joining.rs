@@ -26,6 +26,9 @@ pub struct JoiningLine {
     pub alone: Span,
     /// The error of the joint run, over that of public data alone.
     pub together: Span,
+    /// That of the joint run with one noise for all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub one_noise: Option<Span>,
     /// The error of the joint run over that of this site's own run; below 1 joining helps.
     pub change: Span,
     /// The number of rehearsals.
@@ -65,23 +68,33 @@ impl JoiningResults {
         let mut lines = Vec::new();
         for (at, epsilon) in epsilons.iter().enumerate() {
             for others in [OtherSites::Alike, OtherSites::Unlike] {
-                let of = |ratio: fn(&PlayedSites) -> f64| {
+                let of = |ratio: fn(&PlayedSites) -> Option<f64>| {
                     let own = self.played.range((at, others, 0)..=(at, others, usize::MAX));
-                    Span::of(own.map(|((.., case), all)| {
-                        let logs = all.iter().map(|played| ratio(played).ln()).sum::<f64>();
-                        (logs / all.len() as f64, trust.weights[*case])
+                    Span::of(own.filter_map(|((.., case), all)| {
+                        let logs = all.iter().map(|played| Some(ratio(played)?.ln()));
+                        let logs = logs.sum::<Option<f64>>()?;
+                        Some((logs / all.len() as f64, trust.weights[*case]))
                     }))
                 };
-                let alone = of(|it| it.alone / it.public_alone);
-                let together = of(|it| it.together / it.public_alone);
-                let change = of(|it| it.together / it.alone);
+                let alone = of(|it| Some(it.alone / it.public_alone));
+                let together = of(|it| Some(it.together / it.public_alone));
+                let one_noise = of(|it| Some(it.one_noise? / it.public_alone)).map(|it| it.0);
+                let change = of(|it| Some(it.together / it.alone));
                 let (Some((alone, rehearsals)), Some((together, _)), Some((change, _))) =
                     (alone, together, change)
                 else {
                     continue;
                 };
                 let epsilon = *epsilon;
-                lines.push(JoiningLine { epsilon, others, alone, together, change, rehearsals });
+                lines.push(JoiningLine {
+                    epsilon,
+                    others,
+                    alone,
+                    together,
+                    one_noise,
+                    change,
+                    rehearsals,
+                });
             }
         }
         let mut notes = trust.why.clone();
@@ -179,8 +192,10 @@ impl Joining {
         let line = |line: &JoiningLine| {
             let JoiningLine { epsilon, others, alone, together, rehearsals, .. } = line;
             let s = if *rehearsals == 1 { "" } else { "s" };
+            let one_noise = line.one_noise.map(|it| format!(", with one noise {}", it.words()));
+            let one_noise = one_noise.unwrap_or_default();
             format!(
-                "ε {}, sites {}: alone {}, {with}: {}, in {rehearsals} rehearsal{s}",
+                "ε {}, sites {}: alone {}, {with}: {}{one_noise}, in {rehearsals} rehearsal{s}",
                 compact(*epsilon),
                 others.words(),
                 alone.words(),
@@ -201,6 +216,7 @@ mod tests {
             others,
             alone: Span { mean: 0.92, least: 0.9, most: 1.0 },
             together: Span { mean: 0.92 * change, least: 0.7, most: 0.9 },
+            one_noise: Some(Span { mean: 0.79, least: 0.7, most: 0.85 }),
             change: Span { mean: change, least: change - 0.1, most: change + 0.05 },
             rehearsals: 3,
         };
@@ -226,7 +242,7 @@ mod tests {
         assert_eq!(
             told.table()[0],
             "ε 1, sites that are alike: alone 0.92 (0.90 to 1.00), with the other 2: 0.81 (0.70 to \
-             0.90), in 3 rehearsals"
+             0.90), with one noise 0.79 (0.70 to 0.85), in 3 rehearsals"
         );
         let told = joining(0.99, None).sentence(1.0);
         assert!(

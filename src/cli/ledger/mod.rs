@@ -121,11 +121,11 @@ impl LedgerCommand {
             }
             LedgerAction::Settle { run } => {
                 // The ledger first: it may be damaged, and it may know a run whose folder is gone.
-                let words = match ledger.abandon(&RunId(run.clone())) {
+                let words = match workspace.abandon(&mut ledger, &RunId(run.clone())) {
                     Err(error) if error.kind() == ErrorKind::Usage => {
                         let found = archive::run_in(&workspace, run)?;
                         let name = found.file_name().unwrap_or_default().to_string_lossy();
-                        ledger.abandon(&RunId(name.into_owned()))
+                        workspace.abandon(&mut ledger, &RunId(name.into_owned()))
                     }
                     settled => settled,
                 };

@@ -349,7 +349,8 @@ impl WorkerThread {
                 self.send_ledger()?;
             }
             Request::AbandonRun(run) => {
-                self.remark(self.workspace.ledger()?.abandon(&run)?);
+                let mut ledger = self.workspace.ledger()?;
+                self.remark(self.workspace.abandon(&mut ledger, &run)?);
                 self.send_ledger()?;
             }
             Request::RepairLedger => {

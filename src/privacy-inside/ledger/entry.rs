@@ -1,5 +1,7 @@
 //! One line of the ledger.
 
+use std::collections::BTreeSet;
+
 use rand::TryRng as _;
 use rand::rngs::SysRng;
 use serde::{Deserialize, Serialize};
@@ -202,11 +204,16 @@ pub struct SharedNoise {
 }
 
 impl SharedNoise {
-    /// On which condition an ε holds, after that ε.
-    pub fn condition(self) -> String {
-        let Self { sites, may_collude } = self;
-        let adding = sites.saturating_sub(may_collude);
-        format!("while at least {adding} of {sites} sites tell nobody their shares of the noise")
+    /// On which conditions an ε holds, behind that ε; empty if there are none.
+    pub fn conditions(all: &BTreeSet<Self>) -> String {
+        let condition = |Self { sites, may_collude }: &Self| {
+            let adding = sites.saturating_sub(*may_collude);
+            format!(
+                "while at least {adding} of {sites} sites tell nobody their shares of the noise"
+            )
+        };
+        let all: Vec<String> = all.iter().map(condition).collect();
+        if all.is_empty() { String::new() } else { format!(", {}", all.join(" and ")) }
     }
 }
 

@@ -74,8 +74,7 @@ impl Total {
 
     /// The condition behind its number; empty if there is none.
     pub fn condition(&self) -> String {
-        let all: Vec<String> = self.conditions.iter().map(|it| it.condition()).collect();
-        if all.is_empty() { String::new() } else { format!(", {}", all.join(" and ")) }
+        SharedNoise::conditions(&self.conditions)
     }
 }
 

@@ -160,7 +160,7 @@ impl Spender {
             DrawListener::Ledger(open) => open.lock()?.settle(&self.drawn, outcome, peeked)?,
             DrawListener::Carried | DrawListener::Rehearsal => {}
         }
-        told.and(self.exchange.as_mut().map_or(Ok(()), |exchange| exchange.settled()))
+        told
     }
 
     /// How many words of its generator the run has used. Each draw advances it, so that no noise is

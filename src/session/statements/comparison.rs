@@ -529,7 +529,7 @@ fn telling(
 /// On which conditions these runs are protected, behind their ε.
 fn condition(runs: &[&ArchivedRun]) -> String {
     let all: BTreeSet<SharedNoise> = runs.iter().filter_map(|run| run.one_noise).collect();
-    all.iter().map(|it| format!(", {}", it.condition())).collect()
+    SharedNoise::conditions(&all)
 }
 
 /// The weaker promise, where a run makes no other: neither its ε nor a sum with it holds for replaced

@@ -22,12 +22,11 @@ use crate::privacy::ledger::{Book, Ledger, RunId, RunState, is_torn_note};
 const OLD: Duration = Duration::from_hours(1);
 
 /// The files of a directory in which nothing has happened yet, with their largest lengths.
-const OF_A_BEGINNING: [(&str, u64); 9] = [
+const OF_A_BEGINNING: [(&str, u64); 8] = [
     ("run.ron", u64::MAX),
     ("process", u64::MAX),
     (resumption::FILE, u64::MAX),
     (resumption::SITES, u64::MAX),
-    (resumption::MASKS, u64::MAX),
     (rows_of_run::FILE, u64::MAX),
     (resumption::TRANSCRIPT, Transcript::EMPTY),
     ("events.jsonl", 0),
@@ -97,8 +96,12 @@ fn of_workspace(workspace: &Workspace, book: &Book) -> Vec<Leftover> {
     let mut found = Vec::new();
     for folder in folders(&workspace.folder().join("runs")) {
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if book.run(&RunId(name)).is_none() && has_only_begun(&folder) {
+        let (known, masks) = (book.run(&RunId(name)), folder.join(resumption::MASKS));
+        if known.is_none() && has_only_begun(&folder) {
             found.extend(old(folder, "the directory of a run that was never granted"));
+        } else if known.is_some_and(|run| run.state != RunState::Open) && masks.exists() {
+            let what = "the key of the masks of a run that has ended";
+            found.push(Leftover { path: masks, what, advice: None });
         }
     }
     found.extend(halves(workspace.folder()));

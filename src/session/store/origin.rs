@@ -19,6 +19,8 @@ use crate::privacy::ledger::{DatasetRecord, Grant, RunId};
 
 /// The file in a run's directory.
 pub const FILE: &str = "resume.json";
+/// The key of this site's masks, where all sites have one noise.
+pub const MASKS: &str = "masks.key";
 /// The file in the directory of a task.
 const GRANT: &str = "grant.json";
 
@@ -163,10 +165,12 @@ impl CarriedGrant {
     }
 }
 
-/// Removes the file kept for resuming, when the run has ended.
+/// Removes the files kept for resuming alone, when the run has ended.
 pub fn forget(directory: &Path) {
-    // A file that stays does no harm: it contains nothing beyond the ledger.
-    let _ = step::remove(&directory.join(FILE));
+    // What stays is removed later: see `leftovers`.
+    for file in [FILE, MASKS] {
+        let _ = step::remove(&directory.join(file));
+    }
 }
 
 /// Replaces the plain fingerprints that earlier versions left in the runs and sweeps of a

@@ -87,6 +87,17 @@ pub struct Header {
     /// The other sites of a joint ranking.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sites: Vec<String>,
+    /// How many of the sites may put together what they know, if all have one noise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub may_collude: Option<usize>,
+}
+
+/// On which condition the guarantee of a joint ranking with one noise holds.
+pub fn condition(may_collude: usize) -> String {
+    format!(
+        "all sites have one noise, and this holds while all but {may_collude} of them add their shares and tell \
+         them nobody, and nobody can compute the masks without their keys"
+    )
 }
 
 /// A ranking, read from its file.
@@ -349,6 +360,7 @@ mod tests {
             private: "winter".to_owned(),
             settings: None,
             sites: Vec::new(),
+            may_collude: None,
         };
         let winner = Disclosed::Winner(Released::of_public("autumn".to_owned()));
         keep_released(&workspace, &id, header(&account), &released, Some(&winner)).unwrap();

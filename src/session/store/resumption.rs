@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::Loaded;
-pub use super::origin::{FILE, Origin, forget};
+pub use super::origin::{FILE, MASKS, Origin, forget};
 use super::run_steps::told_numbers;
 use crate::error::{Doing as _, Error, Result};
 use crate::files::step;
@@ -21,8 +21,6 @@ use crate::privacy::ledger::sha256;
 pub const TRANSCRIPT: &str = "transcript";
 /// Where the run meets other sites, and what they agreed on.
 pub const SITES: &str = "sites.json";
-/// The key of this site's masks, where all sites have one noise; removed when the run ends.
-pub const MASKS: &str = "masks.key";
 /// The joint certificate of a run of several sites.
 pub const JOINT: &str = "joint.json";
 

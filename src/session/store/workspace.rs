@@ -141,6 +141,13 @@ impl Workspace {
         Ok(ledger)
     }
 
+    /// Settles a run whose program died at its announced draws, and removes what only a resumed run needs.
+    pub fn abandon(&self, ledger: &mut Ledger, run: &RunId) -> Result<String> {
+        let words = ledger.abandon(run)?;
+        origin::forget(&self.run_directory(run));
+        Ok(words)
+    }
+
     /// The ledger of an existing workspace. It is compared with what this user's programs remember
     /// about it.
     pub fn existing_ledger(&self) -> Result<Ledger> {

@@ -3,7 +3,7 @@
 //! The acting records of a case are dealt to the sites at random, so that all sites are alike. Or this
 //! site plays with the records of one group, such as a dataset, and the other sites with those of other
 //! groups. The plan runs at this site alone, and at all sites together through the exchange of a joint
-//! run within one process: every site adds its own noise to each release.
+//! run within one process: every site adds its own noise to each release, or a share of one noise.
 
 use std::collections::HashSet;
 use std::sync::Mutex;
@@ -16,6 +16,7 @@ use crate::evaluation::Scoring;
 use crate::methods;
 use crate::methods::baselines::public_only;
 use crate::privacy::Target;
+use crate::privacy::exchange::check_colluding;
 use crate::rehearsal::case::{Case, CaseKind};
 use crate::rehearsal::{ErrorMeasure, Player, RehearsalNoise, Split, Trial};
 
@@ -54,8 +55,10 @@ pub struct PlayedSites {
     pub public_alone: f64,
     /// The error of this site's own run.
     pub alone: f64,
-    /// The error of the run of all sites together.
+    /// The error of the run of all sites together, each with its own noise.
     pub together: f64,
+    /// The error of that run with one noise for all, for which three sites are needed.
+    pub one_noise: Option<f64>,
 }
 
 /// Public records that play several sites.
@@ -122,6 +125,11 @@ impl SitesRehearsal {
         &self.records
     }
 
+    /// Whether there are enough sites for one noise.
+    pub fn has_one_noise(&self) -> bool {
+        check_colluding(self.records.len(), 1).is_ok()
+    }
+
     /// A name for a scene and the numbers of records of all sites, which no other scene has.
     pub fn name(&self, scene: usize) -> String {
         let SitesScene { case, others, .. } = &self.scenes[scene];
@@ -169,14 +177,18 @@ impl SitesRehearsal {
         });
         let trials: Vec<Trial> = trials.collect();
         let alone = trials[0].run_sealed()?.model;
-        let mut together = Trial::run_together(&trials, None)?;
-        let together = together.swap_remove(0).model;
+        let joint = |may_collude| {
+            let mut models = Trial::run_together(&trials, may_collude)?;
+            splits[0].loss(&models.swap_remove(0).model, data.measure())
+        };
+        let together = joint(None)?;
+        let one_noise = self.has_one_noise().then(|| joint(Some(1))).transpose()?;
         let side = data.side(&set, &Player::PublicOnly)?;
         let public = data.split_of(&side, &cast.trained[0], &cast.evaluating)?;
         let alone_there = public_only::predictor(&public.public, PUBLIC_SEED)?;
         let public_alone = public.loss(&alone_there, data.measure())?;
-        let error = |model| splits[0].loss(model, data.measure());
-        Ok(PlayedSites { public_alone, alone: error(&alone)?, together: error(&together)? })
+        let alone = splits[0].loss(&alone, data.measure())?;
+        Ok(PlayedSites { public_alone, alone, together, one_noise })
     }
 
     /// Deals the acting records. If there are too few of them, every site gets fewer in proportion.

@@ -13,6 +13,7 @@ use crate::rank::CandidateOrder;
 use crate::rank::candidate_line::Estimate;
 use crate::store::ranking_record::{
     self, ArchivedFindings, ArchivedRanking, RecordedLine, RecordedTable, ReleasedRanking,
+    condition,
 };
 
 /// More names than this do not fit below their bars, so numbers replace them.
@@ -103,7 +104,9 @@ fn one(ranking: &ArchivedRanking, report: &Report) -> Markup {
                     "ε = " (round_up(guarantee.epsilon, 4))
                     ", δ = " (delta_words(guarantee.delta))
                 }
-                " (" (guarantee.adjacency.words()) "), which adds to what runs cost."
+                " (" (guarantee.adjacency.words()) "), which adds to what runs cost"
+                @if let Some(number) = ranking.header.may_collude { "; " (condition(number)) }
+                "."
             }
             @if let Some(table) = table { (shown(table, "")) }
         },

@@ -421,7 +421,7 @@ fn rankings_beside_the_runs_are_told_of_and_exact_ones_shown_to_the_curator_alon
     write("20260101-115958-ranking-00.curator.json", &common);
     write(
         "20260101-115800-permute_and_flip-00.json",
-        r#"{"account":"acc-1","private":"winter","sites":["B","C"],"findings":{"guarantee":
+        r#"{"account":"acc-1","private":"winter","sites":["B","C"],"may_collude":1,"findings":{"guarantee":
             {"epsilon":0.5,"epsilon_lower":0.5,"delta":0.0,"adjacency":"replace_one",
             "covers":"fixed_plan","bound":"pure"},"winner":"autumn","table":null}}"#,
     );
@@ -431,6 +431,7 @@ fn rankings_beside_the_runs_are_told_of_and_exact_ones_shown_to_the_curator_alon
         "No guarantee covers a choice of data",
         "“autumn” was selected privately",
         "and the records of other sites (B, C), at",
+        "cost; all sites have one noise, and this holds while all but 1 of them",
         "ε = 0.5",
     ] {
         assert!(page.contains(wanted), "{wanted}");
