@@ -431,7 +431,7 @@ fn rankings_beside_the_runs_are_told_of_and_exact_ones_shown_to_the_curator_alon
         "No guarantee covers a choice of data",
         "“autumn” was selected privately",
         "and the records of other sites (B, C), at",
-        "cost; all sites have one noise, and this holds while no more than 1 of them",
+        "cost; all sites have one noise, and this holds while all but 1 of them",
         "ε = 0.5000",
     ] {
         assert!(page.contains(wanted), "{wanted}");
