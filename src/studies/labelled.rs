@@ -622,6 +622,18 @@ impl LabelledProblem {
         self.split_with(preparation, public, seed)
     }
 
+    /// The split of a seed whose public records are the public and the private ones, prepared for
+    /// trees: what learns from them has no privacy.
+    pub(super) fn split_on_all(&self, seed: u64) -> Result<Split> {
+        let parts = self.parts(seed)?;
+        let all = data::Table::concat(&[&self.source, &parts.0])?;
+        let settings = PreparationSettings::default();
+        let plain = Preparation::fit(&all, &self.definition, &settings)?;
+        let preparation = plain.wide(LabelRange::Public);
+        let public = preparation.apply(&all, "public", true)?.into();
+        Self::split_of(preparation, public, parts)
+    }
+
     /// How many rows play the private ones.
     pub(super) fn private_records(&self) -> usize {
         let all = self.target.rows();
