@@ -29,20 +29,29 @@ enum CorrectionRow {
     WarmStart,
     Profiled,
     Correction,
-    OnAll,
+    /// Trees on public and private records together; where true, a column says which are which.
+    OnAll(bool),
 }
 
-const ENTRIES: [(CorrectionRow, &str); 7] = [
+const ENTRIES: [(CorrectionRow, &str); 8] = [
     (CorrectionRow::Linear, "public linear"),
     (CorrectionRow::Trees, "public trees"),
     (CorrectionRow::Base, "public mixture"),
     (CorrectionRow::WarmStart, "noisy warm start, linear"),
     (CorrectionRow::Profiled, "profiled"),
     (CorrectionRow::Correction, "public shape"),
-    (CorrectionRow::OnAll, "trees on all records, no privacy"),
+    (CorrectionRow::OnAll(false), "trees on all records, no privacy"),
+    (CorrectionRow::OnAll(true), "trees on all records, told which are private"),
 ];
 const CORRECTION: usize = 5;
-const ON_ALL: usize = 6;
+/// The better public model, the method, and trees on all records.
+const COMPARED: [(usize, &str); 5] = [
+    (0, "public linear"),
+    (1, "public trees"),
+    (CORRECTION, "public shape"),
+    (6, "trees on all"),
+    (7, "trees, told which are private"),
+];
 
 /// From this many private records times ε on, half of the way to trees on all records is wanted.
 const MUCH: f64 = 5000.0;
@@ -110,14 +119,16 @@ impl CorrectionStudy {
                     CorrectionRow::Linear => judged(&wide, alone(ground, 0))?,
                     CorrectionRow::Trees => judged(&wide, alone(ground, 2))?,
                     CorrectionRow::Base => judged(&wide, Model::Shape(ground.shape.clone()))?,
-                    CorrectionRow::WarmStart | CorrectionRow::Profiled | CorrectionRow::OnAll
+                    CorrectionRow::WarmStart
+                    | CorrectionRow::Profiled
+                    | CorrectionRow::OnAll(_)
                         if self.alone =>
                     {
                         (f64::NAN, None)
                     }
-                    CorrectionRow::OnAll if k > 0 => found[0],
-                    CorrectionRow::OnAll => {
-                        let all = subject.problem.split_on_all(place.repetition)?;
+                    CorrectionRow::OnAll(_) if k > 0 => found[0],
+                    CorrectionRow::OnAll(told) => {
+                        let all = subject.problem.split_on_all(place.repetition, told)?;
                         judged(&all, alone(&*public_shape::ground(&all.problem())?, 2))?
                     }
                     CorrectionRow::WarmStart => {
@@ -170,23 +181,24 @@ impl CorrectionStudy {
             let count = subject.problem.private_records();
             for (k, epsilon) in self.epsilons.iter().enumerate() {
                 let title = format!("{}, n = {count}, ε = {epsilon}", subject.problem.case.name);
-                let errors = [CORRECTION, ON_ALL].map(|entry| table.rows[entry].mean(k));
-                if let ([Some(ours), Some(limit)], true) = (errors, count as f64 * epsilon >= MUCH)
-                {
-                    rows.push((title, [ours, limit]));
-                }
+                let errors = COMPARED.map(|(entry, _)| table.rows[entry].mean(k));
+                let errors: Option<Vec<f64>> = errors.into_iter().collect();
+                rows.extend(
+                    errors.filter(|_| count as f64 * epsilon >= MUCH).map(|it| (title, it)),
+                );
             }
         }
-        let mean = [0, 1].map(|at| {
+        let mean = |at: usize| {
             let logarithms = rows.iter().map(|(_, errors)| errors[at].ln());
             (logarithms.sum::<f64>() / rows.len() as f64).exp()
-        });
-        let mean = (!rows.is_empty()).then(|| ("geometric mean".to_owned(), mean));
+        };
+        let mean = ("geometric mean".to_owned(), (0..COMPARED.len()).map(mean).collect());
+        let mean = (!rows.is_empty()).then_some(mean);
         let rows = rows.into_iter().chain(mean);
         StudyTable::new(
             format!("private records times ε from {MUCH} on"),
-            [CORRECTION, ON_ALL].map(|entry| ENTRIES[entry].1),
-            rows.map(|(title, errors)| TableRow::new(title, errors.map(|error| [error]))),
+            COMPARED.map(|(_, title)| title),
+            rows.map(|(title, errors)| TableRow::new(title, errors.into_iter().map(|it| [it]))),
         )
     }
 
