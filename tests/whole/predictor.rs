@@ -236,11 +236,11 @@ fn predictions_of_any_public_model_are_a_base_that_private_records_correct() {
     for wanted in ["column 'score'", "the column of the public predictor", "public_mean"] {
         assert!(gaps.contains(wanted), "{wanted}: {gaps}");
     }
-    // All public models lose to a constant, which has an error of .7; they have 1.4.
+    // All public models lose to a constant: they have an error of 1.5, and the public mean has .87.
     let known = runs(here);
     let opposite = run(3);
     assert!(opposite.status.success(), "{}", text(&opposite));
     let model = runs(here).into_iter().find(|it| !known.contains(it)).unwrap();
     let found = error(here, &model);
-    assert!(found < 0.7, "{found}");
+    assert!(found < 1.0, "{found}");
 }
