@@ -17,7 +17,8 @@ The data are adult_pub025_01: 3 238 public records that were sampled with a bias
 ones, all of them discretised. A split holds out a fifth of the private records for the scores. With
 --data adult they are all 48 842 records of Adult, and with --data abalone those of UCI's abalone.data
 (--abalone FILE), at the epsilons of S-GBDT; there a twentieth of the records that are not held out is
-public. The
+public. With --data acs, edad or we they are those of surrogate-public-data, where --candidate names one of
+several public tables, most of them written by language models. The
 synthesizers make records, from which boosted trees learn, with and without the public records.
 None of the code below is part of halflight's program, and none of the peers' code is in this
 repository.
@@ -37,11 +38,20 @@ REPOSITORY = "https://github.com/ryan112358/private-pgm"
 COMMIT = "4d2b3c566b148da3ef800ce76e6189c548f2da22"
 TAB_PE = "https://github.com/microsoft/DPSDA"
 TAB_PE_COMMIT = "9078c67995499e6769113780200bbf1d788d3d60"
+SURROGATES = "https://github.com/shlomihod/surrogate-public-data"
+SURROGATES_COMMIT = "34b379cac1ee3669891136c2ddd8f9876a389d84"
+# The private table, its label, the value that is told from all others, and the columns in order.
+SURVEYS = {
+    "acs": ("massachusetts_upsampled", "OWN_RENT", 1, ["PINCP_DECILE", "EDU"]),
+    "edad": ("2023", "MOVI_21_1", 2, ["EDAD", "ESTUDIO"]),
+    "we": ("2023", "how_long_have_you_worked_for_your_current_employer", 1, []),
+}
 LABEL = "income>50K"
 # Codes that are in order; the others are categories.
 NUMBERS = ["age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week"]
 ABALONE = ["sex", "length", "diameter", "height", "whole", "shucked", "viscera", "shell", "rings"]
 EPSILONS = {"adult_pub025_01": [0.5, 1.0, 2.0], "adult": [0.07, 0.54], "abalone": [0.15, 0.54]}
+EPSILONS |= {name: [0.5, 1.0, 2.0] for name in SURVEYS}
 PUBLIC = 0.05
 DELTA = 1e-5
 HELD_OUT = 0.2
@@ -64,6 +74,8 @@ def main():
     parser.add_argument("--tab-pe", default=TAB_PE, help="a clone of DPSDA, which has Tab-PE")
     parser.add_argument("--data", default="adult_pub025_01", choices=list(EPSILONS))
     parser.add_argument("--abalone", type=Path, help="abalone.data of UCI")
+    parser.add_argument("--surrogates", default=SURROGATES, help="a clone of surrogate-public-data")
+    parser.add_argument("--candidate", default="csv-claude", help="the public table of acs, edad or we")
     parser.add_argument("--full", action="store_true", help="the authors' sizes of AIM and JAM: hours")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -72,6 +84,8 @@ def main():
     sys.path.insert(0, str(given.directory / "private-pgm" / "mechanisms"))
     if given.data == "abalone":
         globals().update(LABEL=ABALONE[-1], NUMBERS=ABALONE[1:-1])
+    if given.data in SURVEYS:
+        globals().update(LABEL=SURVEYS[given.data][1], NUMBERS=SURVEYS[given.data][3])
     epsilons = EPSILONS[given.data]
     about = {"label": LABEL, "numbers": NUMBERS, "epsilons": epsilons, "delta": DELTA}
     about["task"] = "regression" if is_regression() else "classification"
@@ -95,12 +109,14 @@ def prepare(given):
         wanted = Path(__file__).with_name("requirements.txt")
         subprocess.check_call([python, "-m", "pip", "install", "-q", "-r", wanted])
     wanted = [("private-pgm", given.clone, COMMIT), ("DPSDA", given.tab_pe, TAB_PE_COMMIT)]
-    for name, repository, commit in wanted:
+    surveys = ("surrogate-public-data", given.surrogates, SURROGATES_COMMIT)
+    for name, repository, commit in [surveys] if given.data in SURVEYS else wanted:
         clone = place / name
         if not clone.exists():
             subprocess.check_call(["git", "clone", "-q", repository, clone])
             subprocess.check_call(["git", "-C", clone, "checkout", "-q", commit])
-            subprocess.check_call([python, "-m", "pip", "install", "-q", "--no-deps", clone])
+            if repository != given.surrogates:
+                subprocess.check_call([python, "-m", "pip", "install", "-q", "--no-deps", clone])
     os.execv(python, [str(python), *sys.argv, "--inside"])
 
 
@@ -110,9 +126,12 @@ def make_split(given, seed):
     import pandas as pd
 
     source, name = given.directory / "private-pgm" / "data", given.data
-    biased = name == "adult_pub025_01"
+    apart = name == "adult_pub025_01" or name in SURVEYS
     domain = source / f"{name}-domain.json"
-    if biased:
+    if name in SURVEYS:
+        source, domain = given.directory / "surrogate-public-data", None
+        private = survey(source / "ydnpd/datasets/data" / name / f"{SURVEYS[name][0]}.csv", name)
+    elif apart:
         source, domain = source / name, source / name / f"{name}-domain.json"
         private = pd.read_csv(source / "priv.csv")
     elif name == "adult":
@@ -122,11 +141,15 @@ def make_split(given, seed):
         private["sex"] = private["sex"].map({"F": 0, "I": 1, "M": 2})
     order = np.random.default_rng(seed).permutation(len(private))
     held = int(HELD_OUT * len(private))
-    shown = held if biased else held + int(PUBLIC * (len(private) - held))
+    shown = held if apart else held + int(PUBLIC * (len(private) - held))
     held_out, public, private = (
         private.iloc[part].reset_index(drop=True) for part in np.split(order, [held, shown])
     )
-    if biased:
+    if name in SURVEYS:
+        places = [source / "llm_datasets", source / "ydnpd/datasets/data"]
+        files = [place / name / f"{given.candidate}.csv" for place in places]
+        public = survey(next(file for file in files if file.exists()), name)[private.columns]
+    elif apart:
         public = pd.read_csv(source / "pub.csv")[private.columns]
     parts = {"public": public, "held_out": held_out, "private": private}
     place = given.directory / f"split-{seed}"
@@ -136,6 +159,16 @@ def make_split(given, seed):
             part.to_csv(place / f"{name}.csv", index=False)
     parts["domain"] = domain
     return parts
+
+
+def survey(file, name):
+    """The records of a survey, with 1 for the label's value that is told from the others."""
+    import pandas as pd
+
+    records = pd.read_csv(file)
+    _, label, told, _ = SURVEYS[name]
+    records[label] = (records[label] == told).astype(int)
+    return records
 
 
 def measure(file, split, name, seed, epsilon):

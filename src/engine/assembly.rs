@@ -150,7 +150,7 @@ impl<'a> ScoredByPublic<'a> {
     fn of(records: &'a PreparedRecords, plan: &PlanDefinition) -> Self {
         let classes = records.preparation.class_names().len();
         let comparable = records.alone.is_some();
-        let builds_on_a_model = plan.public_predictor.model().is_some();
+        let builds_on_a_model = plan.public_predictor.builds_on().is_some();
         let labels = plan.preparation.labels;
         let public_only = !plan.player().spends();
         Self { classes, comparable, labels, builds_on_a_model, public_only, records }
@@ -293,7 +293,7 @@ pub(super) fn propose_for(
     }
     let start = plan.start.as_deref().map(Path::new);
     let earlier = predictor_model(plan)?;
-    let model = start.or(earlier.as_ref().map(|saved| saved.path.as_path()));
+    let model = start.or(plan.public_predictor.builds_on().map(Path::new));
     let lineage = model.map(|path| Lineage::of(path, plan.start_is_public)).transpose()?;
     if let Some(earlier) = &earlier {
         earlier.refuse_known_noise()?;
@@ -374,7 +374,7 @@ pub(super) fn propose_for(
     warnings.extend(idle.map(|one| {
         format!("the public predictor {one} has the same score for all public records, so it says nothing")
     }));
-    warnings.extend(left_out(private, &records.used));
+    warnings.extend(left_out(private, &records.used, &plan.public_predictor));
     if labelled {
         warnings.extend(spelled_in_public(&problem.shape.classes, private, publics));
     }
@@ -679,9 +679,10 @@ fn has_other_labels(public: &DatasetDefinition, private: &DatasetDefinition) -> 
 }
 
 /// A remark if all columns of the private records were requested but public ones lack some.
-fn left_out(private: &Loaded, used: &[String]) -> Option<String> {
+fn left_out(private: &Loaded, used: &[String], predictor: &PublicPredictor) -> Option<String> {
     let definition = &private.definition;
-    let used: HashSet<&String> = used.iter().collect();
+    let scores = predictor.each().iter().filter_map(PublicPredictor::column);
+    let used: HashSet<&String> = used.iter().chain(scores).collect();
     let lacking = private.columns.iter().filter(|column| {
         let spoken_for = definition.label.as_ref() == Some(&column.name);
         !used.contains(&column.name) && !spoken_for && !definition.is_of_unit(&column.name)
@@ -792,7 +793,7 @@ pub(super) fn wanted_columns(
         needed.extend(preparation.needed_columns().into_iter().map(str::to_owned));
     }
     for one in wanted.each() {
-        let PublicPredictor::Column(name) = one else { continue };
+        let Some(name) = one.column() else { continue };
         table.column(name).map_err(|error| {
             error.within("the column of the public predictor, `public_predictor: column(…)`")
         })?;

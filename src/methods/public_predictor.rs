@@ -39,16 +39,18 @@ pub enum PublicPredictor {
     Model(String),
     /// A column of the tables that holds a score.
     Column(String),
-    /// Several of the others, at most one of them a model.
+    /// A column that the finished model of this path predicted, which may have seen private records.
+    ColumnOf(String, String),
+    /// Several of the others, at most one of them a model or its column.
     Several(Vec<Self>),
 }
 
 /// What may be asked for.
-pub const FORM: &str =
-    "none, linear, trees, model(\"PATH\"), column(\"NAME\"), or several of them with + between";
+pub const FORM: &str = "none, linear, trees, model(\"PATH\"), column(\"NAME\"), \
+    column_of(\"NAME\", \"PATH\"), or several of them with + between";
 /// How a session file writes it.
-pub const IN_A_FILE: &str =
-    "none, linear, trees, model(\"PATH\"), column(\"NAME\") or several([trees, column(\"NAME\")])";
+pub const IN_A_FILE: &str = "none, linear, trees, model(\"PATH\"), column(\"NAME\"), \
+    column_of(\"NAME\", \"PATH\") or several([trees, column(\"NAME\")])";
 
 /// The most predictors of a plan.
 pub const MOST: usize = 8;
@@ -80,11 +82,28 @@ impl PublicPredictor {
         })
     }
 
+    /// The finished model on which the predictor depends: its own, or that of its column.
+    pub fn builds_on(&self) -> Option<&str> {
+        self.each().iter().find_map(|one| match one {
+            Self::Model(path) | Self::ColumnOf(_, path) => Some(path.as_str()),
+            _ => None,
+        })
+    }
+
+    /// The column that holds this predictor's score.
+    pub fn column(&self) -> Option<&String> {
+        match self {
+            Self::Column(name) | Self::ColumnOf(name, _) => Some(name),
+            _ => None,
+        }
+    }
+
     /// The predictors with other paths of models.
     #[must_use]
     pub fn with_models(&self, path: &impl Fn(&str) -> String) -> Self {
         match self {
             Self::Model(own) => Self::Model(path(own)),
+            Self::ColumnOf(name, own) => Self::ColumnOf(name.clone(), path(own)),
             Self::Several(all) => {
                 Self::Several(all.iter().map(|one| one.with_models(path)).collect())
             }
@@ -109,12 +128,12 @@ impl PublicPredictor {
         if let Some((_, one)) = twice {
             return refused(format!("'{one}' is given twice"), "name each public predictor once");
         }
-        if all.iter().filter(|one| matches!(one, Self::Model(_))).count() > 1 {
+        if all.iter().filter(|one| one.builds_on().is_some()).count() > 1 {
             let what = "several finished models are given as public predictors".to_owned();
             return refused(
                 what,
-                "name one model, and write the predictions of the others into columns: \
-                 `halflight predict`",
+                "name one model or column_of, and write the predictions of models that saw no \
+                 private records into columns: `halflight predict`",
             );
         }
         Ok(())
@@ -144,6 +163,12 @@ impl PublicPredictor {
             _ => inside("model")
                 .map(Self::Model)
                 .or_else(|| inside("column").map(Self::Column))
+                .or_else(|| {
+                    let both = inside("column_of")?;
+                    let (name, path) =
+                        both.split_once("\", \"").or_else(|| both.split_once(", "))?;
+                    Some(Self::ColumnOf(name.to_owned(), path.to_owned()))
+                })
                 .ok_or_else(|| {
                     Error::usage(format!("'{text}' is not a public predictor"))
                         .cure(format!("give {FORM}"))
@@ -168,14 +193,18 @@ impl PublicPredictor {
             Self::Model(path) => Some(format!(
                 "the public predictor: the finished model '{}'. The score of a record is one of its \
                  features",
-                std::path::Path::new(path)
-                    .file_name()
-                    .map_or_else(|| path.clone(), |name| name.to_string_lossy().into_owned())
+                file_name(path)
             )),
             Self::Column(name) => Some(format!(
                 "the way in which the numbers in column '{name}' were made: the user calls them the \
                  score of a public predictor, and nobody checked that. If other private records \
                  went into the number in a row, they have no protection here"
+            )),
+            Self::ColumnOf(name, path) => Some(format!(
+                "the way in which the numbers in column '{name}' were made: the user says that they \
+                 are predictions of the finished model '{}', and nobody checked that. They count as \
+                 its score, which is one of the features of a record",
+                file_name(path)
             )),
             Self::Several(all) => {
                 let each: Vec<String> = all.iter().filter_map(|one| one.words(datasets)).collect();
@@ -193,12 +222,19 @@ impl fmt::Display for PublicPredictor {
             Self::Trees => f.write_str("trees"),
             Self::Model(path) => write!(f, "model(\"{path}\")"),
             Self::Column(name) => write!(f, "column(\"{name}\")"),
+            Self::ColumnOf(name, path) => write!(f, "column_of(\"{name}\", \"{path}\")"),
             Self::Several(all) => {
                 let each: Vec<String> = all.iter().map(Self::to_string).collect();
                 f.write_str(&each.join(" + "))
             }
         }
     }
+}
+
+/// The last part of a path, which is all that may leave.
+fn file_name(path: &str) -> String {
+    let name = std::path::Path::new(path).file_name();
+    name.map_or_else(|| path.to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
 /// A finished model that scores records, with its own preparation.
@@ -301,7 +337,7 @@ fn source(
             let scores = plain.scores_of(&source, table)?;
             Ok((source, scores))
         }
-        PublicPredictor::Column(name) => {
+        PublicPredictor::Column(name) | PublicPredictor::ColumnOf(name, _) => {
             let column = ScoreColumn::of(table, name, plain.missing())?;
             let source = ScoreSource::Column(column);
             let scores = plain.scores_of(&source, table)?;
@@ -654,17 +690,18 @@ mod tests {
             PublicPredictor::Trees,
             PublicPredictor::Model("runs/a".to_owned()),
             PublicPredictor::Column("a (b)".to_owned()),
+            PublicPredictor::ColumnOf("a, b".to_owned(), "runs/a".to_owned()),
         ] {
             assert_eq!(PublicPredictor::parse(&predictor.to_string()).unwrap(), predictor);
             let text = ron::to_string(&predictor).unwrap();
-            assert_eq!(text, predictor.to_string());
+            assert_eq!(text.replace("\",\"", "\", \""), predictor.to_string());
             assert_eq!(ron::from_str::<PublicPredictor>(&text).unwrap(), predictor);
         }
         assert_eq!(
             PublicPredictor::parse("column(s)").unwrap(),
             PublicPredictor::Column("s".to_owned())
         );
-        for text in ["forest", "model()", "column(\"\")", "trees(8)"] {
+        for text in ["forest", "model()", "column(\"\")", "column_of(\"s\")", "trees(8)"] {
             let error = PublicPredictor::parse(text).unwrap_err().to_string();
             assert!(error.contains(FORM), "{error}");
         }

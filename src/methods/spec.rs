@@ -266,7 +266,7 @@ impl Spec {
             ))
             .cure("leave them out: `public_predictor` takes other predictions here"));
         }
-        if self.public_only && wanted.model().is_some() {
+        if self.public_only && wanted.builds_on().is_some() {
             return Err(Error::usage(format!(
                 "'{}' takes no finished model, because that may have seen private records",
                 self.name

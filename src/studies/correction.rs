@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use super::grid::{Grid, GridTask, Harvest, epsilon_columns};
 use super::labelled::{LabelledProblem, SplitModels};
 use super::shown::{SplitErrors, SplitScores, error_tables};
-use super::table::{ExpectedMean, StudyTable};
+use super::table::{ExpectedMean, StudyTable, TableRow};
 use crate::data::{PublicRecords, Task};
 use crate::error::Result;
 use crate::evaluation::Measured;
@@ -29,17 +29,32 @@ enum CorrectionRow {
     WarmStart,
     Profiled,
     Correction,
+    /// Trees on public and private records together; where true, a column says which are which.
+    OnAll(bool),
 }
 
-const ENTRIES: [(CorrectionRow, &str); 6] = [
+const ENTRIES: [(CorrectionRow, &str); 8] = [
     (CorrectionRow::Linear, "public linear"),
     (CorrectionRow::Trees, "public trees"),
     (CorrectionRow::Base, "public mixture"),
     (CorrectionRow::WarmStart, "noisy warm start, linear"),
     (CorrectionRow::Profiled, "profiled"),
     (CorrectionRow::Correction, "public shape"),
+    (CorrectionRow::OnAll(false), "trees on all records, no privacy"),
+    (CorrectionRow::OnAll(true), "trees on all records, told which are private"),
 ];
 const CORRECTION: usize = 5;
+/// The better public model, the method, and trees on all records.
+const COMPARED: [(usize, &str); 5] = [
+    (0, "public linear"),
+    (1, "public trees"),
+    (CORRECTION, "public shape"),
+    (6, "trees on all"),
+    (7, "trees, told which are private"),
+];
+
+/// From this many private records times ε on, half of the way to trees on all records is wanted.
+const MUCH: f64 = 5000.0;
 
 /// Goals for the geometric mean, by ε.
 const WANTED: [(f64, f64); 5] = [(0.1, 1.04), (0.5, 0.96), (1.0, 0.94), (2.0, 0.93), (5.0, 0.92)];
@@ -58,7 +73,7 @@ pub struct CorrectionStudy {
     pub subjects: Vec<TaughtProblem>,
     pub epsilons: Vec<f64>,
     pub seeds: Vec<u64>,
-    /// Only the method itself and the entries that cost nothing.
+    /// Only the method itself and the entries that take no time.
     pub alone: bool,
     /// Whether the rules of the method were chosen on these problems; goals are only for those.
     pub chosen_on: bool,
@@ -104,8 +119,17 @@ impl CorrectionStudy {
                     CorrectionRow::Linear => judged(&wide, alone(ground, 0))?,
                     CorrectionRow::Trees => judged(&wide, alone(ground, 2))?,
                     CorrectionRow::Base => judged(&wide, Model::Shape(ground.shape.clone()))?,
-                    CorrectionRow::WarmStart | CorrectionRow::Profiled if self.alone => {
+                    CorrectionRow::WarmStart
+                    | CorrectionRow::Profiled
+                    | CorrectionRow::OnAll(_)
+                        if self.alone =>
+                    {
                         (f64::NAN, None)
+                    }
+                    CorrectionRow::OnAll(_) if k > 0 => found[0],
+                    CorrectionRow::OnAll(told) => {
+                        let all = subject.problem.split_on_all(place.repetition, told)?;
+                        judged(&all, alone(&*public_shape::ground(&all.problem())?, 2))?
                     }
                     CorrectionRow::WarmStart => {
                         judged(&plain, linear(case.task, &plain, target, seed, true)?)?
@@ -143,7 +167,39 @@ impl CorrectionStudy {
             let wanted = goals.find(|(epsilon, _)| *epsilon == self.epsilons[k]);
             wanted.map(|(_, bound)| ExpectedMean::AtMost(*bound))
         });
+        let limits = self.limits(&tables[..cases.len()]);
+        if limits.has_any() {
+            tables.insert(cases.len() + 1, limits);
+        }
         tables
+    }
+
+    /// The errors of the method and of trees on all records, where private records times ε are many.
+    fn limits(&self, tables: &[StudyTable]) -> StudyTable {
+        let mut rows = Vec::new();
+        for (subject, table) in self.subjects.iter().zip(tables) {
+            let count = subject.problem.private_records();
+            for (k, epsilon) in self.epsilons.iter().enumerate() {
+                let title = format!("{}, n = {count}, ε = {epsilon}", subject.problem.case.name);
+                let errors = COMPARED.map(|(entry, _)| table.rows[entry].mean(k));
+                let errors: Option<Vec<f64>> = errors.into_iter().collect();
+                rows.extend(
+                    errors.filter(|_| count as f64 * epsilon >= MUCH).map(|it| (title, it)),
+                );
+            }
+        }
+        let mean = |at: usize| {
+            let logarithms = rows.iter().map(|(_, errors)| errors[at].ln());
+            (logarithms.sum::<f64>() / rows.len() as f64).exp()
+        };
+        let mean = ("geometric mean".to_owned(), (0..COMPARED.len()).map(mean).collect());
+        let mean = (!rows.is_empty()).then_some(mean);
+        let rows = rows.into_iter().chain(mean);
+        StudyTable::new(
+            format!("private records times ε from {MUCH} on"),
+            COMPARED.map(|(_, title)| title),
+            rows.map(|(title, errors)| TableRow::new(title, errors.into_iter().map(|it| [it]))),
+        )
     }
 
     pub fn header(&self, missing: &[&str]) -> Vec<String> {

@@ -45,6 +45,9 @@ const PLENTY: f64 = 100.0;
 
 const LOGISTIC_RIDGE: f64 = 1e-4;
 
+/// The column that says whether a record is private.
+const ORIGIN: &str = "is private";
+
 /// The least discrepancy is computed in at most this many principal directions of the public records.
 const MATCHED_DIRECTIONS: usize = 50;
 /// Weighted classes are learned from this many copies of records.
@@ -620,6 +623,30 @@ impl LabelledProblem {
     pub(super) fn split_by(&self, preparation: Preparation, seed: u64) -> Result<Split> {
         let public = preparation.apply(&self.source, "public", true)?.into();
         self.split_with(preparation, public, seed)
+    }
+
+    /// The split of a seed whose public records are the public and the private ones, prepared for
+    /// trees: what learns from them has no privacy. Where `told`, a column says which are private.
+    pub(super) fn split_on_all(&self, seed: u64, told: bool) -> Result<Split> {
+        let marked = |table: &data::Table, mark: f64| {
+            let mut table = table.clone();
+            if told {
+                table.columns.push(Column::Numbers(vec![mark; table.rows()].into()));
+                table.names.push(ORIGIN.to_owned());
+            }
+            table
+        };
+        let (private, held_out) = self.parts(seed)?;
+        let parts = (marked(&private, 1.0), marked(&held_out, 1.0));
+        let all = data::Table::concat(&[&marked(&self.source, 0.0), &parts.0])?;
+        let mut definition = self.definition.clone();
+        if let Columns::Only(columns) = &mut definition.columns {
+            columns.extend(told.then(|| ORIGIN.to_owned()));
+        }
+        let plain = Preparation::fit(&all, &definition, &PreparationSettings::default())?;
+        let preparation = plain.wide(LabelRange::Public);
+        let public = preparation.apply(&all, "public", true)?.into();
+        Self::split_of(preparation, public, parts)
     }
 
     /// How many rows play the private ones.

@@ -142,6 +142,17 @@ fn what_cannot_be_a_predictor_is_refused_with_a_cure() {
     let plan = |predictor: &str| format!("method: \"target_only\", public_predictor: {predictor}");
     refused(&plan("forest"), &["session.ron:1:", "none, linear, trees, model(\"PATH\")"]);
     refused(&plan("several([trees, trees])"), &["'trees' is given twice"]);
+    let ten: Vec<String> = (0..10).map(|at| format!("column(\"p{at}\")")).collect();
+    let ten = format!("several([{}])", ten.join(", "));
+    refused(
+        &plan(&ten),
+        &["10 public predictors are given, and 8 are the most", "leave out those"],
+    );
+    refused(
+        &plan("several([model(\"a\"), column_of(\"x\", \"b\")])"),
+        &["several finished models", "saw no private records"],
+    );
+    refused(&plan("column_of(\"x\", \"nowhere\")"), &["nowhere"]);
     refused(&plan("column(\"q\")"), &["column 'q'", "public.csv"]);
     refused(&plan("column(\"y\")"), &["is the label"]);
     refused(&plan("model(\"nowhere\")"), &["nowhere", "name a run directory"]);
@@ -154,21 +165,25 @@ fn what_cannot_be_a_predictor_is_refused_with_a_cure() {
         "method: \"public_only\", public_predictor: several([column(\"x\"), model(\"run\")])",
         &["takes no finished model", "may have seen private records", "a column of predictions"],
     );
+    refused(
+        "method: \"public_only\", public_predictor: column_of(\"x\", \"run\")",
+        &["takes no finished model"],
+    );
 }
 
 #[test]
 fn predictions_of_any_public_model_are_a_base_that_private_records_correct() {
     // Predictions on another scale, which no column explains; in the second case all the same, in the
-    // third with gaps.
+    // third with gaps, in the fourth opposite to what private labels are.
     let with_column = |rows: std::ops::Range<u32>, level: f64, case: usize| {
         let hidden = |i: u32| (f64::from(i) * 2.399).sin();
         let row = |i: u32| {
-            let y = hidden(i) + level;
+            let y = if case == 3 && level > 0.0 { -hidden(i) } else { hidden(i) } + level;
             let score = 300.0 * (hidden(i) + 0.05 * (f64::from(i) * 1.3).cos()) - 7.0;
             let score = match case {
                 0 => score.to_string(),
                 1 => "4.5".to_owned(),
-                _ if i.is_multiple_of(3) => String::new(),
+                2 if i.is_multiple_of(3) => String::new(),
                 _ => score.to_string(),
             };
             format!("{},{},{score}", (f64::from(i) * 0.37).sin(), y)
@@ -187,6 +202,8 @@ fn predictions_of_any_public_model_are_a_base_that_private_records_correct() {
     };
     let good = run(0);
     assert!(good.status.success(), "{}", text(&good));
+    // The column is the predictor, so no feature is missing.
+    assert!(!text(&good).contains("features that are not used"), "{}", text(&good));
     let model = runs(here).remove(0);
     // Without the column the error is .7, and without private records the level is off by .5.
     let found = error(here, &model);
@@ -195,8 +212,35 @@ fn predictions_of_any_public_model_are_a_base_that_private_records_correct() {
     succeeds(here, &["export", &model, "-o", "model.onnx"]);
     let certificate = std::fs::read_to_string(Path::new(&model).join("certificate.json")).unwrap();
     assert!(certificate.contains("the numbers in column 'score' were made"), "{certificate}");
+
+    // Where a model that saw private records made the column, its ε counts, too.
+    write_session(
+        here,
+        &format!("method: \"public_shape\", public_predictor: column_of(\"score\", \"{model}\")"),
+    );
+    succeeds(here, &["run", "session.ron"]);
+    let declared = runs(here).into_iter().find(|it| *it != model).unwrap();
+    assert!(error(here, &declared) < 0.2);
+    succeeds(here, &["verify", &format!("{declared}/certificate.json")]);
+    let certificate = std::fs::read(Path::new(&declared).join("certificate.json")).unwrap();
+    let certificate: serde_json::Value = serde_json::from_slice(&certificate).unwrap();
+    assert_eq!(certificate["start"]["runs"].as_array().unwrap().len(), 1);
+    let epsilon = |of: &str| certificate[of]["epsilon"].as_f64().unwrap();
+    assert!(epsilon("guarantee") > 1.2 * epsilon("of_this_run"), "{certificate}");
+    let told = certificate["taken_as_public"].to_string();
+    assert!(told.contains("are predictions of the finished model"), "{told}");
+
     let idle = run(1);
     assert!(idle.status.success() && text(&idle).contains("so it says nothing"), "{}", text(&idle));
     let gaps = text(&run(2));
-    assert!(gaps.contains("column 'score'") && gaps.contains("`missing` says"), "{gaps}");
+    for wanted in ["column 'score'", "the column of the public predictor", "public_mean"] {
+        assert!(gaps.contains(wanted), "{wanted}: {gaps}");
+    }
+    // All public models lose to a constant: they have an error of 1.5, and the public mean has .87.
+    let known = runs(here);
+    let opposite = run(3);
+    assert!(opposite.status.success(), "{}", text(&opposite));
+    let model = runs(here).into_iter().find(|it| !known.contains(it)).unwrap();
+    let found = error(here, &model);
+    assert!(found < 1.0, "{found}");
 }

@@ -72,7 +72,12 @@ impl ScoreColumn {
         let scale = Standardisation::IDENTITY;
         let column = column.to_owned();
         let encoding = Encoding::Number { column: column.clone(), scale };
-        let Coded::Numbers(numbers) = encoding.read(public, gaps(missing))? else {
+        let read = encoding.read(public, gaps(missing)).map_err(|error| {
+            let cure = "fill the gap with your model; or say `missing` in all datasets: public_mean \
+                takes the public mean for it, and drop leaves such rows out";
+            error.within("the column of the public predictor, `public_predictor: column(…)`").cure(cure)
+        });
+        let Coded::Numbers(numbers) = read? else {
             return Err(Error::failed(format!("column '{column}' does not hold numbers")));
         };
         let fill = Standardisation::standard(numbers.iter().copied()).fill;

@@ -236,10 +236,10 @@ impl ChoiceJob {
             )
             .cure("leave this plan out"));
         }
-        let uses_a_model = plan.public_predictor.model().is_some();
+        let uses_a_model = plan.public_predictor.builds_on().is_some();
         if plan.start.is_some() || uses_a_model {
             return Err(Error::usage("it builds on an earlier model").cure(
-                "choose among plans without `start` and without `public_predictor: model(…)`",
+                "choose among plans without `start` and without `public_predictor: model(…)` or column_of(…)",
             ));
         }
         let each = self.target.epsilon / (self.plans.len() as f64).sqrt();

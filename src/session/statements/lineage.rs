@@ -109,7 +109,7 @@ fn hash_of(path: &Path) -> Result<String> {
     let file = text_of(path);
     let bytes = std::fs::read(&file).map_err(|error| {
         Error::io("read the starting model", &file, &error)
-            .cure("bring it back, or name another model in `start`")
+            .cure("bring it back, or name another model in `start` or `public_predictor`")
     })?;
     Ok(sha256(&bytes))
 }
