@@ -423,7 +423,9 @@ mod tests {
     use super::*;
     use crate::privacy::Target;
     use crate::privacy::accountant::{Noise, QueryKind};
-    use crate::privacy::ledger::{Book, Budget, DatasetRecord, Grant, RowOrder, RunId};
+    use crate::privacy::ledger::{
+        Book, Budget, DatasetRecord, Grant, RowOrder, RunId, SharedNoise,
+    };
     use crate::privacy::openings::OpenWatch;
 
     fn account(epsilon: f64) -> Account {
@@ -497,6 +499,23 @@ mod tests {
         assert!(text.contains("\"totals\"") && !text.contains("ages"), "{text}");
         assert!(text.contains("another ledger of the same user") && text.contains("ε 1.25"));
         assert!(!text.contains("somebody"), "{text}");
+    }
+
+    #[test]
+    fn a_total_of_runs_with_one_noise_says_its_condition_and_so_must_its_certificate() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut account = spent_from(directory.path(), NoiseSource::Secret);
+        assert!(!certificate(&account).unwrap().contains("shares"));
+        account.runs[0].grant.one_noise = Some(SharedNoise { sites: 10, may_collude: 3 });
+        let text = certificate(&account).unwrap();
+        let condition = ", while at least 7 of 10 sites tell nobody their shares of the noise";
+        assert!(text.contains(condition) && text.contains("X25519"), "{text}");
+        let file = directory.path().join("certificate.json");
+        for (said, faults) in [(text.clone(), 0), (text.replace(condition, ""), 1)] {
+            std::fs::write(&file, said).unwrap();
+            let report = halflight_verify::verify(&file).unwrap();
+            assert_eq!(report.faults.len(), faults, "{}", report.text());
+        }
     }
 
     /// A ledger with one granted run of this noise.

@@ -17,6 +17,7 @@ pub fn check(file: &str, it: &Value) -> Result<FileReport> {
     let mut all: Vec<Draws> = Vec::new();
     let mut here: Vec<&Value> = Vec::new();
     let (mut spending, mut claimed, mut known, mut zero_out) = (0, false, false, false);
+    let mut shares_noise = false;
     for (index, entry) in list(it, "entries")?.iter().enumerate() {
         let at = || format!("`entries[{index}]`");
         let events = list(entry, "charged").map_err(|error| error.at(at()))?;
@@ -29,6 +30,7 @@ pub fn check(file: &str, it: &Value) -> Result<FileReport> {
         claimed |= is_claimed;
         here.extend(events.iter().filter(|_| !is_claimed));
         known |= entry["noise"] != "secret";
+        shares_noise |= !entry["one_noise"].is_null();
         zero_out |= events.iter().any(|event| event["adjacency"] == "zero_out");
         all.extend(drawn);
     }
@@ -64,6 +66,9 @@ pub fn check(file: &str, it: &Value) -> Result<FileReport> {
                 ));
             }
         }
+    }
+    if shares_noise && !text(it, "total")?.contains("tell nobody their shares") {
+        report.fault("`total` does not say that it depends on the noise of other sites");
     }
     if report.claims.is_empty() {
         report.note("it states no total: there is nothing to hold");

@@ -73,7 +73,7 @@ fn public_data_alone_are_a_run_that_spends_nothing() {
                 .starts_with("The model was made from public data alone. This run drew nothing")
         );
         assert!(certificate["mechanisms"].as_array().unwrap().is_empty());
-        assert!(certificate["reading"].as_str().unwrap().contains("at most 5.0 of 100"));
+        assert!(certificate["reading"].as_str().unwrap().contains("at most 5 of 100"));
         let report = std::fs::read_to_string(directory.join("report.html")).unwrap();
         assert!(report.contains("<i>δ</i> 0</b>") && !report.contains("0e0"));
         // The ledger knows the run, and that it spent nothing, without a budget.

@@ -592,6 +592,9 @@ fn sites_with_one_noise_send_nothing_but_masks_and_all_say_on_which_conditions()
         let own = |at: usize| joint["sites"][at]["guarantee"]["epsilon"].as_f64().unwrap();
         let alone = |at: usize| joint["sites"][at]["alone"]["epsilon"].as_f64().unwrap();
         assert!((0..3).all(|at| own(at) <= 1.0 && alone(at) > 1.2 && alone(at) < 1.6), "{joint:#}");
+        let ledger = said(&sites.command(name, &["ledger"]).output().unwrap());
+        let condition = "while at least 2 of 3 sites tell nobody their shares of the noise";
+        assert!(ledger.contains(condition), "{ledger}");
     }
 }
 
@@ -884,7 +887,7 @@ fn sites_that_rank_together_get_one_table_and_each_ledger_its_charge() {
         assert_eq!(report["holds"], true, "{report:#}");
         let text = std::fs::read_to_string(joint).unwrap();
         assert!(text.contains("3 sites ranked public datasets together. "), "{text}");
-        assert!(text.contains("at all of them, ε = 3.0"), "{text}");
+        assert!(text.contains("at all of them, ε = 3 and"), "{text}");
         let lowered = joint.replace(".joint.", ".lowered.");
         std::fs::write(&lowered, text.replace("\"records\": 150", "\"records\": 1500")).unwrap();
         let output = sites.command(name, &["verify", &lowered, "--json"]).output().unwrap();
@@ -947,7 +950,7 @@ fn of_sites_with_the_same_rows_it_is_said_that_nobody_checks_it() {
         assert!(text.contains("nobody checks whether somebody has records at several sites"));
     }
     let joint = std::fs::read_to_string(sites.run_of("A").unwrap().join("joint.json")).unwrap();
-    assert!(joint.contains("at all of them, ε = 3.0"), "{joint}");
+    assert!(joint.contains("at all of them, ε = 3 and"), "{joint}");
     check_ended(&sites);
 }
 

@@ -341,9 +341,9 @@ fn an_edited_number_is_said_by_name() {
         said["registry"]["privacy_loss"]["privacy_parameters"][name] = json!(number);
     };
     for (told, wanted) in [
-        (sentence("ε = 1.0700", "ε = 0.1 holds; not more than ε = 1.07"), "says ε = 0.1"),
+        (sentence("ε = 1.07 ", "ε = 0.1 holds; not more than ε = 1.07"), "says ε = 0.1"),
         (sentence("δ = 1e-6", "δ = 1e-12"), "says δ = 0.000000000001"),
-        (sentence("e^1.0700", "e^0.1000"), "says e^0.1"),
+        (sentence("e^1.07", "e^0.1"), "says e^0.1"),
         (sentence("2.916", "1.106"), "1.106 times as likely"),
         (sentence("plus 1e-6", "plus 1e-12"), "as large, plus"),
         (sentence("(replace-one)", "(zero-out)"), "says zero-out"),
