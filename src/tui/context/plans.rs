@@ -450,15 +450,14 @@ impl Context {
         let cost = if plan.spends() {
             let Target { epsilon, delta } = plan.target;
             format!(
-                "It reserves ε {epsilon} at δ {delta:e}{holds} of the budget of '{}'",
+                "reserves ε {epsilon} at δ {delta:e}{holds} of the budget of '{}'",
                 plan.private
             )
         } else {
-            "It uses public data alone and spends nothing".to_owned()
+            "uses public data alone and spends nothing".to_owned()
         };
         let label = self.session.dataset(&plan.private).ok().and_then(|it| it.label.as_ref());
-        let predicts =
-            label.map_or_else(String::new, |label| format!(", which predicts '{label}'"));
+        let predicts = label.map_or_else(String::new, |label| format!("predicts '{label}', and "));
         let exact = if plan.spends() && !self.watch.is_sealed() {
             " Numbers marked ◆ will be exact, for your eyes only: for none, press Esc, then v."
         } else {
@@ -479,7 +478,7 @@ impl Context {
         };
         let all_the_same = if lost.is_some() { " all the same" } else { "" };
         let text = format!(
-            "{}Launch '{}'{predicts}{all_the_same}? {cost}.{expect}{exact}{}",
+            "{}Launch '{}'{all_the_same}? It {predicts}{cost}.{expect}{exact}{}",
             lost.unwrap_or_default(),
             plan.name,
             if warnings.is_empty() { warnings } else { format!(" Warning: {warnings}") }
