@@ -2,6 +2,7 @@
 //!
 //! `schemas.json` describes the output of `--json`.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
@@ -274,6 +275,7 @@ impl Inspect {
         // The user of this command is at the keyboard.
         let watch = look::view(false);
         let mut report = DataReport::default();
+        let mut refusals = BTreeMap::new();
         let mut all = Vec::new();
         for definition in &session.datasets {
             all.push(dataset::load_watched(definition, &workspace, &mut Watched::default())?);
@@ -291,8 +293,11 @@ impl Inspect {
                 refused = all.iter().find(shares).map(of);
             }
             let is_public = loaded.private().is_err();
-            // Remarks count cells of rows that may be private.
+            // Remarks, and what a plan clips, count cells of rows that may be private.
             let is_told = refused.is_none();
+            if let Some(error) = refused.as_ref().filter(|_| is_public) {
+                refusals.insert(loaded.definition.name.as_str(), error.clone());
+            }
             let values = if is_public { refused.is_none() } else { self.show_values };
             let mut inspection = inspect::loaded(loaded, values, &watch)?;
             let role = if is_public && refused.is_none() { Role::Public } else { Role::Private };
@@ -313,17 +318,12 @@ impl Inspect {
                 warnings: if is_told { loaded.warnings.clone() } else { Vec::new() },
             });
         }
-        let is_refused = |name: &str| {
-            let mut tables = report.tables.iter().zip(&session.datasets);
-            tables.any(|(it, own)| own.name == name && own.role == Role::Public && !it.is_public())
-        };
-        let plans =
-            session.plans.iter().filter(|plan| !plan.public.iter().any(|it| is_refused(it)));
-        let plans: Vec<_> = plans.collect();
         let all: Vec<&Loaded> = all.iter().collect();
         let store = PreparedStore::default();
-        for plan in plans {
-            let assembled = assemble(&session, plan, &all, &store);
+        for plan in &session.plans {
+            let refusal = plan.public.iter().find_map(|name| refusals.get(name.as_str()));
+            let refusal = refusal.map_or(Ok(()), |error| Err(error.clone()));
+            let assembled = refusal.and_then(|()| assemble(&session, plan, &all, &store));
             let outcome = assembled.map(|Assembly { proposal, private, .. }| Clipped {
                 public: proposal.problem.public.clipped,
                 of_public: proposal.problem.public.len(),

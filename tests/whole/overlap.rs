@@ -319,6 +319,10 @@ fn a_file_that_the_ledger_knows_as_private_is_shown_as_public_by_no_command() {
             let tables = json["tables"].as_array().unwrap();
             let exact = tables.iter().filter(|it| it.get("duplicated_rows").is_some()).count();
             assert_eq!((tables.len(), exact), (2, 0), "{what}: {json}");
+            // Remarks and what a plan clips count cells, too.
+            assert_eq!(tables[1]["warnings"], serde_json::json!([]), "{what}: {json}");
+            let mut plans = json["plans"].as_array().unwrap().iter();
+            assert!(plans.all(|it| it["clipped"].is_null() && it["problem"].is_string()), "{json}");
         }
         // Whoever wants to see values opens it as private: the ledger notes that.
         let asked = ["data", "inspect", "s.ron", "--json", "--include-curator", "--show-values"];

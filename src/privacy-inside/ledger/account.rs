@@ -461,7 +461,7 @@ impl Account {
 
     /// On which conditions its total holds: those of runs with one noise that drew something.
     pub fn conditions(&self) -> BTreeSet<SharedNoise> {
-        let drew = self.runs.iter().filter(|run| run.charged.iter().any(|count| *count > 0));
+        let drew = self.runs.iter().filter(|run| run.has_spent());
         drew.filter_map(|run| run.grant.one_noise).collect()
     }
 
