@@ -14,6 +14,15 @@ use crate::session::{Session, WhenClosed, changes, plan_name};
 /// Changes of the session that are in no file.
 const UNSAVED: &str = "changes that are not saved";
 
+/// How many of something there are, if any.
+fn counted(count: usize, one: &str, several: &str) -> Option<String> {
+    match count {
+        0 => None,
+        1 => Some(one.to_owned()),
+        many => Some(format!("{many} {several}")),
+    }
+}
+
 impl Context {
     /// Makes the requests needed when the interface opens or another session is loaded.
     pub fn ask_for_everything(&mut self) {
@@ -130,12 +139,10 @@ impl Context {
     fn unkept(&self) -> Vec<String> {
         let practises = self.demo.is_some() && self.tutorial.is_some();
         let changes = (self.unsaved && !practises).then_some(UNSAVED.to_owned());
-        let queued = match self.queue.plans.len() {
-            0 => None,
-            1 => Some("a plan in the queue".to_owned()),
-            many => Some(format!("{many} plans in the queue")),
-        };
-        changes.into_iter().chain(queued).collect()
+        let made = self.archived().len() * usize::from(self.demo.is_some() && !practises);
+        let runs = counted(made, "a run of the demo", "runs of the demo");
+        let queued = counted(self.queue.plans.len(), "a plan in the queue", "plans in the queue");
+        changes.into_iter().chain(runs).chain(queued).collect()
     }
 
     /// Leaves the session if nothing is lost; otherwise asks.
@@ -149,14 +156,14 @@ impl Context {
         if lost.is_empty() {
             return leave(self);
         }
-        let unsaved = lost.iter().any(|it| it == UNSAVED);
+        let can_save = self.demo.is_some() || lost.iter().any(|it| it == UNSAVED);
         let (saves, save): (_, fn(&mut Self)) = match saves_and {
             Some(both) => ("save and quit", both),
             None => ("save", Self::save),
         };
         let text = format!("The session has {}. {what} without them?", lost.join(" and "));
         let mut question = QuestionPopup::new(text, yes, leave);
-        question.other = unsaved.then(|| ('s', saves, Box::new(save) as Then<Self>));
+        question.other = can_save.then(|| ('s', saves, Box::new(save) as Then<Self>));
         self.popup = Some(OpenPopup::Question(question));
     }
 

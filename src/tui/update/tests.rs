@@ -554,6 +554,23 @@ fn one_key_of_the_question_saves_and_quits_also_in_the_demo() {
 }
 
 #[test]
+fn quitting_the_demo_asks_about_its_runs() {
+    let asks = |demo: Option<std::path::PathBuf>| {
+        let mut app = fixtures::comparing();
+        app.context.demo = demo;
+        press(&mut app, "q");
+        let Some(OpenPopup::Question(question)) = &app.context.popup else {
+            assert!(app.context.quit);
+            return None;
+        };
+        Some((question.text.clone(), question.other.is_some()))
+    };
+    let text = "The session has 3 runs of the demo. Quit without them?";
+    assert_eq!(asks(Some("/nowhere".into())), Some((text.to_owned(), true)));
+    assert_eq!(asks(None), None);
+}
+
+#[test]
 fn rows_of_a_public_dataset_that_may_be_private_stay_hidden() {
     let mut app = fixtures::loaded();
     app.screens.data.selected = 1;
