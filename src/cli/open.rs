@@ -6,11 +6,9 @@ use clap::CommandFactory as _;
 
 use super::interface::{app, need_terminal};
 use crate::data::names::nearest;
-use crate::data::read::{Reading, read_for_columns};
 use crate::error::{Error, Result};
 use crate::session::follow::Place;
-use crate::session::found_file::FoundFile;
-use crate::session::{Session, Workspace, family, unsaved};
+use crate::session::{Session, Workspace, unsaved};
 use crate::session::{sweep, trainer};
 use crate::tui;
 use crate::tui::tab::Tab;
@@ -79,34 +77,14 @@ fn open_nothing() -> Result<()> {
     tui::run(app, workspace)
 }
 
-/// Opens a new session. The first file is private and the others public until the user changes
-/// this.
+/// Opens a new session with these files.
 fn open_files(files: &[PathBuf]) -> Result<()> {
     let workspace = Workspace::of(Path::new("."))?;
-    let mut notes: Vec<String> =
-        workspace.note_if_elsewhere(workspace.base()).into_iter().collect();
-    let found = files.iter().map(|path| {
-        let found = FoundFile::of(path, &path.display().to_string())?;
-        let overflow = workspace.overflow();
-        let read = |path: &Path, reading: &Reading| read_for_columns(path, reading, &overflow);
-        let (table, source) = found.read(read)?;
-        notes.extend(found.note());
-        Ok(family::FamilyFile::of(source, &table))
-    });
-    let mut found = found.collect::<Result<Vec<_>>>()?;
-    // Images and their labels may both be named.
-    let mut known = Vec::new();
-    found.retain(|file| {
-        let is_new = !known.contains(&file.source);
-        known.push(file.source.clone());
-        is_new
-    });
-    let session = Session { datasets: family::definitions(&found, true), ..Session::default() };
-    let mut app = app(session, None)?;
-    app.context.unsaved = true;
+    let mut app = app(Session::default(), None)?;
     app.context.lost = unsaved::find(&workspace, None);
-    if !notes.is_empty() {
-        app.context.inform(notes.join(" "));
+    app.context.files = files.to_vec();
+    if let Some(note) = workspace.note_if_elsewhere(workspace.base()) {
+        app.context.inform(note);
     }
     tui::run(app, workspace)
 }

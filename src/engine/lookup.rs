@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use crate::data::profile::TableProfile;
-use crate::data::read::{self, Format, Overflow, Reading};
-use crate::data::{Role, Table};
+use crate::data::read::{self, Format, Overflow, Reading, read_for_columns};
+use crate::data::{DatasetDefinition, Role, Table};
 use crate::error::{Doing, Error, Result};
 use crate::privacy::accountant::{Adjacency, Event, round_up};
 use crate::privacy::ledger::{
@@ -17,6 +17,7 @@ use crate::privacy::openings::OpenPrivate;
 use crate::privacy::{CuratorOnly, Guarantee, Ledger, NoiseSource, Private, Watch};
 use crate::session::Workspace;
 use crate::session::dataset::{ColumnKind, column_kinds};
+use crate::session::family::{self, FamilyFile};
 use crate::session::found_file::FoundFile;
 
 /// The most rows of a private dataset that are shown to the curator at once.
@@ -148,6 +149,27 @@ impl Schema {
     }
 }
 
+/// The datasets of a new session with these files: the first one private and the others public until
+/// the user changes this. With them a remark on what was found beside the files.
+pub fn new_datasets(
+    files: &[PathBuf],
+    overflow: &Overflow,
+) -> Result<(Vec<DatasetDefinition>, Option<String>)> {
+    let mut found: Vec<FamilyFile> = Vec::new();
+    let mut notes = Vec::new();
+    for path in files {
+        let file = FoundFile::of(path, &path.display().to_string())?;
+        let read = |path: &Path, reading: &Reading| read_for_columns(path, reading, overflow);
+        let (table, source) = file.read(read)?;
+        notes.extend(file.note());
+        // Images and their labels may both be named.
+        if found.iter().all(|it| it.source != source) {
+            found.push(FamilyFile::of(source, &table));
+        }
+    }
+    Ok((family::definitions(&found, true), Some(notes.join(" ")).filter(|it| !it.is_empty())))
+}
+
 /// A quick look at the beginning of a text file with this role, if it has one.
 pub fn glance(
     path: &Path,
@@ -160,7 +182,7 @@ pub fn glance(
     let format = read::format(path)?;
     let table = || {
         let found = FoundFile::of(path, &path.display().to_string())?;
-        found.read(|path, reading| read::read_for_columns(path, reading, overflow))
+        found.read(|path, reading| read_for_columns(path, reading, overflow))
     };
     if matches!(format, Format::Npz | Format::Safetensors | Format::Idx)
         && size <= MOST_BYTES_OF_WHOLE

@@ -12,6 +12,7 @@ use super::screen::{self, Screen};
 use super::tab::{Pane, Tab, each_screen};
 use super::theme::{Glyphs, Theme};
 use super::widgets::viewport::Viewport;
+use crate::engine::Request;
 use crate::session::Session;
 
 pub struct App {
@@ -125,6 +126,9 @@ impl App {
     /// What to ask for when the interface opens.
     pub fn first_requests(&mut self) -> Vec<Effect> {
         self.context.ask_for_everything();
+        if !self.context.files.is_empty() {
+            self.context.ask(Request::OpenFiles(self.context.files.clone()));
+        }
         self.context.offer_lost();
         // A session that was named on the command line is a recent one, too.
         if let Some(path) = self.context.session_path.clone() {

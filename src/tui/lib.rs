@@ -169,7 +169,7 @@ pub fn run(mut app: App, workspace: Workspace) -> Result<()> {
         if app.context.quit {
             drop(terminal);
             keeping.end(&app.context, by_choice && !gone);
-            return end(&app);
+            return end(&app).and(app.context.failed.map_or(Ok(()), Err));
         }
         let elapsed = last_frame.elapsed();
         if gone {

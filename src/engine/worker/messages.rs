@@ -33,6 +33,8 @@ pub type JobId = u64;
 pub enum Request {
     /// Open the session in this file, or list this folder.
     OpenSession(PathBuf),
+    /// Look at these files, and describe them as the datasets of a new session.
+    OpenFiles(Vec<PathBuf>),
     /// Save, unless the file differs from the session that is `known`. If it `moves`, ledger and runs
     /// of the workspace move with it.
     SaveSession { session: Session, path: PathBuf, known: Option<Box<Session>>, moves: bool },
@@ -150,6 +152,8 @@ pub struct TrainerSteps {
 pub enum WorkerReport {
     /// A session was read.
     SessionOpened { session: Box<Session>, path: PathBuf },
+    /// Files were looked at, and their datasets can be read.
+    FilesFound(Result<Vec<DatasetDefinition>>),
     /// A session was written.
     SessionSaved { session: Box<Session>, path: PathBuf },
     /// The file holds another session, which would be overwritten.

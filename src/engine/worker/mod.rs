@@ -199,6 +199,17 @@ impl WorkerThread {
                 self.reports.put(WorkerReport::SessionOpened { session, path });
                 self.send_ledger()?;
             }
+            Request::OpenFiles(files) => {
+                let found = lookup::new_datasets(&files, &self.workspace.overflow());
+                let (found, note) = match found {
+                    Ok((datasets, note)) => (Ok(datasets), note),
+                    Err(error) => (Err(error), None),
+                };
+                self.reports.put(WorkerReport::FilesFound(found));
+                if let Some(note) = note {
+                    self.remark(note);
+                }
+            }
             Request::SaveSession { session, path, known, moves } => {
                 self.save(session, path, known.as_deref(), moves)?;
             }

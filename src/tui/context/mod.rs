@@ -70,6 +70,10 @@ pub struct Context {
     pub tutorial: Option<Tutorial>,
     /// The last written page or table.
     pub written: Option<PathBuf>,
+    /// The files of a new session, until they were looked at.
+    pub files: Vec<PathBuf>,
+    /// Why the program ends.
+    pub failed: Option<Error>,
     pub unsaved: bool,
     /// An unsaved session of a program that was killed, until the user says what becomes of it.
     pub lost: Option<(Unsaved, HeldFile)>,
@@ -226,6 +230,8 @@ impl Context {
             demo: None,
             tutorial: None,
             written: None,
+            files: Vec::new(),
+            failed: None,
             unsaved: false,
             datasets: BTreeMap::new(),
             peeked: None,

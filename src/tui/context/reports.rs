@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::{Change, Context, DatasetStatus, Effect, OpenPopup, Queue, ShownPlan};
+use crate::data::DatasetDefinition;
 use crate::engine::look;
 use crate::engine::lookup::Wanted;
 use crate::engine::sweep::TaskTally;
@@ -29,6 +30,7 @@ impl Context {
     pub fn hear(&mut self, report: WorkerReport) {
         match report {
             WorkerReport::SessionOpened { session, path } => self.opened(*session, path),
+            WorkerReport::FilesFound(found) => self.files_found(found),
             WorkerReport::SessionSaved { session, path } => {
                 let kept = if self.demo.take().is_some() {
                     " with the demo's runs and ledger"
@@ -265,8 +267,24 @@ impl Context {
         self.say(Level::Good, "opened what was not saved: Ctrl-s saves it");
     }
 
+    /// Begins with the files that the program was given, unless another session was opened meanwhile.
+    fn files_found(&mut self, found: Result<Vec<DatasetDefinition>>) {
+        if std::mem::take(&mut self.files).is_empty() {
+            return;
+        }
+        match found {
+            Ok(datasets) => {
+                self.take(Session { datasets, ..Session::default() });
+                self.unsaved = true;
+            }
+            // As every command that cannot read its files.
+            Err(error) => (self.failed, self.quit) = (Some(error), true),
+        }
+    }
+
     /// Begins anew with another session.
     fn take(&mut self, session: Session) {
+        self.files.clear();
         self.history = History::new(&session);
         self.compared.clear();
         // A sealed view is not opened by another session.

@@ -554,6 +554,34 @@ fn one_key_of_the_question_saves_and_quits_also_in_the_demo() {
 }
 
 #[test]
+fn files_are_looked_at_behind_the_screen_and_one_that_cannot_be_read_ends_the_program() {
+    let begun = || {
+        let mut app = fixtures::opened();
+        app.context.session = Session::default();
+        app.context.files = vec!["ours.csv".into(), "theirs.csv".into()];
+        let requests = app.first_requests();
+        assert!(asked(&requests, |it| matches!(it, Request::OpenFiles(files) if files.len() == 2)));
+        app
+    };
+    let hear = |app: &mut App, found| {
+        let reports = vec![WorkerReport::FilesFound(found)];
+        update(app, Message::Reports(reports), &Hits::default())
+    };
+    let datasets = fixtures::session().datasets;
+    let mut app = begun();
+    let effects = hear(&mut app, Ok(datasets.clone()));
+    assert!(asked(&effects, |it| matches!(it, Request::Load(_))));
+    assert_eq!(app.context.session.datasets, datasets);
+    assert!(app.context.unsaved && app.context.files.is_empty());
+    // An earlier session was opened meanwhile.
+    hear(&mut app, Ok(Vec::new()));
+    assert_eq!(app.context.session.datasets, datasets);
+    let mut app = begun();
+    hear(&mut app, Err(Error::usage("no")));
+    assert!(app.context.quit && app.context.failed.is_some());
+}
+
+#[test]
 fn quitting_the_demo_asks_about_its_runs() {
     let asks = |demo: Option<std::path::PathBuf>| {
         let mut app = fixtures::comparing();

@@ -114,8 +114,14 @@ fn list(screen: &DataScreen, context: &Context, canvas: &mut Canvas, area: Rect)
     let title = if context.session.name.is_empty() { "Datasets" } else { &context.session.name };
     let inner = canvas.pane(area, &context.filtered_title(title), DATASETS);
     if context.session.datasets.is_empty() {
-        let words = "No data yet. Press a to add a data file, or Ctrl-o to open a session.";
-        canvas.empty(inner, &[words]);
+        let files: Vec<_> = context.files.iter().map(|it| it.display().to_string()).collect();
+        let words = match files.join(", ") {
+            none if none.is_empty() => {
+                "No data yet. Press a to add a data file, or Ctrl-o to open a session.".to_owned()
+            }
+            files => format!("Looking at {files} …"),
+        };
+        canvas.empty(inner, &[&words]);
     } else {
         datasets(screen, context, canvas, inner);
     }
