@@ -1,7 +1,5 @@
 //! Which of several models to take, and what may be told of it.
 
-use std::collections::BTreeSet;
-
 use super::public_alone::{PublicAlone, public_alone};
 use super::question::{Question, is_public, public_of};
 use super::sum;
@@ -528,8 +526,7 @@ fn telling(
 
 /// On which conditions these runs are protected, behind their ε.
 fn condition(runs: &[&ArchivedRun]) -> String {
-    let all: BTreeSet<SharedNoise> = runs.iter().filter_map(|run| run.one_noise).collect();
-    SharedNoise::conditions(&all)
+    SharedNoise::conditions(runs.iter().filter_map(|run| run.one_noise))
 }
 
 /// The weaker promise, where a run makes no other: neither its ε nor a sum with it holds for replaced
@@ -573,6 +570,7 @@ fn exact(runs: &[&ArchivedRun], name: impl Fn(&ArchivedRun) -> String, watch: &W
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::path::Path;
 
     use super::super::public_alone::join_scores;
@@ -803,7 +801,8 @@ mod tests {
         let smaller = told(TotalStanding::AtMost, 0.1, 1e-5);
         assert!(smaller.ends_with("; this run alone: ε 1 at its smaller δ, 1e-6."), "{smaller}");
         // What holds on a condition is told with it, of this run and of others in the total.
-        let condition = ", while at least 2 of 3 sites tell nobody their shares of the noise";
+        let condition = ", while at least 2 of 3 sites add their shares of the noise and tell nobody, \
+                         and nobody can compute masks without their keys";
         for mu in [0.1, 1.0] {
             let said = on_condition(&good, TotalStanding::AtMost, mu, 1e-6, &[one_noise]);
             assert_eq!(said.matches(condition).count(), 1, "{said}");
