@@ -18,13 +18,13 @@ use crate::engine::ranking::{Findings, Manner, RankingJob, RankingProgress, Rank
 use crate::error::{Error, Result};
 use crate::plot::number::{four_digits, percent};
 use crate::privacy::accountant::{delta_words, round_up};
+use crate::privacy::ledger::SharedNoise;
 use crate::privacy::{Target, Watch};
 use crate::rank::candidate_line::{CandidateLine, CandidatePlace, Estimate, Mean, MeanScores};
 use crate::rank::comparison::Comparison;
 use crate::rank::{
     CandidateOrder, Disclosed, RankingMechanism, ReleasedError, ReleasedLine, released,
 };
-use crate::session::ranking_record::condition;
 use crate::session::{Session, dataset};
 
 /// Rank a session's public datasets: which can stand in for the private one?
@@ -220,11 +220,12 @@ fn as_text(summary: &RankingSummary, watch: &Watch) -> String {
                 }
             }
             lines.push(format!(
-                "  ε = {}, δ = {} ({}, {}), as {}",
+                "  ε = {}, δ = {} ({}, {}){}, as {}",
                 round_up(guarantee.epsilon, 4),
                 delta_words(guarantee.delta),
                 guarantee.adjacency.words(),
                 guarantee.bound,
+                SharedNoise::conditions(SharedNoise::with(&summary.sites, summary.may_collude)),
                 run.0
             ));
             if let Some(joint) = &summary.joint {
@@ -234,7 +235,6 @@ fn as_text(summary: &RankingSummary, watch: &Watch) -> String {
                     joint.display()
                 ));
             }
-            lines.extend(summary.may_collude.map(|number| format!("  {}", condition(number))));
         }
     }
     for (name, error) in &summary.left_out {

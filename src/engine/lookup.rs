@@ -514,12 +514,14 @@ mod tests {
     fn a_certificate_of_an_account_names_no_fingerprint_and_no_file() {
         let mut account = account(2.0);
         let folder = "/home/somebody/study/.halflight".into();
-        let (is_there, at_least) = (true, false);
-        let other = ChargedElsewhere { folder, is_there, epsilon: 1.25, at_least, delta: 1e-6 };
+        let (is_there, at_least, epsilon, delta) = (true, false, 1.25, 1e-6);
+        let conditions = [SharedNoise { sites: 5, may_collude: 1 }].into();
+        let other = ChargedElsewhere { folder, is_there, epsilon, at_least, delta, conditions };
         account.elsewhere.push(other);
         let text = certificate(&account).unwrap();
         assert!(text.contains("\"totals\"") && !text.contains("ages"), "{text}");
         assert!(text.contains("another ledger of the same user") && text.contains("ε 1.25"));
+        assert!(text.contains(", while at least 4 of 5 sites add their shares"), "{text}");
         assert!(!text.contains("somebody"), "{text}");
     }
 
@@ -530,7 +532,8 @@ mod tests {
         assert!(!certificate(&account).unwrap().contains("shares"));
         account.runs[0].grant.one_noise = Some(SharedNoise { sites: 10, may_collude: 3 });
         let text = certificate(&account).unwrap();
-        let condition = ", while at least 7 of 10 sites tell nobody their shares of the noise";
+        let condition =
+            ", while at least 7 of 10 sites add their shares of the noise and tell nobody";
         assert!(text.contains(condition) && text.contains("X25519"), "{text}");
         let file = directory.path().join("certificate.json");
         for (said, faults) in [(text.clone(), 0), (text.replace(condition, ""), 1)] {

@@ -129,10 +129,11 @@ pub(super) fn again(job: &Job, directory: &Path) -> Result<Option<Greeted>> {
     let Some(text) = std::fs::read(&path).if_there().doing("read the sites", &path)? else {
         return Ok(None);
     };
-    let cured = |error: Error| {
-        error
-            .at(path.display().to_string())
-            .cure("bring the file back from a copy, or settle the run: `halflight ledger settle`")
+    let run = directory.file_name().unwrap_or_default().to_string_lossy();
+    let cured_at = |error: Error, path: &Path| {
+        let own = error.cure_text().unwrap_or("bring the file back from a copy, or settle the run");
+        let cure = format!("{own}: `halflight ledger settle {run}`");
+        error.at(path.display().to_string()).cure(cure)
     };
     let unread =
         |why: String| cured(Error::failed(format!("the sites of the run cannot be read: {why}")));
@@ -155,11 +156,7 @@ pub(super) fn again(job: &Job, directory: &Path) -> Result<Option<Greeted>> {
                 }
                 Ok(Some(Greeted(meeting)))
             });
-            met.map_err(|error| {
-                error.at(path.display().to_string()).cure(
-                    "bring the file back from a copy, or settle the run: `halflight ledger settle`",
-                )
-            })
+            met.map_err(|error| cured_at(error, &path))
         }
         meeting => meeting.map(|meeting| Some(Greeted(meeting))),
     }
@@ -170,6 +167,7 @@ fn is_stopped(control: &Control) -> Box<dyn Fn() -> bool + Send> {
     Box::new(move || control.is_stopped() || control.is_left())
 }
 
+    let cured = |error| cured_at(error, &path);
 /// Refuses methods and plans whose releases are not means that can be joined.
 fn check_method(job: &Job, proposal: &Proposal) -> Result<()> {
     let spec = proposal.method.spec();
@@ -272,9 +270,12 @@ impl Greeted {
             let own = if name == self.0.place().name { " (this one)" } else { "" };
             format!("site {name}{own}: {} records, key {}", hello.records, hello.key.fingerprint())
         };
-        let one_noise = self.0.place().may_collude.map(|number| {
-            let adding = self.0.place().sites.len() - number;
-            format!("one noise for all: at least {adding} sites must tell nobody their shares")
+        let one_noise = one_noise(Some(self.0.place())).map(|it| {
+            let condition = SharedNoise::conditions([it]);
+            format!(
+                "one noise for all: the ε of each site holds {}",
+                condition.trim_start_matches(", ")
+            )
         });
         let several = "nobody checks whether somebody has records at several sites: `joint.json` says what \
                        holds then";

@@ -100,7 +100,7 @@ impl Folder {
         Error::failed(format!("a message of site '{site}' is refused: {}", error.what()))
             .at(self.at(file).display().to_string())
             .cure(format!(
-                "find out who wrote it, and remove it; '{site}' writes it again when it is resumed"
+                "find out who wrote it, and remove it; '{site}' writes it again when it is resumed or started again"
             ))
     }
 

@@ -67,7 +67,10 @@ impl Meeting {
         if let Some(earlier) = folder.of_any_run(&format!("ready-{}", place.name))? {
             return Err(Error::refused("the exchange folder holds an earlier run of this site")
                 .at(earlier.display().to_string())
-                .cure("take an empty folder for each joint run, or resume the earlier one"));
+                .cure(
+                    "take an empty folder each time. An earlier run goes on with `halflight run --resume RUN`; \
+                     an earlier ranking does not go on, and is started again",
+                ));
         }
         let common = hello.common.into_iter().chain(place.common()).collect();
         let hello = Hello { common, ..hello };
@@ -106,10 +109,16 @@ impl Meeting {
         meeting.hellos = hello::opened(&meeting.place, &meeting.folder, &meeting.files)?;
         let said = meeting.hellos.get(meeting.place.own()).map(|hello| &hello.common);
         let same = |(name, value)| said.and_then(|said| said.get(&name)) == Some(&value);
-        if !meeting.place.common().into_iter().all(same) {
-            return Err(changed());
+        if meeting.place.common().into_iter().all(same) {
+            return Ok(meeting);
         }
-        Ok(meeting)
+        if meeting.place.common_before().is_some_and(same) {
+            return Err(Error::refused(
+                "an earlier build of halflight began this run, and this one makes other masks",
+            )
+            .cure("start all sites again with an empty folder, once each has settled this run"));
+        }
+        Err(changed())
     }
 
     fn of(

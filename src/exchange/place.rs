@@ -121,6 +121,12 @@ impl Place {
         ]
     }
 
+    /// What all sites had in common by the builds before masks were made for each pair by name.
+    pub(crate) fn common_before(&self) -> Option<(String, String)> {
+        let noise = |number| format!("one for all, and {number} may collude");
+        self.may_collude.map(|number| ("noise".to_owned(), noise(number)))
+    }
+
     pub(crate) fn own(&self) -> usize {
         self.sites.iter().position(|name| *name == self.name).unwrap_or_default()
     }

@@ -12,7 +12,7 @@ use crate::privacy::{CuratorOnly, Guarantee, Watch};
 use crate::rank::Disclosed;
 use crate::rank::comparison::Comparison;
 use crate::session::Session;
-use crate::session::ranking_record::{ArchivedRanking, WholeRanking, condition};
+use crate::session::ranking_record::{ArchivedRanking, WholeRanking};
 
 #[derive(Debug, Default)]
 pub struct LiveRanking {
@@ -78,6 +78,7 @@ impl LiveRanking {
         });
         let mut said = Vec::new();
         for ArchivedRanking { time, header, whole, .. } in rankings {
+            let condition = header.condition();
             let kind = match whole {
                 Some(WholeRanking::Exact(comparison)) if self.exact.is_none() => {
                     self.exact = Some(comparison);
@@ -95,9 +96,7 @@ impl LiveRanking {
                 [] => String::new(),
                 others => format!(", with the records of other sites ({}), too", others.join(", ")),
             };
-            let noise = header.may_collude.map(|number| format!("; {}", condition(number)));
-            let sites = sites + &noise.unwrap_or_default();
-            said.push(format!("{kind}, of {time} UTC{sites}{other}"));
+            said.push(format!("{kind}, of {time} UTC{sites}{other}{condition}"));
         }
         if !said.is_empty() {
             self.saved = Some(format!("Saved ranking: {}.", said.join("; ")));

@@ -593,7 +593,7 @@ fn sites_with_one_noise_send_nothing_but_masks_and_all_say_on_which_conditions()
         let alone = |at: usize| joint["sites"][at]["alone"]["epsilon"].as_f64().unwrap();
         assert!((0..3).all(|at| own(at) <= 1.0 && alone(at) > 1.2 && alone(at) < 1.6), "{joint:#}");
         let ledger = said(&sites.command(name, &["ledger"]).output().unwrap());
-        let condition = "while at least 2 of 3 sites tell nobody their shares of the noise";
+        let condition = "while at least 2 of 3 sites add their shares of the noise and tell nobody";
         assert!(ledger.contains(condition), "{ledger}");
     }
 }

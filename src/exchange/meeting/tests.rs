@@ -5,6 +5,7 @@ use std::thread::{ScopedJoinHandle, scope};
 use std::time::Instant;
 
 use super::*;
+use crate::board::Pinned;
 use crate::error::ErrorKind;
 
 const NAMES: [&str; 3] = ["A", "B", "C"];
@@ -227,6 +228,25 @@ fn what_was_agreed_on_cannot_be_changed_after_the_start() {
     let last = files[2].len() - 1;
     files[2][last] ^= 1;
     let error = again(files).err().unwrap();
+    assert!(error.what().contains("was changed after the run began"), "{error}");
+}
+
+/// A build of 30 November 2026, whose masks did not hold the names of the two sites, wrote the file.
+#[test]
+fn a_run_of_an_earlier_build_with_other_masks_is_refused_as_one() {
+    let mut pinned: Pinned =
+        serde_json::from_str(include_str!("sites_of_an_earlier_build.json")).unwrap();
+    let directory = folder();
+    pinned.place.folder = directory.path().join("exchange");
+    let again = |place: Place| {
+        let said = (pinned.protocol.as_str(), pinned.files().unwrap());
+        let again = Meeting::again(place, key(directory.path(), "x"), said, Box::new(|| false));
+        again.err().unwrap()
+    };
+    let error = again(pinned.place.clone());
+    assert!(error.what().contains("an earlier build of halflight began this run"), "{error}");
+    assert!(error.cure_text().unwrap().contains("settled this run"), "{error}");
+    let error = again(Place { may_collude: Some(2), ..pinned.place.clone() });
     assert!(error.what().contains("was changed after the run began"), "{error}");
 }
 

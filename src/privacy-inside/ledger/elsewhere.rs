@@ -11,6 +11,7 @@
 //! line. So cards are found by their names, and a ledger that was moved writes its own cards again.
 //! Data that come with the program have no secrets and are left out.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -20,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use super::account::Account;
 use super::book::Book;
 use super::chain::{ChainReading, sha256};
-use super::entry::DatasetRecord;
+use super::entry::{DatasetRecord, SharedNoise};
 use super::total::TotalStanding;
 use crate::accountant::{delta_words, round_up};
 use crate::files::{self, step};
@@ -39,13 +40,16 @@ pub struct ChargedElsewhere {
     pub at_least: bool,
     /// The δ at which it is stated.
     pub delta: f64,
+    /// On which conditions the total there holds. Cards of earlier builds do not say it.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub conditions: BTreeSet<SharedNoise>,
 }
 
 impl ChargedElsewhere {
     /// What to say beside a total of the same records, for the curator; nothing if there are none.
     pub fn note(all: &[Self]) -> Option<String> {
         let most = Self::most(all)?;
-        let (folder, spent) = (most.folder.display(), most.spent());
+        let (folder, spent) = (most.folder.display(), most.spent() + &Self::conditions(all));
         let gone = all.iter().filter(|it| !it.is_there).count();
         let removed = "What was drawn stays drawn";
         let moved = "if that ledger was moved, work where it is now";
@@ -72,18 +76,25 @@ impl ChargedElsewhere {
 
     /// A note on all charges elsewhere for everybody: without a path.
     pub fn note_for_others(all: &[Self]) -> Option<String> {
-        let spent = Self::most(all)?.spent();
+        let (spent, conditions) = (Self::most(all)?.spent(), Self::conditions(all));
         Some(match all.len() {
-            1 => format!("what another ledger of the same user charged on these records: {spent}"),
+            1 => format!(
+                "what another ledger of the same user charged on these records: {spent}{conditions}"
+            ),
             many => format!(
                 "what {many} other ledgers of the same user charged on these records: {spent} in \
-                 one of them, and less in the others"
+                 one of them, and less in the others{conditions}"
             ),
         })
     }
 
     fn most(all: &[Self]) -> Option<&Self> {
         all.iter().max_by(|one, other| one.epsilon.total_cmp(&other.epsilon))
+    }
+
+    /// On which conditions these totals hold.
+    fn conditions(all: &[Self]) -> String {
+        SharedNoise::conditions(all.iter().flat_map(|it| &it.conditions).copied())
     }
 
     fn spent(&self) -> String {
@@ -168,8 +179,8 @@ pub(super) fn tell(memory: &Path, ledger: &Path, reading: &ChainReading, account
     let Ok(total) = account.total(delta) else { return };
     let folder = fs::canonicalize(ledger).unwrap_or_else(|_| ledger.to_owned());
     let at_least = matches!(total.standing, TotalStanding::AtLeast | TotalStanding::Nothing);
-    let epsilon = total.epsilon();
-    let card = ChargedElsewhere { folder, is_there: true, epsilon, at_least, delta };
+    let (epsilon, conditions) = (total.epsilon(), total.conditions);
+    let card = ChargedElsewhere { folder, is_there: true, epsilon, at_least, delta, conditions };
     let Ok(text) = serde_json::to_vec(&card) else { return };
     for rows in account.datasets.iter().flat_map(rows_of) {
         let _ = files::write_private(&path(memory, &rows, first), &text);
@@ -209,7 +220,7 @@ fn first_line(folder: &Path) -> Option<String> {
 mod tests {
     use super::*;
     use crate::ledger::samples::{event, grant, record, run};
-    use crate::ledger::{Budget, Entry, Ledger, RunOutcome};
+    use crate::ledger::{Budget, Entry, Grant, Ledger, RunOutcome};
 
     /// A ledger that charged a run on this dataset.
     fn charged(folder: &Path, memory: &Path, dataset: &DatasetRecord) -> Ledger {
@@ -280,6 +291,42 @@ mod tests {
     }
 
     #[test]
+    fn the_condition_of_one_noise_is_told_with_a_charge_and_earlier_cards_open() {
+        let place = tempfile::tempdir().unwrap();
+        let (folder, memory) = (place.path().join("it"), place.path().join("memory"));
+        fs::create_dir(&folder).unwrap();
+        let mut ledger = charged(&folder, &memory, &dataset("a"));
+        let account = ledger.register(&dataset("a")).unwrap().0;
+        let card = || {
+            let all = Account::unopened(&dataset("a"), &Book::of_none(&memory)).elsewhere;
+            (
+                ChargedElsewhere::note(&all).unwrap(),
+                ChargedElsewhere::note_for_others(&all).unwrap(),
+            )
+        };
+        let said = |condition: &str| {
+            let (note, for_others) = card();
+            note.contains(condition) && for_others.ends_with(condition)
+        };
+        let before = card();
+        assert!(!said("without their keys"), "{before:?}");
+        let Entry::Grant(grant) = grant("joint", &account, vec![event(0.1, 2)]) else { panic!() };
+        let one_noise = Some(SharedNoise { sites: 10, may_collude: 3 });
+        ledger.grant(Grant { one_noise, ..grant }).unwrap();
+        let condition = ", while at least 7 of 10 sites add their shares of the noise and tell nobody, \
+                         and nobody can compute masks without their keys";
+        assert!(said(condition), "{:?}", card());
+        // What drew nothing is on no condition, and a card is then as earlier builds wrote it.
+        ledger.settle(&run("joint"), &[0], RunOutcome::Stopped, false).unwrap();
+        assert_eq!(card(), before);
+        for file in fs::read_dir(&memory).unwrap().flatten() {
+            let is_card = file.file_name().to_string_lossy().ends_with(END);
+            let text = fs::read_to_string(file.path()).unwrap_or_default();
+            assert!(!is_card || !text.contains("conditions"), "{text}");
+        }
+    }
+
+    #[test]
     fn many_other_ledgers_are_one_note_with_the_largest() {
         let of = |epsilon, is_there| ChargedElsewhere {
             folder: PathBuf::from(format!("/{epsilon}")),
@@ -287,6 +334,7 @@ mod tests {
             epsilon,
             at_least: !is_there,
             delta: 1e-6,
+            conditions: BTreeSet::new(),
         };
         let note = |all: &[ChargedElsewhere]| ChargedElsewhere::note(all).unwrap();
         let all = [of(1.5, true), of(2.5, true), of(0.5, true)];

@@ -204,16 +204,24 @@ pub struct SharedNoise {
 }
 
 impl SharedNoise {
+    /// The noise of a site and these others, if they add one together.
+    pub fn with(others: &[String], may_collude: Option<usize>) -> Option<Self> {
+        may_collude.map(|may_collude| Self { sites: others.len() + 1, may_collude })
+    }
+
     /// On which conditions an ε holds, behind that ε; empty if there are none.
-    pub fn conditions(all: &BTreeSet<Self>) -> String {
-        let condition = |Self { sites, may_collude }: &Self| {
-            let adding = sites.saturating_sub(*may_collude);
+    pub fn conditions(all: impl IntoIterator<Item = Self>) -> String {
+        let condition = |Self { sites, may_collude }: Self| {
+            let adding = sites.saturating_sub(may_collude);
             format!(
-                "while at least {adding} of {sites} sites tell nobody their shares of the noise"
+                "at least {adding} of {sites} sites add their shares of the noise and tell nobody"
             )
         };
-        let all: Vec<String> = all.iter().map(condition).collect();
-        if all.is_empty() { String::new() } else { format!(", {}", all.join(" and ")) }
+        let all: Vec<String> = BTreeSet::from_iter(all).into_iter().map(condition).collect();
+        if all.is_empty() {
+            return String::new();
+        }
+        format!(", while {}, and nobody can compute masks without their keys", all.join(", "))
     }
 }
 

@@ -74,7 +74,7 @@ impl Total {
 
     /// The condition behind its number; empty if there is none.
     pub fn condition(&self) -> String {
-        SharedNoise::conditions(&self.conditions)
+        SharedNoise::conditions(self.conditions.iter().copied())
     }
 }
 

@@ -64,8 +64,7 @@ struct Certified {
 
 impl Certified {
     fn one_noise(&self) -> Option<SharedNoise> {
-        let sites = self.other_sites.len() + 1;
-        self.may_collude.map(|may_collude| SharedNoise { sites, may_collude })
+        SharedNoise::with(&self.other_sites, self.may_collude)
     }
 }
 

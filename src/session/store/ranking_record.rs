@@ -14,7 +14,7 @@ use super::json;
 use super::workspace::Workspace;
 use crate::error::{Doing as _, Result};
 use crate::files;
-use crate::privacy::ledger::{AccountId, RunId};
+use crate::privacy::ledger::{AccountId, RunId, SharedNoise};
 use crate::privacy::openings::{OpenPrivate, OpenReleased, OpenWatch};
 use crate::privacy::{CuratorOnly, Guarantee, Private, Released, Watch};
 use crate::rank::candidate_line::{CandidatePlace, Mean, MeanScores};
@@ -92,12 +92,11 @@ pub struct Header {
     pub may_collude: Option<usize>,
 }
 
-/// On which condition the guarantee of a joint ranking with one noise holds.
-pub fn condition(may_collude: usize) -> String {
-    format!(
-        "all sites have one noise, and this holds while all but {may_collude} of them add their shares and tell \
-         them nobody, and nobody can compute the masks without their keys"
-    )
+impl Header {
+    /// On which condition its guarantee holds; empty if there is none.
+    pub fn condition(&self) -> String {
+        SharedNoise::conditions(SharedNoise::with(&self.sites, self.may_collude))
+    }
 }
 
 /// A ranking, read from its file.

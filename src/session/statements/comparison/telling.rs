@@ -1,7 +1,5 @@
 //! What may be told of a model that was chosen, and to whom.
 
-use std::collections::BTreeSet;
-
 use crate::plot::number::compact_up;
 use crate::privacy::Adjacency;
 use crate::privacy::accountant::{Guarantee, delta_words, round_up};
@@ -80,8 +78,7 @@ pub(super) fn telling(
 
 /// On which conditions these runs are protected, behind their ε.
 fn condition(runs: &[&ArchivedRun]) -> String {
-    let all: BTreeSet<SharedNoise> = runs.iter().filter_map(|run| run.one_noise).collect();
-    SharedNoise::conditions(&all)
+    SharedNoise::conditions(runs.iter().filter_map(|run| run.one_noise))
 }
 
 /// The weaker promise, where a run makes no other: neither its ε nor a sum with it holds for replaced

@@ -220,7 +220,8 @@ fn where_the_ledger_is_there_all_spending_on_the_records_is_told() {
     let smaller = told(TotalStanding::AtMost, 0.1, 1e-5);
     assert!(smaller.ends_with("; this run alone: ε 1 at its smaller δ, 1e-6."), "{smaller}");
     // What holds on a condition is told with it, of this run and of others in the total.
-    let condition = ", while at least 2 of 3 sites tell nobody their shares of the noise";
+    let condition = ", while at least 2 of 3 sites add their shares of the noise and tell nobody, \
+                     and nobody can compute masks without their keys";
     for mu in [0.1, 1.0] {
         let said = on_condition(&good, TotalStanding::AtMost, mu, 1e-6, &[one_noise]);
         assert_eq!(said.matches(condition).count(), 1, "{said}");

@@ -13,7 +13,6 @@ use crate::rank::CandidateOrder;
 use crate::rank::candidate_line::Estimate;
 use crate::store::ranking_record::{
     self, ArchivedFindings, ArchivedRanking, RecordedLine, RecordedTable, ReleasedRanking,
-    condition,
 };
 
 /// More names than this do not fit below their bars, so numbers replace them.
@@ -104,9 +103,8 @@ fn one(ranking: &ArchivedRanking, report: &Report) -> Markup {
                     "ε = " (round_up(guarantee.epsilon, 4))
                     ", δ = " (delta_words(guarantee.delta))
                 }
-                " (" (guarantee.adjacency.words()) "), which adds to what runs cost"
-                @if let Some(number) = ranking.header.may_collude { "; " (condition(number)) }
-                "."
+                " (" (guarantee.adjacency.words()) ")" (ranking.header.condition())
+                "; it adds to what runs cost."
             }
             @if let Some(table) = table { (shown(table, "")) }
         },

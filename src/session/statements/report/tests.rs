@@ -431,7 +431,7 @@ fn rankings_beside_the_runs_are_told_of_and_exact_ones_shown_to_the_curator_alon
         "No guarantee covers a choice of data",
         "“autumn” was selected privately",
         "and the records of other sites (B, C), at",
-        "cost; all sites have one noise, and this holds while all but 1 of them",
+        "), while at least 2 of 3 sites add their shares of the noise and tell nobody, and",
         "ε = 0.5",
     ] {
         assert!(page.contains(wanted), "{wanted}");
