@@ -284,7 +284,7 @@ pub fn table(comparison: &Comparison) -> String {
     lines.push(reference("noise", &comparison.ceiling));
     lines.extend(comparison.constant.map(|error| {
         let error = error.estimate().error_text(comparison.in_label_units);
-        format!("  {:>4} {:<22} {:>15} {error:>15}", "·", "constant answer", "")
+        format!("  {:>4} {:<22} {:>15} {error:>15}", "·", comparison.constant_name(), "")
     }));
     lines.push(String::new());
     lines.push(format!("  {}", comparison.verdict));

@@ -10,9 +10,7 @@ use crate::data::read::{self, Format, Overflow, Reading, read_for_columns};
 use crate::data::{DatasetDefinition, Role, Table};
 use crate::error::{Doing, Error, Result};
 use crate::privacy::accountant::{Adjacency, Event, round_up};
-use crate::privacy::ledger::{
-    Account, AccountId, ChargedElsewhere, Gap, RunRecord, RunState, Total, TotalStanding,
-};
+use crate::privacy::ledger::{Account, AccountId, Gap, RunRecord, RunState, Total, TotalStanding};
 use crate::privacy::openings::OpenPrivate;
 use crate::privacy::{CuratorOnly, Guarantee, Ledger, NoiseSource, Private, Watch};
 use crate::session::Workspace;
@@ -436,7 +434,7 @@ fn not_covered(account: &Account, total: &Total) -> Vec<String> {
     list.extend((!total.conditions.is_empty()).then(|| shares.to_owned()));
     list.extend(account.large_delta());
     list.extend(total.remark.clone());
-    list.extend(ChargedElsewhere::note_for_others(&account.elsewhere));
+    list.extend(total.elsewhere.clone());
     list
 }
 
@@ -446,7 +444,7 @@ mod tests {
     use crate::privacy::Target;
     use crate::privacy::accountant::{Noise, QueryKind};
     use crate::privacy::ledger::{
-        Book, Budget, DatasetRecord, Grant, RowOrder, RunId, SharedNoise,
+        Book, Budget, ChargedElsewhere, DatasetRecord, Grant, RowOrder, RunId, SharedNoise,
     };
     use crate::privacy::openings::OpenWatch;
 

@@ -37,6 +37,8 @@ pub struct Preview {
     pub budget: Option<Budget>,
     /// Whether the spending is a total.
     pub standing: TotalStanding,
+    /// What other ledgers of the user charged on the same records.
+    pub elsewhere: Option<String>,
     /// Everything charged so far and with this plan, at the budget's δ.
     pub spent: Option<Guarantee>,
     pub after: Option<Guarantee>,
@@ -209,6 +211,7 @@ fn timeable(job: &Job) -> Result<(Preview, TimedPlan)> {
         account: account.id.clone(),
         budget: account.budget,
         standing: total.standing,
+        elsewhere: total.elsewhere,
         spent: total.known,
         fits: lookup::how_many_fit(&account, events, after.as_ref()),
         of_several: of_several.map(|it| it.epsilon),

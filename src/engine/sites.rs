@@ -135,6 +135,7 @@ pub(super) fn again(job: &Job, directory: &Path) -> Result<Option<Greeted>> {
         let cure = format!("{own}: `halflight ledger settle {run}`");
         error.at(path.display().to_string()).cure(cure)
     };
+    let cured = |error| cured_at(error, &path);
     let unread =
         |why: String| cured(Error::failed(format!("the sites of the run cannot be read: {why}")));
     let pinned: Pinned =
@@ -167,7 +168,6 @@ fn is_stopped(control: &Control) -> Box<dyn Fn() -> bool + Send> {
     Box::new(move || control.is_stopped() || control.is_left())
 }
 
-    let cured = |error| cured_at(error, &path);
 /// Refuses methods and plans whose releases are not means that can be joined.
 fn check_method(job: &Job, proposal: &Proposal) -> Result<()> {
     let spec = proposal.method.spec();

@@ -172,8 +172,8 @@ impl Scored {
         if self.builds_on_a_model { "the model it builds on" } else { "public data alone" }
     }
 
-    /// Which one answer for all it is: public records chose it.
-    fn one_answer_name(&self) -> &'static str {
+    /// The one answer for all records with which models are compared: public records chose it.
+    pub fn one_answer_name(&self) -> &'static str {
         match self.loss {
             None => "most common public class",
             Some(Loss::Absolute) => "public median",
@@ -211,7 +211,7 @@ impl Scored {
             rows.push((self.beside().to_owned(), self.error_text(public)));
         }
         if let Some(error) = &self.one_answer {
-            let name = format!("one answer for all ({})", self.one_answer_name());
+            let name = format!("{} for all", self.one_answer_name());
             rows.push((name, self.error_text(error)));
         }
         for class in &self.classes {
@@ -291,7 +291,8 @@ impl Scored {
     pub fn beside_constant(&self) -> String {
         self.one_answer.map_or_else(String::new, |it| {
             let unclear = if self.error.high < it.low { "" } else { ", not clearly more" };
-            format!(", one answer for all {}{unclear}", self.error_text(&it))
+            let (name, error) = (self.one_answer_name(), self.error_text(&it));
+            format!(", the {name} for all {error}{unclear}")
         })
     }
 
@@ -313,11 +314,21 @@ impl Scored {
         self.foretold.map(|promised| self.share_words(promised))
     }
 
-    /// `41 % (12 to 59) less error`.
+    /// `41 % (12 to 59) less error`, or `3 % less error (5 more to 49 less)`.
     fn share_words(&self, it: Score) -> String {
-        let what = if self.loss.is_some() { "less error" } else { "fewer wrong answers" };
+        let (less, what) = match self.loss {
+            Some(_) => ("less", "error"),
+            None => ("fewer", "wrong answers"),
+        };
         let [value, low, high] = [it.value, it.low, it.high.min(1.0)].map(|it| 100.0 * it);
-        format!("{value:.0} % ({low:.0} to {high:.0}) {what}").replace('-', "−")
+        let word = if value < 0.0 { "more" } else { less };
+        let size = value.abs();
+        if low < 0.0 && high > 0.0 {
+            let worst = -low;
+            return format!("{size:.0} % {word} {what} ({worst:.0} more to {high:.0} {less})");
+        }
+        let (low, high) = (low.abs().min(high.abs()), low.abs().max(high.abs()));
+        format!("{size:.0} % ({low:.0} to {high:.0}) {word} {what}")
     }
 
     /// How much less error than public data alone, as a share of theirs; negative for more. `None` if
@@ -351,24 +362,27 @@ impl Scored {
     }
 
     /// How much less error than public data alone in a few letters: `44 % less (31–58)`, or
-    /// `11 % more (−16 to 37)`; of a wide range only the ends, `32–100 % less`.
+    /// `11 % more (37 more to 16 less)`; of a wide range only the ends, `32–100 % less`.
     pub fn brief_gain(&self) -> Option<String> {
-        let gain = self.gain()?;
-        let (sign, word) = match self.loss {
-            _ if gain.value < 0.0 => (-1.0, "more"),
-            Some(_) => (1.0, "less"),
-            None => (1.0, "fewer"),
-        };
-        let ends = [gain.low, gain.high.min(1.0)].map(|it| sign * 100.0 * it);
-        let (low, high) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
-        let to = if low < 0.0 { " to " } else { "–" };
-        let value = sign * 100.0 * gain.value;
-        let told = if gain.high - gain.low > WIDE {
-            format!("{low:.0}{to}{high:.0} % {word}")
+        let gain = self.gain()?.map(|it| 100.0 * it);
+        let less = if self.loss.is_some() { "less" } else { "fewer" };
+        let word = if gain.value < 0.0 { "more" } else { less };
+        let (low, high) = (gain.low, gain.high.min(100.0));
+        let (size, is_wide) = (gain.value.abs(), gain.high - gain.low > 100.0 * WIDE);
+        if low < 0.0 && high > 0.0 {
+            let worst = -low;
+            return Some(if is_wide {
+                format!("{worst:.0} % more to {high:.0} % {less}")
+            } else {
+                format!("{size:.0} % {word} ({worst:.0} more to {high:.0} {less})")
+            });
+        }
+        let (low, high) = (low.abs().min(high.abs()), low.abs().max(high.abs()));
+        Some(if is_wide {
+            format!("{low:.0}–{high:.0} % {word}")
         } else {
-            format!("{value:.0} % {word} ({low:.0}{to}{high:.0})")
-        };
-        Some(told.replace('-', "−"))
+            format!("{size:.0} % {word} ({low:.0}–{high:.0})")
+        })
     }
 
     /// How the error stands beside that of public data alone.
@@ -562,7 +576,7 @@ mod tests {
             ),
             "{worse}"
         );
-        let row = "one answer for all (most common public class)    10.0 % (5.0 to 15.0)";
+        let row = "most common public class for all    10.0 % (5.0 to 15.0)";
         assert!(of(0.1).lines().join("\n").contains(row));
         // What earlier versions told of public records is read, and is no yardstick for private ones.
         let earlier = Scored { constant: Some(0.1), ..classes() };
@@ -596,11 +610,11 @@ mod tests {
             Scored { public_alone, difference, ..classes() }.brief_gain().unwrap_or_default()
         };
         assert_eq!(told(-0.08, 0.02), "40 % fewer (30–50)");
-        assert_eq!(told(-0.02, 0.04), "10 % fewer (−10 to 30)");
-        assert_eq!(told(0.02, 0.04), "10 % more (−10 to 30)");
+        assert_eq!(told(-0.02, 0.04), "10 % fewer (10 more to 30 fewer)");
+        assert_eq!(told(0.02, 0.04), "10 % more (30 more to 10 fewer)");
         assert_eq!(told(0.04, 0.02), "20 % more (10–30)");
         assert_eq!(told(-0.09, 0.09), "0–90 % fewer", "too wide for one number");
-        assert_eq!(told(0.02, 0.07), "−25 to 45 % more");
+        assert_eq!(told(0.02, 0.07), "45 % more to 25 % fewer");
     }
 
     #[test]

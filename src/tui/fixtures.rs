@@ -129,6 +129,7 @@ pub fn preview_of(plan: PlanDefinition) -> Preview {
         unit: None,
         budget: session.budgets.get(&plan.private).copied(),
         standing: TotalStanding::AtMost,
+        elsewhere: None,
         spent: None,
         after: Some(proposal.calibrated.guarantee().clone()),
         fits: Some(9),

@@ -64,6 +64,11 @@ fn negated(losses: &[f64]) -> Vec<f64> {
 }
 
 impl Comparison {
+    /// What the constant answer is, which the private records themselves chose.
+    pub fn constant_name(&self) -> &'static str {
+        if self.in_label_units { "private median for all" } else { "commonest class for all" }
+    }
+
     /// The comparison of at least two repeats, in this order and in a second one.
     pub(super) fn of(
         setup: &RankingSetup,

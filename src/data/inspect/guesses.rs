@@ -5,10 +5,14 @@ use std::collections::BTreeMap;
 use super::calendar::InARow;
 use super::{AsFeature, ColumnFacts, Inspection, LabelCandidate, NUMBERS};
 use crate::definition::{Columns, DatasetDefinition, Guessed, Role, Source};
+use crate::profile::Spread;
 use crate::{Missing, Task};
 
 /// How many columns are named in a guess.
 const NAMED: usize = 12;
+
+/// How many columns of categories are named, and values of each.
+const SHOWN: usize = 3;
 
 impl Inspection {
     /// A definition to start from: with the best label, and without columns that cannot be
@@ -191,6 +195,44 @@ impl Inspection {
                 "{} {look} like clock times (1059 for 10:59), read as plain numbers: write minutes \
                  in the file, or Enter, and untick {them} under 'columns'",
                 quoted(&found)
+            )
+        })
+    }
+
+    /// Which features of a private table have their categories from the columns of public tables.
+    pub fn public_categories(
+        all: &[&[ColumnFacts]],
+        definition: &DatasetDefinition,
+    ) -> Option<String> {
+        let is_declared = |name: &str| definition.category(name).is_some_and(|it| !it.is_empty());
+        let found = Self::features_that(all, definition, |facts| {
+            Some(facts.most == "text" && !is_declared(&facts.name))
+        });
+        let values = |name: &str| {
+            let facts = all.iter().copied().flatten().filter(|it| it.name == name);
+            let texts = facts.filter_map(|it| match &it.spread {
+                Some(Spread::Texts(texts)) => Some(texts.iter().map(|(text, _)| text.as_str())),
+                _ => None,
+            });
+            let mut values: Vec<&str> = Vec::new();
+            for text in texts.flatten() {
+                if !values.contains(&text) {
+                    values.push(text);
+                }
+            }
+            let more = if values.len() > SHOWN { ", …" } else { "" };
+            values.truncate(SHOWN);
+            let values = values.join(", ");
+            if values.is_empty() { quoted(&[name]) } else { format!("'{name}' ({values}{more})") }
+        };
+        let named: Vec<String> = found.iter().take(SHOWN).map(|name| values(name)).collect();
+        let more = found.len().saturating_sub(SHOWN);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        (!found.is_empty()).then(|| {
+            format!(
+                "public data alone say which values {}{more} can have, and any other counts as \
+                 'other': to have your own, Enter, and list them under 'categories'",
+                named.join(", ")
             )
         })
     }

@@ -48,8 +48,7 @@ pub struct ChargedElsewhere {
 impl ChargedElsewhere {
     /// What to say beside a total of the same records, for the curator; nothing if there are none.
     pub fn note(all: &[Self]) -> Option<String> {
-        let most = Self::most(all)?;
-        let (folder, spent) = (most.folder.display(), most.spent() + &Self::conditions(all));
+        let (folder, spent) = (Self::most(all)?.folder.display(), Self::sum(all));
         let gone = all.iter().filter(|it| !it.is_there).count();
         let removed = "What was drawn stays drawn";
         let moved = "if that ledger was moved, work where it is now";
@@ -63,43 +62,48 @@ impl ChargedElsewhere {
                  {spent}. This total does not include it. {removed}; {moved}"
             ),
             (many, 0) => format!(
-                "the same records were also charged in {many} other ledgers, most in {folder}: \
-                 {spent}. This total does not include them, and each budget is for one ledger"
+                "the same records were also charged in {many} other ledgers, together {spent}; \
+                 most in {folder}. This total does not include them, and each budget is for one \
+                 ledger"
             ),
             (many, gone) => format!(
                 "the same records were also charged in {many} other ledgers, of which {gone} \
-                 cannot be found any more; most in {folder}: {spent}. This total does not include them. \
-                 {removed}"
+                 cannot be found any more: together {spent}; most in {folder}. This total does not \
+                 include them. {removed}"
             ),
         })
     }
 
     /// A note on all charges elsewhere for everybody: without a path.
     pub fn note_for_others(all: &[Self]) -> Option<String> {
-        let (spent, conditions) = (Self::most(all)?.spent(), Self::conditions(all));
-        Some(match all.len() {
-            1 => format!(
-                "what another ledger of the same user charged on these records: {spent}{conditions}"
-            ),
-            many => format!(
-                "what {many} other ledgers of the same user charged on these records: {spent} in \
-                 one of them, and less in the others{conditions}"
-            ),
-        })
+        let spent = Self::sum(all);
+        match all.len() {
+            0 => None,
+            1 => Some(format!(
+                "what another ledger of the same user charged on these records: {spent}"
+            )),
+            many => Some(format!(
+                "what {many} other ledgers of the same user charged on these records: {spent}"
+            )),
+        }
     }
 
     fn most(all: &[Self]) -> Option<&Self> {
         all.iter().max_by(|one, other| one.epsilon.total_cmp(&other.epsilon))
     }
 
+    /// The charges of all these ledgers: ε and δ of several guarantees add up.
+    fn sum(all: &[Self]) -> String {
+        let least = if all.iter().any(|it| it.at_least) { "at least " } else { "" };
+        let epsilon: f64 = all.iter().map(|it| it.epsilon).sum();
+        let delta: f64 = all.iter().map(|it| it.delta).sum();
+        let conditions = Self::conditions(all);
+        format!("{least}ε {} at δ {}{conditions}", round_up(epsilon, 4), delta_words(delta))
+    }
+
     /// On which conditions these totals hold.
     fn conditions(all: &[Self]) -> String {
         SharedNoise::conditions(all.iter().flat_map(|it| &it.conditions).copied())
-    }
-
-    fn spent(&self) -> String {
-        let least = if self.at_least { "at least " } else { "" };
-        format!("{least}ε {} at δ {}", round_up(self.epsilon, 4), delta_words(self.delta))
     }
 }
 
@@ -327,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn many_other_ledgers_are_one_note_with_the_largest() {
+    fn many_other_ledgers_are_one_note_with_their_sum() {
         let of = |epsilon, is_there| ChargedElsewhere {
             folder: PathBuf::from(format!("/{epsilon}")),
             is_there,
@@ -338,12 +342,13 @@ mod tests {
         };
         let note = |all: &[ChargedElsewhere]| ChargedElsewhere::note(all).unwrap();
         let all = [of(1.5, true), of(2.5, true), of(0.5, true)];
-        assert!(note(&all).contains("3 other ledgers, most in /2.5: ε 2.5 at"), "{}", note(&all));
+        let together = "3 other ledgers, together ε 4.5 at δ 3e-6; most in /2.5";
+        assert!(note(&all).contains(together), "{}", note(&all));
         let gone = note(&[of(1.5, true), of(2.5, false)]);
         assert!(gone.contains("2 other ledgers, of which 1"), "{gone}");
-        assert!(gone.contains("at least ε 2.5"), "{gone}");
+        assert!(gone.contains("together at least ε 4 at δ 2e-6; most in /2.5"), "{gone}");
         let others = ChargedElsewhere::note_for_others(&all).unwrap();
-        assert!(others.contains("ε 2.5") && !others.contains('/'), "{others}");
+        assert!(others.contains("ε 4.5 at δ 3e-6") && !others.contains('/'), "{others}");
         assert_eq!(ChargedElsewhere::note(&[]), None);
     }
 

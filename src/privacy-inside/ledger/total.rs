@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::account::{Account, Claims};
 use super::delta;
+use super::elsewhere::ChargedElsewhere;
 use super::entry::SharedNoise;
 use crate::accountant::{Guarantee, round_up};
 use crate::error::Result;
@@ -50,6 +51,8 @@ pub struct Total {
     pub remark: Option<String>,
     /// On which conditions it holds, where sites had one noise.
     pub conditions: BTreeSet<SharedNoise>,
+    /// What other ledgers of the user charged on the same records, which is not in it.
+    pub elsewhere: Option<String>,
 }
 
 impl Total {
@@ -76,6 +79,12 @@ impl Total {
     pub fn condition(&self) -> String {
         SharedNoise::conditions(self.conditions.iter().copied())
     }
+
+    /// What is not in it, behind all that is; empty if there is nothing.
+    pub fn beside(&self) -> String {
+        let beside = |elsewhere| format!(". Not in it: {elsewhere}");
+        self.elsewhere.as_ref().map_or_else(String::new, beside)
+    }
 }
 
 impl Account {
@@ -94,7 +103,8 @@ impl Account {
         missing.extend(lost.into_iter().map(super::Gap::missing));
         let remark = self.covered_by_delta(delta, known.as_ref())?;
         let conditions = self.conditions();
-        Ok(Total { standing, delta, known, claims, missing, remark, conditions })
+        let elsewhere = ChargedElsewhere::note_for_others(&self.elsewhere);
+        Ok(Total { standing, delta, known, claims, missing, remark, conditions, elsewhere })
     }
 
     /// An ε of 0, or a large δ, looks as if little had been spent. This gives ε at a small δ.

@@ -428,9 +428,10 @@ impl Context {
         let lost = advice.and_then(|it| it.warning(&player, plan.target.epsilon));
         let lost = lost.map(|words| format!("{words} Do not launch it. "));
         let prospects = advice.and_then(|it| it.prospects(&player, plan.target.epsilon));
-        let limits = advice
-            .filter(|_| lost.is_none() && plan.spends())
-            .and_then(|it| Some(it.limits(it.of_plan(&player, plan.target.epsilon)?.0)));
+        let limits = advice.filter(|_| prospects.is_some() && plan.spends()).and_then(|it| {
+            let limits = it.limits(it.of_plan(&player, plan.target.epsilon)?.0);
+            Some(limits.into_iter().chain(it.less_is_enough()))
+        });
         let limits = limits.into_iter().flatten();
         let leaking = self.leaking(&plan.private).into_iter().map(|it| format!("{it}."));
         let is_scored = match &self.plan.preview {
@@ -476,9 +477,15 @@ impl Context {
             }
             None => String::new(),
         };
+        let elsewhere = match &self.plan.preview {
+            Some(Ok(preview)) if plan.spends() => preview.elsewhere.clone(),
+            _ => None,
+        };
+        let elsewhere =
+            elsewhere.map_or_else(String::new, |it| format!(" Not in its total: {it}."));
         let all_the_same = if lost.is_some() { " all the same" } else { "" };
         let text = format!(
-            "{}Launch '{}'{all_the_same}? It {predicts}{cost}.{expect}{exact}{}",
+            "{}Launch '{}'{all_the_same}? It {predicts}{cost}.{elsewhere}{expect}{exact}{}",
             lost.unwrap_or_default(),
             plan.name,
             if warnings.is_empty() { warnings } else { format!(" Warning: {warnings}") }

@@ -230,6 +230,28 @@ fn clock_times_and_days_are_told_by_public_parts_until_the_guesses_are_confirmed
 }
 
 #[test]
+fn the_categories_that_public_data_alone_say_are_told_before_anything_is_spent() {
+    let row = |set: usize, at: usize| {
+        let carrier = if set == 0 { ["B6", "9E"] } else { ["UA", "AA"] };
+        format!("{},{},{at}", carrier[at % 2], at * 7 % 5)
+    };
+    let sets = [("ours", Role::Private), ("theirs", Role::Public)];
+    let mut app = fixtures::tables("carrier,month,delay", &sets, &row);
+    for dataset in &mut app.context.session.datasets {
+        dataset.guessed.insert(Guessed::Role, "by its place".to_owned());
+    }
+    let text = |app: &App| text_of(&buffer(app, 200, 60));
+    let told = "public data alone say which values 'carrier' (UA, AA) can have";
+    let joined = |app: &App| text(app).split_whitespace().collect::<Vec<_>>().join(" ");
+    let is_told = |app: &App| told.split(' ').all(|word| joined(app).contains(word));
+    assert!(is_told(&app), "{}", text(&app));
+    assert!(!text(&app).contains("B6"), "{}", text(&app));
+    let own = vec!["B6".to_owned(), "9E".to_owned()];
+    app.context.session.datasets[0].categories.insert("carrier".to_owned(), own);
+    assert!(!is_told(&app), "{}", text(&app));
+}
+
+#[test]
 fn how_far_a_run_is_stays_whole_in_any_width() {
     let mut app = fixtures::running();
     app.context.runs.push(fixtures::run(2, 40, 60));
@@ -422,12 +444,17 @@ fn a_screen_with_a_range_says_that_it_is_one_of_95_percent() {
             let ends: Vec<&str> = inside.split("–").flat_map(|it| it.split(" to ")).collect();
             let is_number = |end: &&str| {
                 let end = end.split(',').next().unwrap_or_default().trim_matches(['−', ' ']);
-                end.parse::<f64>().is_ok()
+                let words = [" more", " less", " fewer"];
+                let number = words.iter().find_map(|it| end.strip_suffix(it)).unwrap_or(end);
+                number.parse::<f64>().is_ok()
             };
             ends.len() == 2 && ends.iter().all(is_number)
         })
     };
-    assert!(has_brackets("x 31.2 (26.8–35.8, cap 140)") && has_brackets("40 % (−2 to 53) less"));
+    assert!(
+        has_brackets("x 31.2 (26.8–35.8, cap 140)")
+            && has_brackets("40 % less (2 more to 53 less)")
+    );
     assert!(!has_brackets("ε (a to b)") && !has_brackets("best (i)"));
     let mut seen = BTreeSet::new();
     for (name, mut app) in scenes() {

@@ -168,11 +168,14 @@ fn what_is_said_of_other_epsilons_is_what_the_table_shows() {
     };
     assert_eq!(of([[0.9, 0.89], [0.95, 0.94]], None), nothing_more("0.900", "0.890"));
     assert_eq!(of([[0.9, 0.87], [0.95, 0.94]], None), None);
-    let plan = results(&[[[1.0; 2], [0.5; 2], [0.9, 0.89], [0.95, 0.94]]; 2]).advice(2.0).ends();
-    assert!(
-        plan.as_ref().is_some_and(|it| it.starts_with("Already ε 0.5 is enough (0.900")),
-        "{plan:?}"
-    );
+    let plan = |epsilon| {
+        let plan = results(&[[[1.0; 2], [0.5; 2], [0.9, 0.89], [0.95, 0.94]]; 2]).advice(epsilon);
+        (plan.ends().unwrap_or_default(), plan.less_is_enough())
+    };
+    let (ends, caution) = plan(2.0);
+    assert!(ends.starts_with("Already ε 0.5 is enough (0.900"), "{ends}");
+    assert!(caution.is_some_and(|it| it.starts_with("In the rehearsals ε 0.5 was enough:")));
+    assert_eq!(plan(0.5).1, None);
     // A small error may halve.
     assert_eq!(of([[0.03, 0.015], [0.95, 0.94]], None), None);
     // The first has less logarithmic loss, and the table shows that the second one errs less and less.

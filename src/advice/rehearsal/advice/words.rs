@@ -328,7 +328,7 @@ impl Advice {
         if most > VAGUE * least {
             return format!("What a run will have cannot be foretold: {range} {what}{disagree}.");
         }
-        format!("A run should have {range} {what}{disagree}.")
+        format!("A run should have {range} {what} than public data alone{disagree}.")
     }
 
     /// What to expect of a plan that does not follow the advice.
@@ -378,6 +378,36 @@ impl Advice {
     /// The ε from which on anything is gained, and the ε from which on nothing more is. Both count as a
     /// reader of the table does: by its error, and for no method another ε has less of it.
     pub fn ends(&self) -> Option<String> {
+        let (gains, enough) = self.gains()?;
+        let none = (gains > 0).then(|| {
+            let epsilon = compact(self.epsilons[gains - 1]);
+            format!("up to ε {epsilon} public data alone is as good")
+        });
+        let enough = enough.map(|(k, there, beyond)| {
+            // The advice before it is for the plan's ε.
+            let epsilon = compact(self.epsilons[k]);
+            let enough = if k < self.at {
+                format!("already ε {epsilon} is enough")
+            } else {
+                format!("beyond ε {epsilon} nothing more is gained")
+            };
+            format!("{enough} ({there:.3} × public data alone there, {beyond:.3} at best beyond)")
+        });
+        let said: Vec<String> = none.into_iter().chain(enough).collect();
+        (!said.is_empty()).then(|| capital(&said.join("; ")) + ".")
+    }
+
+    /// A caution before ε is spent of which a smaller part is enough.
+    pub fn less_is_enough(&self) -> Option<String> {
+        let (k, ..) = self.gains()?.1.filter(|(k, ..)| *k < self.at)?;
+        let epsilon = compact(self.epsilons[k]);
+        Some(format!(
+            "In the rehearsals ε {epsilon} was enough: a larger ε gained next to nothing."
+        ))
+    }
+
+    /// Where in the list of ε something is gained first, and where nothing more is.
+    fn gains(&self) -> Option<(usize, Option<Enough>)> {
         let chosen = (0..self.epsilons.len()).map(|k| Some(self.chosen(k)?.1.ratio));
         let chosen: Vec<f64> = chosen.collect::<Option<_>>()?;
         let least: Vec<f64> = (0..chosen.len()).map(|k| self.least_spending(k)).collect();
@@ -391,25 +421,7 @@ impl Advice {
         let is_enough = |k: &usize| best_after(k + 1) > (1.0 - NOTICEABLE) * chosen[*k];
         let helps = |k: &usize| chosen[*k] < 1.0 - NOTICEABLE;
         let enough = (gains..last).find(|k| helps(k) && is_enough(k));
-        let mut said = Vec::new();
-        if gains > 0 {
-            said.push(format!(
-                "up to ε {} public data alone is as good",
-                compact(self.epsilons[gains - 1])
-            ));
-        }
-        said.extend(enough.map(|k| {
-            // The advice before it is for the plan's ε.
-            let epsilon = compact(self.epsilons[k]);
-            let enough = if k < self.at {
-                format!("already ε {epsilon} is enough")
-            } else {
-                format!("beyond ε {epsilon} nothing more is gained")
-            };
-            let (there, beyond) = (chosen[k], best_after(k + 1));
-            format!("{enough} ({there:.3} × public data alone there, {beyond:.3} at best beyond)")
-        }));
-        (!said.is_empty()).then(|| capital(&said.join("; ")) + ".")
+        Some((gains, enough.map(|k| (k, chosen[k], best_after(k + 1)))))
     }
 
     /// The least error of a method at an ε of the list, over that of public data alone.
@@ -466,6 +478,10 @@ impl Advice {
         })
     }
 }
+
+/// The place of an ε in the list, the error there, and the least one beyond, over that of public data
+/// alone.
+type Enough = (usize, f64, f64);
 
 /// A range of gains in words, such as `4 % to 60 % less`.
 pub(in crate::rehearsal) fn percents(low: f64, high: f64, less: &str) -> String {

@@ -6,6 +6,7 @@ use super::{Answer, PUBLIC_ALONE, RANGES, Totals};
 use crate::evaluation::Scored;
 use crate::evaluation::words::less_error;
 use crate::privacy::accountant::{delta_words, round_up};
+use crate::privacy::ledger::Total;
 use crate::rehearsal::advice::{capital, may_decide};
 use crate::statements::public_alone::{PublicAlone, public_alone};
 use crate::statements::question::{is_public, public_of};
@@ -249,27 +250,33 @@ impl<'a> Choice<'a> {
         // The most precise release says how good they are, and is about one set of public data.
         let width = |it: &&PublicAlone| it.score.error.high - it.score.error.low;
         let best = self.publics.iter().min_by(|one, other| width(one).total_cmp(&width(other)));
+        let error = |PublicAlone { score, scores, .. }: &PublicAlone| {
+            let of = if *scores > 1 { format!(" from {scores} scores") } else { on_records(score) };
+            let name = score.error_name();
+            let (error, beside) = (score.short(), score.beside_constant());
+            format!("Public data alone: {name} {error}{of}{beside}; {RANGES}.")
+        };
         let is_of_best = |run: &&ArchivedRun| best.is_none_or(|it| public_of(run) == it.of);
         let run = self.of_public_data.iter().copied().find(is_of_best);
-        // Without a score that says so, this is no praise.
-        let doubt = best.filter(|it| it.score.is_below_constant() == Some(false));
-        let doubt = doubt.map_or_else(String::new, |it| {
-            let records = it.score.records;
-            format!(
-                "; with {records} held-out records no model is shown to beat one answer for all"
-            )
-        });
+        // Nothing is taken that is not shown to be better than no model.
+        if let Some(score) =
+            best.map(|it| &it.score).filter(|it| it.is_below_constant() == Some(false))
+        {
+            let (records, constant) = (score.records, score.one_answer_name());
+            let verdict = format!(
+                "with {records} held-out records none is shown to beat the {constant} for all; {why}."
+            );
+            let run = self.private.first().map(|it| it.0).or_else(|| self.runs.first().copied());
+            let telling = run.map_or_else(String::new, |run| self.telling("the scores", run));
+            let reasons = best.map(error).into_iter().collect();
+            return Answer { reasons, ..Answer::of("no model yet", verdict, telling) };
+        }
         let name = self.public_name(best.map(|it| it.of.as_slice()), run);
-        let of = Answer::of(&name, format!("{why}{doubt}."), self.telling_of_public_data());
-        let error = best.map(|PublicAlone { score, scores, .. }| {
-            let of = if *scores > 1 { format!(" from {scores} scores") } else { on_records(score) };
-            let (error, beside) = (capital(&score.named_error()), score.beside_constant());
-            format!("{error}{of}{beside}; {RANGES}.")
-        });
-        let how = "To make it, run a plan with the method 'public data alone'.".to_owned();
+        let of = Answer::of(&name, format!("{why}."), self.telling_of_public_data());
+        let how = "For its model, run a plan with the method 'public data alone'.".to_owned();
         let how = run.is_none().then_some(how);
         let taken = run.map(|run| run.id.clone());
-        Answer { reasons: error.into_iter().chain(how).collect(), taken, ..of }
+        Answer { reasons: best.map(error).into_iter().chain(how).collect(), taken, ..of }
     }
 
     /// The name of public data alone: with its public data where runs have others, and with the name of
@@ -290,18 +297,19 @@ impl<'a> Choice<'a> {
         let runs = self.runs;
         let total = runs.first().and_then(|run| (self.total)(&run.id));
         let whom = if_blanked(runs, total.as_ref());
+        let beside = total.as_ref().map_or_else(String::new, Total::beside);
         let all = match (total, summed(runs)) {
             (Some(total), _) => {
                 let delta = delta_words(total.delta);
-                format!("all spending on these records, {} (δ {delta})", total.words())
+                format!("all spending on these records is {} (δ {delta})", total.words())
             }
             (None, Some(sum)) => {
-                format!("ε {} (δ {})", round_up(sum.epsilon, 4), delta_words(sum.delta))
+                format!("it is ε {} (δ {})", round_up(sum.epsilon, 4), delta_words(sum.delta))
             }
-            (None, None) => "the ε of their runs".to_owned(),
+            (None, None) => "the ε of their runs counts".to_owned(),
         };
         format!(
-            "that model with anybody: no ε by itself; with the scores, which chose it, {all}{whom}.{}",
+            "that model with anybody: it used no private record. Scores chose it; with them, {all}{whom}{beside}.{}",
             ranked(runs)
         )
     }

@@ -49,8 +49,8 @@ pub(super) fn telling(
             };
             format!(". All spending on these records: {all} (δ {at}); this run alone: {own}")
         };
-        let whom = if_blanked(runs, Some(&total));
-        return format!("{what} with anybody{all}{whom}.{}", ranked(runs));
+        let (whom, beside) = (if_blanked(runs, Some(&total)), total.beside());
+        return format!("{what} with anybody{all}{whom}{beside}.{}", ranked(runs));
     }
     if runs.len() == 1 && run.later_scores.is_empty() {
         let whom = if_blanked(runs, None) + &condition(runs);

@@ -188,10 +188,27 @@ fn a_promise_for_blanked_records_alone_is_called_so() {
     let known = Composition::of(&[weaker]).unwrap().gate(1e-6).ok();
     let (standing, missing) = (TotalStanding::AtMost, Vec::new());
     let conditions = BTreeSet::new();
-    let total =
-        Total { standing, delta: 1e-6, known, claims: None, missing, remark: None, conditions };
+    let total = Total {
+        standing,
+        delta: 1e-6,
+        known,
+        claims: None,
+        missing,
+        remark: None,
+        conditions,
+        elsewhere: None,
+    };
     let found = answers(&[&one], usual_name, &|_| Some(total.clone()), &Watch::open());
     assert!(found[0].telling.ends_with(whom), "{}", found[0].telling);
+    // What other ledgers charged is in no total, so it is said beside one, whatever is taken.
+    let charged = "what another ledger of the same user charged on these records: ε 2 at δ 1e-6";
+    let beside = Total { elsewhere: Some(charged.to_owned()), ..total };
+    for score in [score(20.0, 40.0), score(60.0, 40.0)] {
+        let run = run("a", 1.0, Some(score));
+        let found = answers(&[&run], usual_name, &|_| Some(beside.clone()), &Watch::open());
+        let words = format!(". Not in it: {charged}.");
+        assert!(found[0].telling.ends_with(&words), "{}", found[0].telling);
+    }
     one.drawn = blanked;
     let alone = run("b", 1.0, Some(score(60.0, 40.0)));
     for runs in [vec![one.clone()], vec![one.clone(), run("b", 1.0, None)], vec![one, alone]] {
@@ -207,7 +224,8 @@ fn where_the_ledger_is_there_all_spending_on_the_records_is_told() {
         let conditions = conditions.iter().copied().collect();
         let known = Composition::of(&[gaussian(mu)]).unwrap().gate(delta).ok();
         let (claims, remark, missing) = (None, None, vec!["what was lost".to_owned()]);
-        let total = Total { standing, delta, known, claims, missing, remark, conditions };
+        let total =
+            Total { standing, delta, known, claims, missing, remark, conditions, elsewhere: None };
         let found = answers(&[run], usual_name, &|_| Some(total.clone()), &Watch::open());
         found[0].telling.clone()
     };

@@ -373,7 +373,9 @@ fn score(report: &Report) -> Markup {
             score,
             is_ours: false,
         };
-        let one_answer = |it| Some(row("one answer for all", it, it.score.one_answer?));
+        let one_answer = |it: &PublicAlone| {
+            Some(row(&format!("{} for all", it.score.one_answer_name()), it, it.score.one_answer?))
+        };
         kind.rows.extend(publics.iter().map(|it| row("public data alone", it, it.score.error)));
         kind.rows.extend(publics.iter().filter_map(one_answer));
     }

@@ -558,9 +558,9 @@ fn ranges(
         1 => "public data alone".to_owned(),
         _ => format!("public: {}", it.of.join(" + ")),
     };
-    let one_answer = |(_, of): &(Scored, &PublicAlone)| match one_answers.len() {
-        1 => "one answer for all".to_owned(),
-        _ => format!("one answer: {}", of.of.join(" + ")),
+    let one_answer = |(score, of): &(Scored, &PublicAlone)| match one_answers.len() {
+        1 => format!("{} for all", score.one_answer_name()),
+        _ => format!("{}: {}", score.one_answer_name(), of.of.join(" + ")),
     };
     let publics = alone.iter().map(of).chain(one_answers.iter().map(one_answer));
     let publics: Vec<String> = publics.collect();

@@ -319,7 +319,10 @@ fn told_by_public(context: &Context, definition: &DatasetDefinition) -> Vec<Stri
     let is_told = |part| definition.guessed.values().any(|it: &String| it.contains(part));
     let clock = Inspection::clock_times(&facts, definition).filter(|_| !is_told("clock times"));
     let in_a_row = Inspection::in_a_row(&facts).filter(|_| !is_told("in a row"));
-    clock.into_iter().chain(in_a_row).collect()
+    let is_private = definition.role == Role::Private;
+    let categories =
+        is_private.then(|| Inspection::public_categories(&facts, definition)).flatten();
+    clock.into_iter().chain(in_a_row).chain(categories).collect()
 }
 
 /// Columns that are missing in most rows of a public dataset. Told of that dataset, and of the private

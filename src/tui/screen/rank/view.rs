@@ -545,7 +545,7 @@ fn references(comparison: &Comparison) -> Vec<CandidateRow> {
     let constant = constant.map(|error| CandidateRow {
         error: Some(error),
         in_label_units,
-        ..of("constant answer")
+        ..of(comparison.constant_name())
     });
     spans.into_iter().chain(constant).collect()
 }
