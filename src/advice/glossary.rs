@@ -66,11 +66,11 @@ impl From<&Word> for Explained {
 
 /// The entry of a word, under any of its names.
 pub fn find(name: &str) -> Option<&'static Word> {
-    let name = name.trim().to_lowercase();
-    let called = |word: &&Word| {
-        word.name.to_lowercase() == name || word.also.iter().any(|it| it.to_lowercase() == name)
-    };
-    WORDS.iter().find(|word| word.name.to_lowercase() == name).or_else(|| WORDS.iter().find(called))
+    // Sessions write `replace_one`, and texts replace-one.
+    let plain = |name: &str| name.trim().to_lowercase().replace(['_', '-'], " ");
+    let name = plain(name);
+    let called = |word: &&Word| word.also.iter().any(|it| plain(it) == name);
+    WORDS.iter().find(|word| plain(word.name) == name).or_else(|| WORDS.iter().find(called))
 }
 
 /// Explains a word of the glossary, a method or a setting.

@@ -401,7 +401,20 @@ impl<'a, 'b> Canvas<'a, 'b> {
         let shown = selected.map(|selected| selected.saturating_sub(first));
         let mut state = TableState::new().with_selected(shown);
         self.frame.render_stateful_widget(table, area, &mut state);
+        self.say_more_below(area, count - count.min(first + usize::from(visible)));
         (Rect { y: area.y + headed, height: visible, ..area }, first)
+    }
+
+    /// Says on the border below a table how many rows follow.
+    fn say_more_below(&mut self, area: Rect, rows: usize) {
+        let text = format!(" ↓ {rows} more ");
+        let width = text.chars().count() as u16;
+        let (left, y) = (area.right().saturating_sub(width), area.bottom());
+        let buffer = self.frame.buffer_mut();
+        let is_border = |x| buffer.cell((x, y)).is_some_and(|it| ["─", "━"].contains(&it.symbol()));
+        if rows > 0 && left >= area.x && (left..area.right()).all(is_border) {
+            buffer.set_string(left, y, text, self.theme.muted);
+        }
     }
 
     /// A table in which the mouse can select; `count` rows in total, with `selected` among them.

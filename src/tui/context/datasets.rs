@@ -205,7 +205,9 @@ impl Context {
         let confirmed = self.confirm_guesses(&from.name);
         let changed = format!("changed like '{}': {count} datasets; u undoes it", from.name);
         match (confirmed.as_slice(), count) {
-            ([], 0) => return self.inform("no other dataset has these columns and other settings"),
+            ([], 0) => return self.inform(
+                "nothing is left to confirm, and no dataset with these columns has other settings",
+            ),
             ([], _) => self.inform(changed),
             (names, 0) => self.inform(format!("confirmed: {}", names.join(", "))),
             (names, _) => self.inform(format!("confirmed: {}; {changed}", names.join(", "))),
@@ -218,7 +220,9 @@ impl Context {
     /// Confirms what was guessed about a dataset, and those guesses that others with the same columns
     /// share. Returns the names of the datasets.
     fn confirm_guesses(&mut self, name: &str) -> Vec<String> {
-        let relatives = self.relatives(name);
+        let mut relatives = self.relatives(name);
+        // What is refused has no use that could be confirmed.
+        relatives.retain(|it| self.withheld(it).is_none());
         let mut confirmed = Vec::new();
         for dataset in &mut self.session.datasets {
             let before = dataset.guessed.len();

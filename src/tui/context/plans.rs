@@ -510,17 +510,20 @@ impl Context {
         target: Target,
         then: impl Fn(&mut Self) + 'static,
     ) {
-        let title = format!("A budget for '{name}'");
-        let of_plan = match &self.plan.preview {
-            Some(Ok(preview)) if preview.plan.private == name => preview.of_several,
-            _ => None,
+        let title = format!("A budget for '{name}': ε and δ");
+        let (of_several, elsewhere) = match &self.plan.preview {
+            Some(Ok(preview)) if preview.plan.private == name => {
+                (preview.of_several, preview.elsewhere.clone())
+            }
+            _ => (None, None),
         };
-        let several = of_plan.map_or_else(String::new, |epsilon| {
+        let several = of_several.map_or_else(String::new, |epsilon| {
             format!("; {SEVERAL} runs like that of the plan come to ε {}", compact_up(epsilon))
         });
+        let elsewhere = elsewhere.map_or_else(String::new, |it| format!(". Not in it: {it}"));
         let help = format!(
             "ε and δ for all that is spent on these records, now and later. This is enough for the \
-             first: give more for several{several}"
+             first: give more for several{several}{elsewhere}"
         );
         let text = format!("{} {:e}", target.epsilon, target.delta);
         self.prompt(title, help, &text, move |context, text| {

@@ -9,8 +9,8 @@ use crate::data::DatasetDefinition;
 use crate::engine::look;
 use crate::engine::lookup::Wanted;
 use crate::engine::sweep::TaskTally;
-use crate::engine::worker::{JobId, SoughtSweep};
-use crate::engine::{Request, WorkerReport};
+use crate::engine::worker::{JobEvent, JobId, SoughtSweep};
+use crate::engine::{Request, RunProgress, WorkerReport};
 use crate::error::Result;
 use crate::history::History;
 use crate::live_ranking::LiveRanking;
@@ -165,7 +165,13 @@ impl Context {
                 self.digests = digests;
                 self.note(Change::Ledger);
             }
-            WorkerReport::Run(id, event) => self.hear_run(id, |run| run.hear(event)),
+            WorkerReport::Run(id, event) => {
+                if matches!(event, JobEvent::Progress(RunProgress::Granted { .. })) {
+                    // It is at work now, also if it was dead.
+                    self.ask(Request::Ledger);
+                }
+                self.hear_run(id, |run| run.hear(event));
+            }
             WorkerReport::Choice(id, event) => self.hear_run(id, |run| run.hear_choice(event)),
             WorkerReport::Ranking(id, event) => {
                 let said = self.ranking.hear(id, event, &self.watch);

@@ -582,6 +582,37 @@ fn files_are_looked_at_behind_the_screen_and_one_that_cannot_be_read_ends_the_pr
 }
 
 #[test]
+fn a_private_ranking_that_the_budget_cannot_hold_is_refused_before_it_is_confirmed() {
+    let with_room = |room: Option<f64>| {
+        let mut app = fixtures::spending();
+        app.context.tab = Tab::Rank;
+        let id = app.context.book.as_ref().unwrap().accounts[0].id.clone();
+        let status = app.context.datasets.get_mut("winter");
+        let Some(DatasetStatus::Ready { account, .. }) = status else { panic!() };
+        *account = Some(id);
+        app.context.digests[0].largest = room;
+        press(&mut app, "p");
+        app
+    };
+    let used_up = with_room(None);
+    let said = used_up.context.notice.as_ref().unwrap().text.clone();
+    assert!(said.contains("nothing of the budget of 'winter' is left"), "{said}");
+    assert!(used_up.context.popup.is_none());
+    let typed = |room, text: &str| {
+        let mut app = with_room(Some(room));
+        assert!(matches!(app.context.popup, Some(OpenPopup::Prompt(_))));
+        press(&mut app, text);
+        app
+    };
+    let small = typed(0.25, "0.5 1e-5\n");
+    let Some(OpenPopup::Prompt(prompt)) = &small.context.popup else { panic!("the prompt stays") };
+    let problem = prompt.problem.as_deref().unwrap_or_default();
+    assert!(problem.contains("room for ε 0.25, not for ε 0.5"), "{problem}");
+    let enough = typed(0.75, "0.5 1e-5\n");
+    assert!(matches!(enough.context.popup, Some(OpenPopup::Question(_))));
+}
+
+#[test]
 fn quitting_the_demo_asks_about_its_runs() {
     let asks = |demo: Option<std::path::PathBuf>| {
         let mut app = fixtures::comparing();

@@ -229,8 +229,8 @@ fn rehearsals_that_disagree_say_so_and_no_privacy_is_never_advised() {
     .advice(2.0);
     assert_eq!(advice.choice, [Some(2), Some(2)]);
     let said = advice.sentences().join(" ");
-    let promised =
-        "A run should have 164 % more to 86 % less mean squared error; the rehearsals disagree.";
+    let promised = "A run should have 164 % more to 86 % less mean squared error than public data \
+                    alone; the rehearsals disagree.";
     assert!(said.contains(promised), "{said}");
     let told = advice.expectation(&Player::method(PLAYERS[0]), 2.0).unwrap();
     assert!(told.contains("the rehearsals disagree"), "{told}");

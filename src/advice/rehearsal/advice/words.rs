@@ -447,7 +447,10 @@ impl Advice {
             } else {
                 format!("{times:.1} times as much error")
             };
-            return Some(format!("For comparison: {other}, had {had}."));
+            return Some(format!(
+                "For comparison: {other}, had {had}: it is a straight line, and has learned nothing \
+                 from public data."
+            ));
         }
         // It stays so close at every larger ε.
         let far = excess.iter().rposition(|excess| *excess > CLOSE);

@@ -4,11 +4,12 @@
 use std::collections::BTreeSet;
 
 use super::{Report, Reported};
-use crate::data::Task;
+use crate::data::{DatasetDefinition, Task};
 use crate::methods::{self, Series as Measured};
 use crate::plot::{AxisSide, ChartSeries, Figure, Mark, Panel, Point};
 use crate::privacy::Watch;
 use crate::rank::candidate_line::{Estimate, Mean};
+use crate::rehearsal::advice::capital;
 use crate::store::archive::{self, last};
 
 /// More curves than this in one plot cannot be told apart.
@@ -91,14 +92,23 @@ fn of_one(only: &Reported, group: &(&str, &str, &[Measured]), watch: &Watch) -> 
         Some(curve(&format!("{}{standing}", series.words()), points))
     });
     let mut curves: Vec<ChartSeries> = curves.collect();
-    // The title of the plot already describes a single curve.
+    // A single curve is described by the title of the plot.
+    let mut title = (*title).to_owned();
     if let [only] = curves.as_mut_slice()
         && !only.name.ends_with('◆')
     {
-        only.name.clear();
+        title = capital(&std::mem::take(&mut only.name));
     }
     let share = wanted.iter().any(|series| is_share(std::slice::from_ref(only), *series));
-    over_steps(title, if share { SHARE } else { label }, curves, share)
+    over_steps(&title, &in_units(only, if share { SHARE } else { label }), curves, share)
+}
+
+/// The label of an axis, with the unit that the session names.
+fn in_units(reported: &Reported, label: &str) -> String {
+    let private = reported.plan().map(|plan| &plan.private);
+    let mut data = reported.run.data.iter();
+    let unit = data.find(|it| Some(&it.name) == private).and_then(DatasetDefinition::label_unit);
+    unit.map_or_else(|| label.to_owned(), |unit| label.replace("label units", &unit))
 }
 
 /// What the axis of an error of classes says.
@@ -124,11 +134,11 @@ fn of_several(runs: &[Reported], watch: &Watch) -> Vec<Figure> {
             curve(&reported.letter, found.map_or(&[], |(points, _)| points))
         });
         let curves = curves.collect();
-        let mut title = series.words().to_owned();
-        title[..1].make_ascii_uppercase();
+        let title = capital(series.words());
         let share = is_share(runs, series);
         let label = if share { SHARE } else { label };
-        over_steps(&format!("{title}{standing}"), label, curves, share)
+        let label = runs.first().map_or_else(String::new, |first| in_units(first, label));
+        over_steps(&format!("{title}{standing}"), &label, curves, share)
     });
     figures.collect()
 }

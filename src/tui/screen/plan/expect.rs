@@ -156,7 +156,7 @@ fn findings(
     lines.extend(limits.map(warning));
     lines.extend(ranked_against(context, canvas));
     lines.extend(cannot_play(advice).map(|text| Line::styled(text, theme.muted)));
-    lines.push(Line::styled("i: all findings", theme.muted));
+    lines.push(Line::styled("i, then ↓: all findings", theme.muted));
     lines
 }
 

@@ -3,15 +3,19 @@
 use super::RankScreen;
 use crate::context::{Context, DatasetStatus, OpenPopup};
 use crate::data::Role;
+use crate::engine::lookup::Digest;
 use crate::engine::ranking::Manner;
 use crate::keys::{also, show};
 use crate::notice::Level;
+
 use crate::popup::ranking_form::RankingForm;
 use crate::privacy::Target;
+use crate::privacy::ledger::Account;
 use crate::rank::RankingMechanism;
 use crate::screen::Keys;
 use crate::session::{RankingDefinition, plan_name};
 use crate::tab::Tab;
+use crate::widgets::number::compact_down;
 
 #[rustfmt::skip] // a table reads best as one
 pub const KEYS: Keys<RankScreen> = &[
@@ -71,6 +75,10 @@ fn edit_settings(_: &mut RankScreen, context: &mut Context) {
 
 /// Asks for ε first, keeps it in the session, and then asks whether to spend it.
 fn rank_privately(context: &mut Context, mechanism: RankingMechanism) {
+    let private = context.session.ranking.private_name(&context.session).unwrap_or_default();
+    if let Some(why) = has_no_room(context, private, None) {
+        return context.warn(why);
+    }
     let title = match mechanism {
         RankingMechanism::Errors => "ε for the errors of public models",
         RankingMechanism::PermuteAndFlip | RankingMechanism::Exponential => {
@@ -86,6 +94,10 @@ fn rank_privately(context: &mut Context, mechanism: RankingMechanism) {
     context.prompt(title, help, &(epsilon + &delta), move |context, text| {
         let (target, delta) =
             target(context, text).ok_or("type ε, or ε and δ, such as: 0.5 1e-6")?;
+        let private = context.session.ranking.private_name(&context.session).unwrap_or_default();
+        if let Some(why) = has_no_room(context, private, Some(target)) {
+            return Err(why);
+        }
         let ranking = &mut context.session.ranking;
         let kept = (ranking.epsilon, ranking.delta);
         if (ranking.epsilon.unwrap_or(0.5), ranking.delta) != (target.epsilon, delta) {
@@ -123,14 +135,35 @@ fn ask_to_release(
 
 /// Whether the session or the ledger has a budget for a private dataset.
 fn has_budget(context: &Context, private: &str) -> bool {
-    let known = match context.datasets.get(private) {
-        Some(DatasetStatus::Ready { account: Some(id), .. }) => {
-            context.book.as_ref().and_then(|book| book.account(id))
-        }
-        _ => None,
-    };
+    let known = account_of(context, private);
     context.session.budgets.contains_key(private)
-        || known.is_some_and(|account| account.budget.is_some())
+        || known.is_some_and(|(account, _)| account.budget.is_some())
+}
+
+/// The account of a private dataset, with its sums.
+fn account_of<'a>(context: &'a Context, private: &str) -> Option<(&'a Account, &'a Digest)> {
+    let Some(DatasetStatus::Ready { account: Some(id), .. }) = context.datasets.get(private) else {
+        return None;
+    };
+    let accounts = context.book.as_ref()?.accounts.iter().zip(&context.digests);
+    accounts.into_iter().find(|(account, _)| account.id == *id)
+}
+
+/// Why the ledger would refuse to spend this, or anything, as far as it is known before a ranking is
+/// prepared.
+fn has_no_room(context: &Context, private: &str, target: Option<Target>) -> Option<String> {
+    let (account, digest) = account_of(context, private)?;
+    account.budget?;
+    let no =
+        || format!("nothing of the budget of '{private}' is left: 6, then b, for a larger one");
+    match digest.largest {
+        None => Some(digest.closed.clone().unwrap_or_else(no)),
+        Some(most) => {
+            let target = target.filter(|it| it.delta == digest.delta && it.epsilon > most)?;
+            let (most, epsilon) = (compact_down(most), target.epsilon);
+            Some(format!("the budget of '{private}' has room for ε {most}, not for ε {epsilon}"))
+        }
+    }
 }
 
 /// "ε" or "ε δ", with the typed δ; without one, the δ that the session asks for.

@@ -628,7 +628,9 @@ fn chart(shown: Shown, canvas: &mut Canvas, area: Rect, figure: &ChartContent) {
     let mut inner = canvas.pane(area, &chart.heading(), CHARTS);
     if let Some((name, value)) = now.filter(|_| large && inner.height >= LEAST_LARGE) {
         let number = if share { percent(value) } else { compact(value) };
-        inner = below_large(canvas, inner, &number, &format!("{name} now"), theme.text);
+        let smoothed = if viewport.smoothing > 0.0 { ", smoothed" } else { "" };
+        let about = format!("{name} now{smoothed}");
+        inner = below_large(canvas, inner, &number, &about, theme.text);
     }
     canvas.plot(inner, chart);
 }
