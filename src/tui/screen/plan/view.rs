@@ -48,11 +48,13 @@ pub fn view(screen: &PlanScreen, context: &Context, canvas: &mut Canvas, area: R
         Some(COST) => return cost_or_expectations(shown, canvas, area),
         _ => {}
     }
-    let third = if area.width >= WIDE { (area.width / 3).min(72) } else { 0 };
+    let is_wide = area.width >= WIDE;
+    let third = if is_wide && is_rehearsed(shown) { (area.width / 3).min(72) } else { 0 };
     let form_width = form_width(screen, plan, area.width);
     let [left, rest] = canvas.two_columns("plan.form", area, form_width);
     let [middle, right] = canvas.two_columns("plan.expect", rest, rest.width.saturating_sub(third));
     form_and_label(shown, canvas, left);
+    let middle = if is_wide && third == 0 { around_costs(shown, canvas, middle) } else { middle };
     let queue_rows = match context.queue.plans.len() as u16 {
         0 => 0,
         count => (count + 2).min((middle.height / 3).max(3)),
@@ -62,6 +64,8 @@ pub fn view(screen: &PlanScreen, context: &Context, canvas: &mut Canvas, area: R
     if third > 0 {
         costs(screen, context, canvas, cost, true);
         beside_costs(shown, canvas, right);
+    } else if is_wide {
+        costs(screen, context, canvas, cost, true);
     } else {
         cost_or_expectations(shown, canvas, cost);
     }
@@ -90,20 +94,40 @@ fn value_of(field: PlanField, plan: &PlanDefinition) -> String {
     format!("{value} {}", field.unit(&value)).trim().to_owned()
 }
 
-/// On a wide terminal: the expected result, and the plans of the session.
-fn beside_costs(Shown { screen, context, plan }: Shown, canvas: &mut Canvas, area: Rect) {
-    let plans = &context.session.plans;
-    let rows = (plans.len() as u16 + 3).min(area.height / 3);
-    let [above, below] = canvas.two_rows("plan.plans", area, area.height.saturating_sub(rows));
+/// Whether there is something to expect of the shown plan, or soon will be.
+fn is_rehearsed(Shown { context, plan, .. }: Shown) -> bool {
     let rehearsal = &context.rehearsal;
     let known = rehearsal.work.is_some() || rehearsal.progress.is_some();
-    if known && rehearsal.fits(plan) {
-        expectations(context, canvas, above, None);
-    } else {
-        let words = "Not rehearsed yet: r shows the error to expect, for free.";
-        canvas.empty_box(above, "What to expect", &[words]);
-    }
-    let inner = canvas.boxed(below, "Plans · [ ] change, m marks, p chooses");
+    known && rehearsal.fits(plan)
+}
+
+/// On a wide terminal: the expected result, and the plans of the session.
+fn beside_costs(shown: Shown, canvas: &mut Canvas, area: Rect) {
+    let rows = plan_rows(shown, area);
+    let [above, below] = canvas.two_rows("plan.plans", area, area.height.saturating_sub(rows));
+    expectations(shown.context, canvas, above, None);
+    plans(shown, canvas, below);
+}
+
+/// On a wide terminal before a rehearsal: how to get one, and the plans of the session. Returns the rest
+/// of the area.
+fn around_costs(shown: Shown, canvas: &mut Canvas, area: Rect) -> Rect {
+    let rows = plan_rows(shown, area);
+    let [above, middle, below] = in_rows(area, [Length(3), Fill(1), Length(rows)]);
+    let words = "Not rehearsed yet: r shows the error to expect, for free.";
+    canvas.empty_box(above, "What to expect", &[words]);
+    plans(shown, canvas, below);
+    middle
+}
+
+/// The height of the list of plans.
+fn plan_rows(shown: Shown, area: Rect) -> u16 {
+    (shown.context.session.plans.len() as u16 + 3).min(area.height / 3)
+}
+
+fn plans(Shown { screen, context, .. }: Shown, canvas: &mut Canvas, area: Rect) {
+    let plans = &context.session.plans;
+    let inner = canvas.boxed(area, "Plans · [ ] change, m marks, p chooses");
     let row = |index: usize| {
         let plan = &plans[index];
         let mark = if screen.marked.contains(&plan.name) { "*" } else { " " };
