@@ -236,7 +236,7 @@ fn the_categories_that_public_data_alone_say_are_told_before_anything_is_spent()
         format!("{},{},{at}", carrier[at % 2], at * 7 % 5)
     };
     let sets = [("ours", Role::Private), ("theirs", Role::Public)];
-    let mut app = fixtures::tables("carrier,month,delay", &sets, &row);
+    let mut app = fixtures::tables("carrier,month,stay", &sets, &row);
     for dataset in &mut app.context.session.datasets {
         dataset.guessed.insert(Guessed::Role, "by its place".to_owned());
     }

@@ -252,9 +252,10 @@ impl<'a> Choice<'a> {
         let best = self.publics.iter().min_by(|one, other| width(one).total_cmp(&width(other)));
         let error = |PublicAlone { score, scores, .. }: &PublicAlone| {
             let of = if *scores > 1 { format!(" from {scores} scores") } else { on_records(score) };
-            let name = score.error_name();
-            let (error, beside) = (score.short(), score.beside_constant());
-            format!("Public data alone: {name} {error}{of}{beside}; {RANGES}.")
+            let cap = score.cap().map_or_else(String::new, |cap| format!(", capped at {cap}"));
+            let (name, error, beside) =
+                (capital(score.kind()), score.short(), score.beside_constant());
+            format!("{name} of {PUBLIC_ALONE}{cap}: {error}{of}{beside}; {RANGES}.")
         };
         let is_of_best = |run: &&ArchivedRun| best.is_none_or(|it| public_of(run) == it.of);
         let run = self.of_public_data.iter().copied().find(is_of_best);

@@ -72,10 +72,11 @@ fn one_score_is_taken_or_public_data_alone() {
         only(std::slice::from_ref(&good)),
         format!("Take 'a' at ε 1: {GAIN} | Why {ERROR} | {told}")
     );
-    let free = "To make it, run a plan with the method 'public data alone'. | Share that model with anybody: no ε by \
-                itself; with the scores, which chose it, the ε of their runs.";
+    let free = "For its model, run a plan with the method 'public data alone'. | Share that model with \
+                anybody: it used no private record. Scores chose it; with them, the ε of their runs \
+                counts.";
     let open = "Take public data alone: 'a' is not clearly better, and public data cost no ε. | \
-                Why Mean absolute error, capped at 140: 40.0 (38.0 to 42.0) on 400 held-out \
+                Why Mean absolute error of public data alone, capped at 140: 40.0 (38.0 to 42.0) on 400 held-out \
                 records; ranges are 95 %.";
     assert_eq!(only(&[run("a", 1.0, Some(score(38.0, 40.0)))]), format!("{open} {free}"));
     let bad = only(&[run("a", 1.0, Some(score(60.0, 40.0)))]);
@@ -310,8 +311,8 @@ fn of_two_the_better_or_the_cheaper_one_is_taken() {
     let (cheap, shown) = (beside("b", 0.5, 21.0, 5.0), beside("a", 1.0, 20.0, 2.0));
     assert!(only(&[cheap.clone(), shown]).starts_with("Take 'a' at ε 1"));
     let unclear = only(&[cheap]);
-    let constant = "Error 21.0 (16.0 to 26.0) on 400 held-out records, one answer for \
-                    all 24.0 (22.5 to 25.5), not clearly more; ranges are 95 %.";
+    let constant = "Error 21.0 (16.0 to 26.0) on 400 held-out records, the public median \
+                    for all 24.0 (22.5 to 25.5), not clearly more; ranges are 95 %.";
     assert!(unclear.contains(constant), "{unclear}");
     let many: Vec<ArchivedRun> = (0..5).map(|at| of("p", 1.0, 20.0 + f64::from(at))).collect();
     assert!(only(&many).contains("The least of 5 scores is likely to be too low."));
@@ -350,12 +351,12 @@ fn the_error_of_public_data_alone_is_that_of_the_same_public_data() {
     let text = only(&[one.clone(), other.clone(), alone.clone()]);
     let begin = "Take public data alone (spring + summer): every run is clearly worse";
     assert!(text.starts_with(begin), "{text}");
-    assert!(text.contains("40.0 (38.0 to 42.0)") && text.contains("To make it, run"), "{text}");
+    assert!(text.contains("40.0 (38.0 to 42.0)") && text.contains("For its model, run"), "{text}");
     // A run of them is named beside their own error alone.
     alone.plan.as_mut().unwrap().public = vec!["summer".to_owned(), "spring".to_owned()];
     let text = only(&[one, other, alone]);
     let begin = "Take public data alone (spring + summer), 'p': every run is clearly worse";
-    assert!(text.starts_with(begin) && !text.contains("To make it, run"), "{text}");
+    assert!(text.starts_with(begin) && !text.contains("For its model, run"), "{text}");
 }
 
 #[test]
@@ -436,8 +437,9 @@ fn a_run_is_not_taken_because_chance_favours_one_of_many_scores() {
 fn without_a_model_that_is_shown_to_be_useful_the_answer_says_so() {
     let bare = Scored { one_answer: Some(around(41.0, 3.0)), ..score(39.0, 40.0) };
     let text = only(&[run("a", 1.0, Some(bare))]);
-    let doubt = "with 400 held-out records no model is shown to beat one answer for all";
-    assert!(text.starts_with("Take public data alone:") && text.contains(doubt), "{text}");
+    let doubt = "with 400 held-out records none is shown to beat the public median for all";
+    assert!(text.starts_with(&format!("Take no model yet: {doubt}; 'a' is not")), "{text}");
+    assert!(text.ends_with("Share the scores with anybody: ε 1 (δ 1e-6)."), "{text}");
     let shown = Scored { one_answer: Some(around(60.0, 3.0)), ..score(39.0, 40.0) };
     assert!(!only(&[run("a", 1.0, Some(shown))]).contains(doubt));
 }
