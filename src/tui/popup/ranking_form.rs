@@ -4,6 +4,7 @@ use crossterm::event::KeyEvent;
 
 use super::form::{Form, FormLine, typed};
 use crate::canvas::{Canvas, Fill, Length, Line, Rect, in_rows};
+use crate::data::Role;
 use crate::error::{Error, Result};
 use crate::notice::one_line;
 use crate::rank::{Activation, CandidateOrder, ProbeModel, RankingMechanism};
@@ -45,7 +46,10 @@ impl RankingForm {
             "private dataset",
             "the dataset that the others are compared with. Empty: that of the first plan",
         ),
-        typed("public datasets", "the candidates: spring, autumn. Empty: all public datasets"),
+        typed(
+            "public datasets",
+            "the candidates, with commas between them. Empty: all public datasets",
+        ),
         FormLine {
             label: "model",
             choices: MODELS,
@@ -168,6 +172,13 @@ impl RankingForm {
         Ok(made)
     }
 
+    /// The names that a line can have.
+    fn named(&self, role: Role) -> String {
+        let of_role = self.session.datasets.iter().filter(|it| it.role == role);
+        let names: Vec<&str> = of_role.map(|it| it.name.as_str()).collect();
+        format!(". There are: {}", names.join(", "))
+    }
+
     pub fn draw(&self, canvas: &mut Canvas, body: Rect) {
         let theme = canvas.theme;
         let inner = canvas.window(body, 76, 21, "Settings of the ranking");
@@ -175,7 +186,12 @@ impl RankingForm {
         let [fields, help, problem, keys] =
             in_rows(inner, [Length(lines), Length(3), Fill(1), Length(1)]);
         self.form.draw(canvas, fields, |_| theme.text);
-        canvas.wrapped(self.form.help(), theme.muted, help);
+        let help_words = match self.form.focus {
+            PRIVATE => self.named(Role::Private),
+            PUBLIC => self.named(Role::Public),
+            _ => String::new(),
+        };
+        canvas.wrapped(format!("{}{help_words}", self.form.help()), theme.muted, help);
         if let Some(text) = &self.problem {
             canvas.wrapped(text, theme.error, problem);
         }

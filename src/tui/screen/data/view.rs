@@ -231,11 +231,6 @@ fn details(shown: Shown, canvas: &mut Canvas, area: Rect) {
                     None => "no account yet: the first run or budget opens one".to_owned(),
                 };
                 facts.push(("ledger", ledger));
-                lines.push(Line::styled(
-                    "Its rows are hidden; o shows them (◆). What is released from them \
-                                        carries noise and is entered in the ledger.",
-                    theme.muted,
-                ));
             }
             Role::Public => {
                 let print = loaded.definition.fingerprint.clone();

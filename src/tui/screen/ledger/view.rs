@@ -281,7 +281,7 @@ fn totals<'a>(Shown { context, account, digest, .. }: Shown, canvas: &Canvas) ->
     let fits = match digest.largest {
         Some(left) if left > 0.0 => {
             let left = round_down(left);
-            format!("room: 1 run of ε {left}")
+            format!("left: ε {left} for one run")
         }
         Some(_) => "The budget has no room for another run.".to_owned(),
         None if account.budget.is_none() => "Without a budget no run is allowed.".to_owned(),
@@ -295,9 +295,9 @@ fn totals<'a>(Shown { context, account, digest, .. }: Shown, canvas: &Canvas) ->
             let what = match preview.fits {
                 _ if !preview.plan.spends() => Some("nothing spent by".to_owned()),
                 None | Some(0) => None,
-                Some(MOST_RUNS..) => Some(format!("or {MOST_RUNS} runs and more of")),
-                Some(1) => Some("or one of".to_owned()),
-                Some(runs) => Some(format!("or {runs} runs of")),
+                Some(MOST_RUNS..) => Some(format!("or {MOST_RUNS} runs and more like")),
+                Some(1) => Some("or one run like".to_owned()),
+                Some(runs) => Some(format!("or {runs} runs like")),
             };
             let name = &preview.plan.name;
             what.map(|what| format!(" · {what} '{name}'")).unwrap_or_default()
