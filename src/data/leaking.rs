@@ -301,7 +301,7 @@ mod tests {
     #[test]
     fn a_column_that_tells_most_of_the_label_is_worth_a_question() {
         let found = warnings("cost", Task::Regression, &["ill", "twin", "age"]);
-        assert!(found.contains("the column 'noisy' alone explains 8"), "{found}");
+        assert!(found.contains("the column 'noisy' alone explains 9"), "{found}");
         assert!(found.contains("Is it known before the label?"), "{found}");
         assert_eq!(found.matches("in the public data").count(), 1, "{found}");
     }

@@ -482,7 +482,7 @@ impl Context {
             _ => None,
         };
         let elsewhere =
-            elsewhere.map_or_else(String::new, |it| format!(" Not in its total: {it}."));
+            elsewhere.map_or_else(String::new, |it| format!(" That budget leaves out {it}."));
         let all_the_same = if lost.is_some() { " all the same" } else { "" };
         let text = format!(
             "{}Launch '{}'{all_the_same}? It {predicts}{cost}.{elsewhere}{expect}{exact}{}",

@@ -613,6 +613,17 @@ fn a_private_ranking_that_the_budget_cannot_hold_is_refused_before_it_is_confirm
 }
 
 #[test]
+fn what_other_ledgers_charged_is_said_before_anything_is_spent() {
+    let charged = "what 2 other ledgers of the same user charged on these records: ε 3 at δ 2e-6";
+    let mut app = fixtures::priced();
+    let Some(Ok(preview)) = &mut app.context.plan.preview else { panic!() };
+    preview.elsewhere = Some(charged.to_owned());
+    press(&mut app, "l");
+    let Some(OpenPopup::Question(question)) = &app.context.popup else { panic!() };
+    assert!(question.text.contains(&format!("That budget leaves out {charged}.")), "{}", question.text);
+}
+
+#[test]
 fn quitting_the_demo_asks_about_its_runs() {
     let asks = |demo: Option<std::path::PathBuf>| {
         let mut app = fixtures::comparing();
