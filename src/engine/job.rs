@@ -201,7 +201,7 @@ impl Job {
 
     /// The current program, session and data.
     pub(super) fn origin(&self, session: &Path) -> Result<Origin> {
-        Origin::of(session, &self.loaded(), self.watch.is_sealed())
+        Origin::of(session, &self.plan, &self.loaded(), self.watch.is_sealed())
     }
 
     /// Everything in a new run's directory that a program needs to resume it.

@@ -101,7 +101,8 @@ fn lay_down(base: &Job, planned: &[Planned], sweep: &SweepDirectory) -> Result<(
     for (index, it) in planned.iter().enumerate() {
         let task = sweep.task(index);
         task.write_session(session, &it.variant.plan, workspace)?;
-        origins.push(base.origin(&task.session_file())?);
+        let of_task = Job { plan: it.variant.plan.clone(), ..base.clone() };
+        origins.push(of_task.origin(&task.session_file())?);
     }
     let account = OpenAccount::open(base.private()?, workspace, session)?;
     let reserved = account.reserve(&purposes(&sweep.manifest.tasks, planned))?;

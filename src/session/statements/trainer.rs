@@ -169,8 +169,9 @@ impl TryFrom<WrittenDraw> for TrainerDraw {
                 if !is_positive(rate) || rate > 1.0 {
                     return Err("a sampling rate lies above 0 and is at most 1");
                 }
-                let sampled = QueryKind::SampledSum { rate };
-                with(if rate < 1.0 { sampled } else { QueryKind::Gaussian }, noise)
+                // Also for all records it is the norm of one record's part, and a replaced record
+                // moves a sum twice as far.
+                with(QueryKind::SampledSum { rate }, noise)
             }
             (Name::Laplace, Some(noise), None, None) => with(QueryKind::Laplace, noise),
             (Name::Pure, None, None, Some(epsilon)) => {
@@ -574,6 +575,22 @@ mod tests {
             assert!((ours / known - 1.0).abs() < 0.01, "{config}: {ours} and {known}");
             assert!(!account.is_too_low, "{}", account.verdict);
         }
+    }
+
+    /// The multiplier of a sum over samples is over the norm of one record's part, also where every
+    /// record is in each sample.
+    #[test]
+    fn of_replaced_records_a_whole_sample_moves_the_sum_twice_as_far() {
+        let of = |drawn: Value| {
+            let head = head(1e-5).replace("add_remove", "replace_one");
+            let step = json!({"step": 1, "drawn": [drawn], "epsilon": 9.0}).to_string();
+            read(&(head + &step + "\n")).1.account().ours.unwrap().epsilon
+        };
+        let sampled = of(json!({"mechanism": "subsampled_gaussian", "noise_multiplier": 20,
+                                "sampling_rate": 1, "count": 100}));
+        let twice = of(json!({"mechanism": "gaussian", "noise_multiplier": 10, "count": 100}));
+        assert_eq!(sampled, twice);
+        assert!(sampled > 4.3, "{sampled}");
     }
 
     #[test]

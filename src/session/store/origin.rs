@@ -42,6 +42,10 @@ pub struct Origin {
     pub order: Option<String>,
     /// Fingerprints of the public datasets, by name.
     pub public: BTreeMap<String, String>,
+    /// Digests of what else the run depends on: test data and finished models. Earlier versions did not
+    /// write them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub others: BTreeMap<String, String>,
     /// Whether the watch was sealed when it started.
     pub sealed: bool,
     /// The seed of a run whose noise is not secret.
@@ -104,6 +108,21 @@ impl Origin {
                 key(&now.private)
             ))
             .cure("bring that secret back from a backup, or name it with HALFLIGHT_SECRET_FILE"));
+        }
+        for (name, known) in &now.others {
+            match then.others.get(name) {
+                Some(then) if then == known => {}
+                Some(_) => {
+                    return differs(format!("{name} was changed"), "bring it back as it was");
+                }
+                None => {
+                    return Err(Error::refused(format!(
+                        "it was begun by an earlier version of halflight, which did not note what \
+                         {name} was"
+                    ))
+                    .cure("settle it and run again"));
+                }
+            }
         }
         let rows = |it: &DatasetRecord| (it.content.clone(), it.view.clone(), it.rows);
         if rows(private) != rows(&now.private) {
@@ -215,6 +234,7 @@ mod tests {
             private: record,
             order: Some("o".to_owned()),
             public: BTreeMap::from([("theirs".to_owned(), "f".to_owned())]),
+            others: BTreeMap::from([("the starting model".to_owned(), "t".to_owned())]),
             sealed: false,
             insecure_noise_seed: None,
         }
@@ -238,6 +258,20 @@ mod tests {
             (Origin { halflight: "0.2.0".to_owned(), ..then.clone() }, "another program"),
             (Origin { steps: 2, ..then.clone() }, "another program"),
             (Origin { session: "t".to_owned(), ..then.clone() }, "run.ron was changed"),
+            (
+                Origin {
+                    others: BTreeMap::from([("the starting model".to_owned(), "u".to_owned())]),
+                    ..then.clone()
+                },
+                "the starting model was changed",
+            ),
+            (
+                Origin {
+                    others: BTreeMap::from([("the test dataset 'x'".to_owned(), "t".to_owned())]),
+                    ..then.clone()
+                },
+                "did not note what the test dataset 'x' was",
+            ),
             (Origin { private: other("d", 10), ..then.clone() }, "private dataset 'ours'"),
             (Origin { private: other("c", 11), ..then.clone() }, "private dataset 'ours'"),
             (Origin { order: Some("p".to_owned()), ..then.clone() }, "'ours' were reordered"),

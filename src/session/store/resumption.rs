@@ -10,13 +10,14 @@ use std::path::Path;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::Loaded;
 pub use super::origin::{FILE, MASKS, Origin, forget};
+use super::run_directory::MODEL;
 use super::run_steps::told_numbers;
+use super::{Loaded, PlanDefinition};
 use crate::error::{Doing as _, Error, Result};
 use crate::files::step;
 use crate::methods::{self, Series, Step};
-use crate::privacy::ledger::sha256;
+use crate::privacy::ledger::{DatasetRecord, sha256};
 
 pub const TRANSCRIPT: &str = "transcript";
 /// Where the run meets other sites, and what they agreed on.
@@ -29,12 +30,34 @@ pub const JOINT: &str = "joint.json";
 const SAME: f64 = 1e-6;
 
 impl Origin {
-    /// The origin of a run of the one plan in the file `session` on these datasets.
-    pub fn of(session: &Path, datasets: &[&Loaded], sealed: bool) -> Result<Self> {
+    /// The origin of a run of this plan, the only one in the file `session`, on these datasets.
+    pub fn of(
+        session: &Path,
+        plan: &PlanDefinition,
+        datasets: &[&Loaded],
+        sealed: bool,
+    ) -> Result<Self> {
         let session = std::fs::read(session).doing("read", session)?;
-        let private = datasets.iter().find_map(|loaded| Some((loaded, loaded.record.as_ref()?)));
+        let recorded = || datasets.iter().filter_map(|it| Some((it, it.record.as_ref()?)));
+        let private = recorded().find(|(loaded, _)| loaded.definition.name == plan.private);
         let (private, record) =
             private.ok_or_else(|| Error::failed("the private dataset of the run is not loaded"))?;
+        let tests = recorded().filter(|(loaded, _)| loaded.definition.name != plan.private);
+        let tests = tests.map(|(loaded, record)| {
+            let DatasetRecord { content, view, rows, .. } = record;
+            let rows = sha256(format!("{content}\n{view}\n{rows}").as_bytes());
+            Ok((format!("the test dataset '{}'", loaded.definition.name), rows))
+        });
+        let start = plan.start.as_deref().map(|path| ("the starting model", path));
+        let below = plan.public_predictor.builds_on();
+        let below = below.map(|path| ("the model of the public predictor", path));
+        let models = start.into_iter().chain(below).map(|(what, path)| {
+            let file = Path::new(path);
+            let file = if file.is_dir() { file.join(MODEL) } else { file.to_path_buf() };
+            let model = std::fs::read(&file).doing("read the model", &file)?;
+            Ok((what.to_owned(), sha256(&model)))
+        });
+        let others = tests.chain(models).collect::<Result<_>>()?;
         let public = datasets.iter().filter(|loaded| loaded.record.is_none()).map(|loaded| {
             let definition = &loaded.definition;
             (definition.name.clone(), definition.fingerprint.clone().unwrap_or_default())
@@ -46,6 +69,7 @@ impl Origin {
             private: record.clone().without_sketch(),
             order: private.order.as_ref().map(|order| order.name.clone()),
             public: public.collect(),
+            others,
             sealed,
             insecure_noise_seed: None,
         })
@@ -119,7 +143,9 @@ pub(super) fn keep_until(path: &Path, step: u64) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Workspace, dataset, demo};
     use super::*;
+    use crate::data::Role;
     use crate::methods::example::made_up;
 
     #[test]
@@ -141,6 +167,36 @@ mod tests {
         std::fs::write(&path, format!("{whole}{end}")).unwrap();
         keep_until(&path, u64::MAX).unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), whole);
+    }
+
+    #[test]
+    fn the_records_that_train_are_pinned_wherever_the_test_data_stand_and_these_are_pinned_too() {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = Workspace::fresh(directory.path());
+        let session = demo::session("bikeshare").unwrap();
+        let file = directory.path().join("run.ron");
+        std::fs::write(&file, "run").unwrap();
+        let read = |name: &str, role| {
+            let mut definition = session.dataset(name).unwrap().clone();
+            definition.role = role;
+            dataset::load(&definition, &workspace).unwrap()
+        };
+        let (ours, test) = (read("winter", Role::Private), read("spring", Role::Private));
+        let model = directory.path().join("model.ron");
+        std::fs::write(&model, "weights").unwrap();
+        let mut plan = session.plans[0].clone();
+        plan.private = "winter".to_owned();
+        plan.start = Some(model.display().to_string());
+        let of = |datasets: &[&Loaded]| Origin::of(&file, &plan, datasets, true).unwrap();
+        let then = of(&[&test, &ours]);
+        assert_eq!(then.private.name, "winter");
+        then.check(&of(&[&ours, &test])).unwrap();
+        let other = read("summer", Role::Private);
+        let error = then.check(&of(&[&ours, &other])).unwrap_err().to_string();
+        assert!(error.contains("the test dataset 'summer'"), "{error}");
+        std::fs::write(&model, "others").unwrap();
+        let error = then.check(&of(&[&ours, &test])).unwrap_err().to_string();
+        assert!(error.contains("the starting model was changed"), "{error}");
     }
 
     #[test]

@@ -620,7 +620,11 @@ fn what_other_ledgers_charged_is_said_before_anything_is_spent() {
     preview.elsewhere = Some(charged.to_owned());
     press(&mut app, "l");
     let Some(OpenPopup::Question(question)) = &app.context.popup else { panic!() };
-    assert!(question.text.contains(&format!("That budget leaves out {charged}.")), "{}", question.text);
+    assert!(
+        question.text.contains(&format!("That budget leaves out {charged}.")),
+        "{}",
+        question.text
+    );
 }
 
 #[test]
