@@ -7,6 +7,7 @@ use super::prepared::{PlanSource, PreparedRecords, PreparedStore, PrivateRecords
 use super::public_alone::{Learned, PublicAlone, ShownRows, TrainingRecords};
 use super::score::Test;
 use crate::data::declared::declared_classes;
+use crate::data::extraction::Extraction;
 use crate::data::leaking;
 use crate::data::names::shortened;
 use crate::data::persons::{self, WithoutUnit};
@@ -393,7 +394,11 @@ pub(super) fn propose_for(
         datasets: plan.public.clone(),
         filtered: private.definition.filter.is_some() || private.definition.sample.is_some(),
         records: private.definition.records,
-        declared: declared.into_iter().chain(leaked.into_iter().flatten()).collect(),
+        declared: declared
+            .into_iter()
+            .chain(private.definition.extract.as_ref().map(learned_elsewhere))
+            .chain(leaked.into_iter().flatten())
+            .collect(),
         predictor: plan.public_predictor.words(&plan.public),
     };
     Ok(Proposal {
@@ -932,6 +937,16 @@ fn order_of(private: &Loaded) -> Result<SecretOrder> {
 
 fn stream(seed: u64, purpose: u64) -> u64 {
     seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(purpose)
+}
+
+/// What is taken for granted of the network that makes the features.
+fn learned_elsewhere(extraction: &Extraction) -> String {
+    let network = Path::new(&extraction.network).file_name().unwrap_or_default();
+    format!(
+        "that the network '{}', which makes the features, learned from no private record: nobody \
+         checked that",
+        network.to_string_lossy()
+    )
 }
 
 #[cfg(test)]

@@ -67,7 +67,7 @@ fn attempt(
     let mut account = OpenAccount::open(own, &job.workspace, &job.session)?;
     let book = account.ledger.book()?;
     let before = book.account(&account.id);
-    let elsewhere = before.and_then(|it| ChargedElsewhere::note(&it.elsewhere));
+    let elsewhere = before.and_then(ChargedElsewhere::note);
     if assembly.proposal.scoring.is_some() {
         refuse_known_records(&assembly, &book, &account.id)?;
     }

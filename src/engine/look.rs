@@ -14,6 +14,7 @@ use crate::privacy::Watch;
 use crate::privacy::ledger::{AccountId, Book, DatasetRecord, RunId, elsewhere};
 use crate::privacy::openings::OpenWatch;
 use crate::session::certificate::Certificate;
+use crate::session::dataset::canonical;
 use crate::session::preferences::UserDirectories;
 use crate::session::{Loaded, Workspace, dataset, secret};
 
@@ -137,13 +138,26 @@ impl<'a> Look<'a> {
             let key = secret::find_existing(folder)?.map(|found| found.secret.id());
             let is_under = |it: &&Vec<DatasetRecord>| it.first().is_some_and(|it| it.key == key);
             let known = read.iter().find(is_under).cloned();
-            let records = match known {
-                Some(known) => known,
-                None => match dataset::load(definition, &Workspace::with_folder(base, folder)) {
-                    Ok(loaded) => records(&loaded),
-                    // The reader of the file reports read errors. An unreadable file has no account.
-                    Err(_) => continue,
-                },
+            let workspace = Workspace::with_folder(base, folder);
+            let loaded = known.is_none().then(|| dataset::load(definition, &workspace));
+            let records = match (known, loaded) {
+                (Some(known), _) => known,
+                (None, Some(Ok(loaded))) => records(&loaded),
+                // The ledger may know the file as it is read in another way, with declared names or
+                // width: then its path says whose rows these are.
+                (None, _) => {
+                    let files = definition.source.files().into_iter();
+                    let paths: Vec<String> =
+                        files.map(|file| canonical(&workspace.resolve(file))).collect();
+                    let is_of = |it: &DatasetRecord| {
+                        let mut own = it.origin.split(" + ");
+                        own.any(|own| paths.iter().any(|path| path == own))
+                    };
+                    let all = ledger.book.accounts.iter();
+                    let named = all.filter(|it| it.datasets.iter().any(is_of));
+                    ledger.accounts.extend(named.map(|account| account.id.clone()));
+                    continue;
+                }
             };
             for account in records.iter().flat_map(|record| ledger.book.find_all(record)) {
                 // Data that come with the program have no secrets, so only their own session tells.

@@ -514,7 +514,9 @@ mod tests {
         let folder = "/home/somebody/study/.halflight".into();
         let (is_there, at_least, epsilon, delta) = (true, false, 1.25, 1e-6);
         let conditions = [SharedNoise { sites: 5, may_collude: 1 }].into();
-        let other = ChargedElsewhere { folder, is_there, epsilon, at_least, delta, conditions };
+        let whom = Some("a single record".to_owned());
+        let other =
+            ChargedElsewhere { folder, is_there, epsilon, at_least, delta, conditions, whom };
         account.elsewhere.push(other);
         let text = certificate(&account).unwrap();
         assert!(text.contains("\"totals\"") && !text.contains("ages"), "{text}");

@@ -1,8 +1,9 @@
 //! Features by a pretrained network: images or vectors go in, features come out.
 //!
-//! The network is public: it was trained on other data and is read from a file. The features of a
-//! record depend on that record alone. So a guarantee for records also holds for their features,
-//! and a record keeps its identity in the ledger.
+//! The network is public: it was trained on other data and is read from a file. Each record goes
+//! through it by itself, because a network may compute something of all records that it gets together,
+//! such as one scale for its whole numbers. So the features of a record depend on that record alone, a
+//! guarantee for records also holds for their features, and a record keeps its identity in the ledger.
 //!
 //! A record with a missing number has missing features, and the dataset's policy for missing values
 //! applies to it.
@@ -28,8 +29,8 @@ use super::vectors::{Values, Vectors};
 use crate::error::{Error, Result};
 use crate::numeric::parallel;
 
-/// Records that go through the network together.
-const BATCH: usize = 16;
+/// Records that one thread takes at a time.
+const PART: usize = 16;
 
 /// The extraction of a dataset's features, as given in a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -72,8 +73,8 @@ fn one() -> f32 {
 
 /// A network that is ready to run.
 trait RunnableNetwork: Sync {
-    /// The outputs for [`BATCH`] inputs, one after another.
-    fn run(&self, batch: Vec<f32>) -> Result<Vec<f32>>;
+    /// The output for one input.
+    fn run(&self, input: Vec<f32>) -> Result<Vec<f32>>;
 }
 
 impl Extraction {
@@ -150,6 +151,8 @@ impl Extraction {
     pub fn key(&self, network: &[u8], table: &Table) -> Result<String> {
         let (_, vectors) = self.column_of(table)?;
         let mut hash = Sha256::new();
+        // Earlier versions gave a network several records together.
+        hash.update(b"each record by itself");
         hash.update(Sha256::digest(network));
         hash.update(format!("{:?}", Self { network: String::new(), ..self.clone() }));
         hash.update((vectors.width() as u64).to_le_bytes());
@@ -203,27 +206,20 @@ impl Extraction {
         progress: &mut dyn ReadingProgress,
     ) -> Result<Vectors> {
         let records = vectors.len();
-        let batches = records.div_ceil(BATCH);
-        let threads = parallel::threads().min(batches);
-        let batch = |at: usize| -> Result<Vec<f32>> {
-            let (first, end) = (at * BATCH, ((at + 1) * BATCH).min(records));
-            let mut ready = Vec::new();
-            for record in first..end {
-                self.prepare(&single(vectors, record), &mut ready);
-            }
-            // The last batch is filled up.
-            let one = ready.len() / (end - first);
-            ready.resize(BATCH * one, 0.0);
+        let parts = records.div_ceil(PART);
+        let threads = parallel::threads().min(parts);
+        let features_of = |record: usize| -> Result<Vec<f32>> {
+            let (single, mut ready) = (single(vectors, record), Vec::new());
+            self.prepare(&single, &mut ready);
             let mut features = network.run(ready)?;
-            let width = features.len() / BATCH;
-            features.truncate(width * (end - first));
-            for (record, features) in (first..end).zip(features.chunks_mut(width.max(1))) {
-                let complete = single(vectors, record).iter().all(|x| x.is_finite());
-                if !complete || !features.iter().all(|x| x.is_finite()) {
-                    features.fill(f32::NAN);
-                }
+            if !single.iter().chain(&features).all(|x| x.is_finite()) {
+                features.fill(f32::NAN);
             }
             Ok(features)
+        };
+        let part_of = |at: usize| -> Result<Vec<f32>> {
+            let records = at * PART..((at + 1) * PART).min(records);
+            Ok(records.map(features_of).collect::<Result<Vec<_>>>()?.concat())
         };
         let (mut next, mut features) = (0, Vec::new());
         in_turn(
@@ -231,7 +227,7 @@ impl Extraction {
             |part: &mut (usize, Vec<f32>)| {
                 part.0 = next;
                 next += 1;
-                Ok(part.0 < batches)
+                Ok(part.0 < parts)
             },
             |part| {
                 let crash = || {
@@ -239,13 +235,13 @@ impl Extraction {
                         .at(self.network.clone())
                         .cure("give another network, or report this one")
                 };
-                part.1 = catch_unwind(AssertUnwindSafe(|| batch(part.0)))
+                part.1 = catch_unwind(AssertUnwindSafe(|| part_of(part.0)))
                     .unwrap_or_else(|_| Err(crash()))?;
                 Ok(())
             },
             |part| {
                 features.append(&mut part.1);
-                let done = records.min((part.0 + 1) * BATCH) as u64;
+                let done = records.min((part.0 + 1) * PART) as u64;
                 if progress.advance(done, records as u64) == ControlFlow::Break(()) {
                     return Err(Error::interrupted("extracting features was stopped"));
                 }
@@ -308,15 +304,16 @@ mod tests {
     struct ByteSummary(usize);
 
     impl RunnableNetwork for ByteSummary {
-        fn run(&self, batch: Vec<f32>) -> Result<Vec<f32>> {
-            assert_eq!(batch.len(), BATCH * self.0);
-            Ok(batch.chunks(self.0).flat_map(|seen| [seen.iter().sum(), seen[0]]).collect())
+        fn run(&self, input: Vec<f32>) -> Result<Vec<f32>> {
+            // What is computed of several records together would make them depend on each other.
+            assert_eq!(input.len(), self.0);
+            Ok(vec![input.iter().sum(), input[0]])
         }
     }
 
     #[test]
     fn every_record_gets_its_own_features_in_the_order_of_the_records() {
-        let rows = 5 * BATCH + 3;
+        let rows = 5 * PART + 3;
         let table = table(3, (0..3 * rows).map(|x| x as f64).collect());
         let extraction = Extraction { subtract: 1.0, divide: 2.0, ..plain() };
         let (_, vectors) = extraction.column_of(&table).unwrap();
@@ -350,9 +347,9 @@ mod tests {
         let table = table(1, vec![1.0; 4000]);
         struct Slow;
         impl RunnableNetwork for Slow {
-            fn run(&self, batch: Vec<f32>) -> Result<Vec<f32>> {
+            fn run(&self, input: Vec<f32>) -> Result<Vec<f32>> {
                 std::thread::sleep(std::time::Duration::from_millis(2));
-                Ok(batch)
+                Ok(input)
             }
         }
         let extraction = plain();
@@ -370,7 +367,7 @@ mod tests {
                 panic!("a test crashes here")
             }
         }
-        let (table, extraction) = (table(1, vec![1.0; 5 * BATCH]), plain());
+        let (table, extraction) = (table(1, vec![1.0; 5 * PART]), plain());
         let (_, vectors) = extraction.column_of(&table).unwrap();
         let error = extraction.run(&Broken, vectors, &mut Unwatched).err().unwrap().to_string();
         assert!(error.starts_with("network.onnx: the network crashed\n"), "{error}");

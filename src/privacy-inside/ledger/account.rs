@@ -306,6 +306,15 @@ impl Account {
         only.map(|unit| protected_words(Some(unit)))
     }
 
+    /// Whom its total protects, for a note in other ledgers.
+    pub fn whom(&self) -> String {
+        let whom = self.protects().unwrap_or_else(|| "a single record".to_owned());
+        match self.adjacency() {
+            Adjacency::ReplaceOne => whom,
+            Adjacency::ZeroOut => format!("{whom}, blanked and not replaced"),
+        }
+    }
+
     /// The δ at which its total is told: that of its budget, or else the largest one of its runs.
     pub fn delta(&self) -> f64 {
         let of_runs = self.runs.iter().map(|run| run.grant.target.delta).reduce(f64::max);
@@ -455,7 +464,7 @@ impl Account {
     /// What to say of it to the curator beside its total: the remark about this, what other ledgers
     /// charged, and what runs of earlier versions assume.
     pub fn remarks(&self, total: &Total) -> impl Iterator<Item = String> + use<> {
-        let elsewhere = ChargedElsewhere::note(&self.elsewhere);
+        let elsewhere = ChargedElsewhere::note(self);
         total.remark.clone().into_iter().chain(elsewhere).chain(self.by_place())
     }
 

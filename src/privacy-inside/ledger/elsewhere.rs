@@ -43,12 +43,16 @@ pub struct ChargedElsewhere {
     /// On which conditions the total there holds. Cards of earlier builds do not say it.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub conditions: BTreeSet<SharedNoise>,
+    /// Whom it protects. Cards of earlier builds do not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whom: Option<String>,
 }
 
 impl ChargedElsewhere {
     /// What to say beside a total of the same records, for the curator; nothing if there are none.
-    pub fn note(all: &[Self]) -> Option<String> {
-        let (folder, spent) = (Self::most(all)?.folder.display(), Self::sum(all));
+    pub fn note(account: &Account) -> Option<String> {
+        let all = &account.elsewhere;
+        let (folder, spent) = (Self::most(all)?.folder.display(), Self::sum(account));
         let gone = all.iter().filter(|it| !it.is_there).count();
         let removed = "What was drawn stays drawn";
         let moved = "if that ledger was moved, work where it is now";
@@ -75,9 +79,9 @@ impl ChargedElsewhere {
     }
 
     /// A note on all charges elsewhere for everybody: without a path.
-    pub fn note_for_others(all: &[Self]) -> Option<String> {
-        let spent = Self::sum(all);
-        match all.len() {
+    pub fn note_for_others(account: &Account) -> Option<String> {
+        let spent = Self::sum(account);
+        match account.elsewhere.len() {
             0 => None,
             1 => Some(format!(
                 "what another ledger of the same user charged on these records: {spent}"
@@ -92,13 +96,20 @@ impl ChargedElsewhere {
         all.iter().max_by(|one, other| one.epsilon.total_cmp(&other.epsilon))
     }
 
-    /// The charges of all these ledgers: ε and δ of several guarantees add up.
-    fn sum(all: &[Self]) -> String {
+    /// The charges of all other ledgers: ε and δ of several guarantees add up. Where they protect others
+    /// than the account does, it is said whom.
+    fn sum(account: &Account) -> String {
+        let all = &account.elsewhere;
         let least = if all.iter().any(|it| it.at_least) { "at least " } else { "" };
         let epsilon: f64 = all.iter().map(|it| it.epsilon).sum();
         let delta: f64 = all.iter().map(|it| it.delta).sum();
+        let (own, unknown) = (account.whom(), "whom an earlier build did not note");
+        let whom = all.iter().map(|it| it.whom.as_deref().unwrap_or(unknown));
+        let whom: BTreeSet<&str> = whom.filter(|it| *it != own).collect();
+        let whom = whom.into_iter().collect::<Vec<_>>().join(" or ");
+        let whom = if whom.is_empty() { whom } else { format!(" for {whom}") };
         let conditions = Self::conditions(all);
-        format!("{least}ε {} at δ {}{conditions}", round_up(epsilon, 4), delta_words(delta))
+        format!("{least}ε {} at δ {}{whom}{conditions}", round_up(epsilon, 4), delta_words(delta))
     }
 
     /// On which conditions these totals hold.
@@ -131,16 +142,17 @@ impl Cards {
 
     /// The charges on records of these datasets, one for each ledger.
     pub(super) fn charges(&self, datasets: &[DatasetRecord]) -> Vec<ChargedElsewhere> {
-        let mut found: Vec<ChargedElsewhere> = Vec::new();
+        let mut found: Vec<(&str, ChargedElsewhere)> = Vec::new();
         let rows: Vec<String> = datasets.iter().flat_map(rows_of).collect();
         for (known, ledger) in self.names.iter().filter(|(known, _)| rows.contains(known)) {
             let Some(charged) = card(&self.folder, known, ledger) else { continue };
-            // Two cards of one account.
-            if !found.contains(&charged) {
-                found.push(charged);
+            // An account has a card for each of its fingerprints. Two ledgers that were removed from one
+            // folder may have charged alike.
+            if !found.iter().any(|it| it.0 == ledger && it.1 == charged) {
+                found.push((ledger, charged));
             }
         }
-        found
+        found.into_iter().map(|(_, charged)| charged).collect()
     }
 
     /// Adds to every account of a book what other ledgers charged on its records.
@@ -183,15 +195,17 @@ pub(super) fn tell(memory: &Path, ledger: &Path, reading: &ChainReading, account
     let Ok(total) = account.total(delta) else { return };
     let folder = fs::canonicalize(ledger).unwrap_or_else(|_| ledger.to_owned());
     let at_least = matches!(total.standing, TotalStanding::AtLeast | TotalStanding::Nothing);
-    let (epsilon, conditions) = (total.epsilon(), total.conditions);
-    let card = ChargedElsewhere { folder, is_there: true, epsilon, at_least, delta, conditions };
+    let (epsilon, conditions, whom) = (total.epsilon(), total.conditions, Some(account.whom()));
+    let is_there = true;
+    let card = ChargedElsewhere { folder, is_there, epsilon, at_least, delta, conditions, whom };
     let Ok(text) = serde_json::to_vec(&card) else { return };
     for rows in account.datasets.iter().flat_map(rows_of) {
         let _ = files::write_private(&path(memory, &rows, first), &text);
     }
 }
 
-/// Removes the cards of a ledger that has another first line now.
+/// Removes the cards of a ledger that was written anew, with all of its charges, and has another first
+/// line now. Those of one that lost lines stay: nobody else remembers what these charged.
 pub(super) fn forget(memory: &Path, first: &str) {
     let cards = Cards::of_others(memory, None);
     for (rows, ledger) in cards.names.iter().filter(|(_, ledger)| ledger == first) {
@@ -241,7 +255,7 @@ mod tests {
     }
 
     fn told(book: &Book) -> Vec<String> {
-        book.accounts.iter().filter_map(|it| ChargedElsewhere::note(&it.elsewhere)).collect()
+        book.accounts.iter().filter_map(ChargedElsewhere::note).collect()
     }
 
     #[test]
@@ -286,12 +300,27 @@ mod tests {
         fs::remove_dir_all(&moved).unwrap();
         let book = Book::of_none(&memory);
         let unopened = Account::unopened(&dataset("a"), &book);
-        let words = ChargedElsewhere::note(&unopened.elsewhere).unwrap();
+        let words = ChargedElsewhere::note(&unopened).unwrap();
         assert!(words.contains("not at"), "{words}");
         fs::create_dir(&folder).unwrap();
         let mut again = charged(&folder, &memory, &dataset("a"));
         let words = told(&again.book().unwrap());
         assert!(words[0].contains("any more: ε "), "{words:?}");
+    }
+
+    #[test]
+    fn ledgers_that_were_removed_from_one_folder_count_each() {
+        let place = tempfile::tempdir().unwrap();
+        let (folder, memory) = (place.path().join("it"), place.path().join("memory"));
+        for _ in 0..2 {
+            fs::create_dir(&folder).unwrap();
+            drop(charged(&folder, &memory, &dataset("a")));
+            fs::remove_dir_all(&folder).unwrap();
+        }
+        let account = Account::unopened(&dataset("a"), &Book::of_none(&memory));
+        assert_eq!(account.elsewhere.len(), 2);
+        let note = ChargedElsewhere::note(&account).unwrap();
+        assert!(note.contains("2 other ledgers, of which 2 cannot be found"), "{note}");
     }
 
     #[test]
@@ -302,10 +331,10 @@ mod tests {
         let mut ledger = charged(&folder, &memory, &dataset("a"));
         let account = ledger.register(&dataset("a")).unwrap().0;
         let card = || {
-            let all = Account::unopened(&dataset("a"), &Book::of_none(&memory)).elsewhere;
+            let account = Account::unopened(&dataset("a"), &Book::of_none(&memory));
             (
-                ChargedElsewhere::note(&all).unwrap(),
-                ChargedElsewhere::note_for_others(&all).unwrap(),
+                ChargedElsewhere::note(&account).unwrap(),
+                ChargedElsewhere::note_for_others(&account).unwrap(),
             )
         };
         let said = |condition: &str| {
@@ -339,17 +368,29 @@ mod tests {
             at_least: !is_there,
             delta: 1e-6,
             conditions: BTreeSet::new(),
+            whom: Some("a single record".to_owned()),
         };
-        let note = |all: &[ChargedElsewhere]| ChargedElsewhere::note(all).unwrap();
+        let with = |all: &[ChargedElsewhere]| {
+            let account = Account::unopened(&dataset("a"), &Book::default());
+            Account { elsewhere: all.to_vec(), ..account }
+        };
+        let note = |all: &[ChargedElsewhere]| ChargedElsewhere::note(&with(all)).unwrap();
         let all = [of(1.5, true), of(2.5, true), of(0.5, true)];
         let together = "3 other ledgers, together ε 4.5 at δ 3e-6; most in /2.5";
         assert!(note(&all).contains(together), "{}", note(&all));
         let gone = note(&[of(1.5, true), of(2.5, false)]);
         assert!(gone.contains("2 other ledgers, of which 1"), "{gone}");
         assert!(gone.contains("together at least ε 4 at δ 2e-6; most in /2.5"), "{gone}");
-        let others = ChargedElsewhere::note_for_others(&all).unwrap();
+        let others = ChargedElsewhere::note_for_others(&with(&all)).unwrap();
         assert!(others.contains("ε 4.5 at δ 3e-6") && !others.contains('/'), "{others}");
-        assert_eq!(ChargedElsewhere::note(&[]), None);
+        assert_eq!(ChargedElsewhere::note(&with(&[])), None);
+        // A sum for others than those that the account protects says so.
+        let mut mixed = all;
+        mixed[0].whom = None;
+        mixed[1].whom = Some("persons (by 'patient')".to_owned());
+        let mixed = note(&mixed);
+        let whom = "at δ 3e-6 for persons (by 'patient') or whom an earlier build did not note";
+        assert!(mixed.contains(whom), "{mixed}");
     }
 
     #[test]

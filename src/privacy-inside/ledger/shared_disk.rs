@@ -96,9 +96,15 @@ fn locks(table: &str, folder: &Path) -> Locks {
         "nfs" | "nfs4" => (&["nolock", "local_lock=flock", "local_lock=all"], without),
         "cifs" | "smb3" | "smbfs" => (&["nobrl"], without),
         "gfs2" | "ocfs2" => (&["localflocks"], without),
+        // Known to be on a disk of this machine.
+        "fuse.fuse-overlayfs" | "fuse.ntfs-3g" | "fuse.gocryptfs" | "fuse.encfs" => {
+            return Locks::Everywhere;
+        }
         "gpfs" | "beegfs" | "beegfs_nodev" | "9p" | "afs" | "pvfs2" | "orangefs" | "panfs"
-        | "wekafs" | "vboxsf" | "virtiofs" | "prl_fs" | "fuse.sshfs" | "fuse.s3fs"
-        | "fuse.rclone" => return Locks::Unknown { disk: mount.kind },
+        | "wekafs" | "vboxsf" | "virtiofs" | "prl_fs" => {
+            return Locks::Unknown { disk: mount.kind };
+        }
+        kind if kind.starts_with("fuse.") => return Locks::Unknown { disk: mount.kind },
         _ => return Locks::Everywhere,
     };
     match options.iter().find(|option| mount.options.iter().any(|it| it == *option)) {
@@ -191,6 +197,8 @@ mod tests {
         let gpfs = "40 22 0:40 / /gpfs rw - gpfs fs1 rw";
         let remark = check_locks(found(gpfs, "/gpfs/me"), Path::new("/gpfs/me"), false).unwrap();
         assert!(remark.unwrap().contains("(gpfs)"));
+        let bucket = found("40 22 0:40 / /bucket rw - fuse.gcsfuse bucket rw", "/bucket/me");
+        assert_eq!(bucket, Locks::Unknown { disk: "fuse.gcsfuse".to_owned() });
         let local = format!("{gpfs}\n41 40 8:2 / /gpfs/my\\040disk rw - xfs /dev/sdb rw");
         assert_eq!(found(&local, "/gpfs/my disk/work"), Locks::Everywhere);
         let covered = format!("{gpfs}\n41 40 8:2 / /gpfs rw - xfs /dev/sdb rw");

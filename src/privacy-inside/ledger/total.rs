@@ -103,7 +103,7 @@ impl Account {
         missing.extend(lost.into_iter().map(super::Gap::missing));
         let remark = self.covered_by_delta(delta, known.as_ref())?;
         let conditions = self.conditions();
-        let elsewhere = ChargedElsewhere::note_for_others(&self.elsewhere);
+        let elsewhere = ChargedElsewhere::note_for_others(self);
         Ok(Total { standing, delta, known, claims, missing, remark, conditions, elsewhere })
     }
 

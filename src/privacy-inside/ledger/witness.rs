@@ -25,7 +25,6 @@ use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use super::chain::{ChainReading, sha256};
-use super::elsewhere;
 use super::entry::{LedgerLine, RunId};
 use super::flaw::Flaw;
 use super::lock;
@@ -101,7 +100,6 @@ impl Witness {
             let tells = |hash: &str| remains.contains(hash);
             if tells(name) || note.line.as_ref().is_some_and(|line| tells(&line.hash)) {
                 self.write(&mut note, line, true);
-                elsewhere::forget(&self.directory, name);
             }
         }
     }

@@ -601,7 +601,7 @@ pub fn column_kinds(table: &Table) -> Vec<ColumnKind> {
 }
 
 /// The origin of a file, which is the same by another path (a link, `..`).
-fn canonical(path: &Path) -> String {
+pub fn canonical(path: &Path) -> String {
     path.canonicalize().unwrap_or_else(|_| path.to_path_buf()).display().to_string()
 }
 

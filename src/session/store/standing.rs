@@ -53,7 +53,7 @@ impl AccountStanding {
             line: None,
             looks: account.unprotected.iter().map(look).chain(of_runs).collect(),
             gaps: account.gaps().iter().map(Gap::words).collect(),
-            elsewhere: ChargedElsewhere::note_for_others(&account.elsewhere),
+            elsewhere: ChargedElsewhere::note_for_others(account),
             claims: account.runs.iter().filter_map(claimed).collect(),
             former: account.former.clone(),
         }
