@@ -391,6 +391,7 @@ pub fn certificate(account: &Account) -> Result<String> {
             "run": run.grant.run, "time": run.time, "method": run.grant.method_words(),
             "granted": run.grant.target, "charged": run.charged_events(),
             "noise": run.grant.noise, "one_noise": run.grant.one_noise, "allow_large_delta": run.grant.allow_large_delta,
+            "person": run.grant.unit, "order": run.grant.order,
             "recovered": run.state == RunState::Recovered,
             "claimed": run.is_claimed(),
             "claimed_epsilon": run.claim.as_ref().map(|claim| claim.says),
@@ -401,6 +402,7 @@ pub fn certificate(account: &Account) -> Result<String> {
         "halflight": env!("CARGO_PKG_VERSION"),
         "account": AccountId::alias()?,
         "budget": account.budget,
+        "protects": account.whom(),
         "total": format!("everything together, at δ = {delta:e}: {}", total.words()),
         "totals": totals,
         "past_is_known": !account.gaps().iter().any(Gap::hides_spending),
@@ -434,6 +436,8 @@ fn not_covered(account: &Account, total: &Total) -> Vec<String> {
     list.extend((!total.conditions.is_empty()).then(|| shares.to_owned()));
     list.extend(account.large_delta());
     list.extend(total.remark.clone());
+    list.extend(account.of_several_units().map(str::to_owned));
+    list.extend(account.by_place());
     list.extend(total.elsewhere.clone());
     list
 }
@@ -541,6 +545,42 @@ mod tests {
             let report = halflight_verify::verify(&file).unwrap();
             assert_eq!(report.faults.len(), faults, "{}", report.text());
         }
+    }
+
+    /// What a certificate of an account leaves out is found, and so is a number that is none.
+    #[test]
+    fn a_certificate_of_an_account_says_whom_it_protects_and_what_its_runs_assume() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("certificate.json");
+        let faults = |text: &str| {
+            std::fs::write(&file, text).unwrap();
+            let report = halflight_verify::verify(&file).unwrap();
+            (report.faults.len(), report.text())
+        };
+        let mut account = spent_from(directory.path(), NoiseSource::Secret);
+        let plain = certificate(&account).unwrap();
+        assert_eq!(faults(&plain).0, 0, "{plain}");
+        let total = format!("ε {}", account.total(1e-6).unwrap().words().trim_start_matches("ε "));
+        assert_eq!(faults(&plain.replace(&total, "ε 0.01")).0, 1, "{plain}");
+        account.runs[0].grant.unit = Some("patient".to_owned());
+        let persons = certificate(&account).unwrap();
+        let whom = "persons (by 'patient')";
+        assert!(persons.contains(whom) && faults(&persons).0 == 0, "{persons}");
+        let found = faults(&persons.replace(whom, "a single record"));
+        assert_eq!(found.0, 1, "{}", found.1);
+        let mut other = account.runs[0].clone();
+        other.grant.unit = None;
+        other.grant.order = RowOrder::ByPlace;
+        account.runs.push(other);
+        let both = certificate(&account).unwrap();
+        assert!(both.contains("a single record") && faults(&both).0 == 0, "{both}");
+        for said in ["holds for single records only", "the order of the rows"] {
+            let found = faults(&both.replace(said, "…"));
+            assert_eq!(found.0, 1, "{said}: {}", found.1);
+        }
+        let number = format!("\"{}\"", round_up(account.total(1e-6).unwrap().epsilon(), 4));
+        std::fs::write(&file, both.replace(&number, "\"NaN\"")).unwrap();
+        assert!(halflight_verify::verify(&file).is_err());
     }
 
     /// A ledger with one granted run of this noise.

@@ -306,7 +306,15 @@ impl Account {
         only.map(|unit| protected_words(Some(unit)))
     }
 
-    /// Whom its total protects, for a note in other ledgers.
+    /// A sentence if its runs protect different units.
+    pub fn of_several_units(&self) -> Option<&'static str> {
+        (self.units().len() > 1).then_some(
+            "Some runs on these records protect persons and some protect single records, so the \
+             total holds for single records only.",
+        )
+    }
+
+    /// Whom its total protects, for others.
     pub fn whom(&self) -> String {
         let whom = self.protects().unwrap_or_else(|| "a single record".to_owned());
         match self.adjacency() {
@@ -396,12 +404,8 @@ impl Account {
 
     /// A note beside every total: a sum of ε alone would look as if the rest had been free.
     pub fn beside_the_total(&self) -> Option<String> {
-        if self.units().len() > 1 {
-            return Some(
-                "Some runs on these records protect persons and some protect single records, so \
-                 the total holds for single records only."
-                    .to_owned(),
-            );
+        if let Some(words) = self.of_several_units() {
+            return Some(words.to_owned());
         }
         // Entries begin with the kind of look: `unprotected selection: …`.
         let what = |text: &str| text.split_once(": ").map_or(text, |(_, what)| what).to_owned();
@@ -475,7 +479,7 @@ impl Account {
     }
 
     /// What the guarantees of runs assume that chose rows by their place.
-    fn by_place(&self) -> Option<String> {
+    pub fn by_place(&self) -> Option<String> {
         let by_place = |run: &&RunRecord| {
             run.claim.is_none()
                 && run.grant.order == RowOrder::ByPlace
