@@ -217,7 +217,7 @@ impl Predict {
             look.at(&loaded, &workspace)?;
             look.write()?;
         }
-        let view = look::view(false);
+        let view = look::view(session.sealed);
         Self::with_progress(|tell| self.wanted().of_loaded(model, loaded, &view, tell))
     }
 

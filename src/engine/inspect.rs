@@ -11,9 +11,7 @@ use crate::session::{Loaded, LoadedRecords};
 /// public and whose rows the ledger knows as private; of these no values are told.
 pub fn loaded(loaded: &Loaded, values: bool, view: &Watch) -> Result<Inspection> {
     match &loaded.records {
-        LoadedRecords::Public(_) if loaded.withheld.is_some() && view.is_sealed() => {
-            Err(Error::refused("the view is sealed"))
-        }
+        LoadedRecords::Public(_) if loaded.withheld.is_some() && view.is_sealed() => Err(sealed()),
         LoadedRecords::Public(records) if loaded.withheld.is_some() => {
             table(records, Some(Role::Private), false)
         }
@@ -22,9 +20,16 @@ pub fn loaded(loaded: &Loaded, values: bool, view: &Watch) -> Result<Inspection>
             let exact =
                 records.curator(view, |records| table(records, Some(Role::Private), values));
             let shown = exact.as_ref().and_then(|exact| exact.reveal(view));
-            shown.cloned().unwrap_or_else(|| Err(Error::refused("the view is sealed")))
+            shown.cloned().unwrap_or_else(|| Err(sealed()))
         }
     }
+}
+
+/// The refusal to show exact numbers in a sealed view.
+pub fn sealed() -> Error {
+    Error::refused("the view is sealed, and these numbers are exact").cure(
+        "leave it so, or write `sealed: false` into the session: the ledger notes what is seen then",
+    )
 }
 
 /// What a table holds, with its values or without. The names of columns may be the values of a

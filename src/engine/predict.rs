@@ -7,6 +7,7 @@ use std::path::Path;
 use crate::data::read::{Overflow, Reading, TableReader, Unwatched};
 use crate::data::{Column, Table, write};
 use crate::error::{Error, Result};
+use crate::inspect::sealed;
 use crate::privacy::Watch;
 use crate::privacy::openings::OpenPrivate;
 use crate::session::named::{self, Replace};
@@ -73,7 +74,7 @@ impl WantedPredictions {
                     self.of_table(model, table.clone(), false, &mut tell)
                 });
                 let seen = seen.as_ref().and_then(|seen| seen.reveal(view));
-                seen.cloned().unwrap_or_else(|| Err(Error::refused("the view is sealed")))
+                seen.cloned().unwrap_or_else(|| Err(sealed()))
             }
         }
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::claim::FileReport;
-use super::json::items;
+use super::json::{items, without_count};
 use super::ledger::sha256;
 
 /// The form of a certificate; the first one had no number.
@@ -80,8 +80,37 @@ pub fn ledger(report: &mut FileReport, file: &Path, it: &Value) {
             same == *drawn && count(drawn) <= count(event)
         })
     };
-    if !items(&it["mechanisms"]).iter().all(is_planned) {
+    let settled = lines().find(|it| kind(it, "settle") && it["entry"]["run"] == run);
+    let states_all = settled.is_none_or(|settled| {
+        let used =
+            items(&settled["entry"]["used"]).iter().map(|it| it.as_u64().unwrap_or(u64::MAX));
+        let used: Vec<(&Value, u64)> = items(&granted["events"]).iter().zip(used).collect();
+        let stated = items(&it["mechanisms"]).iter();
+        let stated: Vec<(&Value, u64)> =
+            stated.map(|it| (it, it["count"].as_u64().unwrap_or_default())).collect();
+        let draws = |all: &[(&Value, u64)], like: &Value| -> u64 {
+            let same = all.iter().filter(|(event, _)| without_count(event) == without_count(like));
+            same.fold(0, |sum: u64, (_, count)| sum.saturating_add(*count))
+        };
+        used.iter().all(|(event, _)| draws(&stated, event) >= draws(&used, event))
+    });
+    if !states_all || !items(&it["mechanisms"]).iter().all(is_planned) {
         differs("mechanisms");
+    }
+    if text("person") != granted["unit"].as_str() {
+        differs("person");
+    }
+    let order = |it: &Value| it["order"].as_str().unwrap_or("by_place").to_owned();
+    if order(it) != order(granted) {
+        differs("order");
+    }
+    let sites = items(&it["other_sites"]).len() as u64 + 1;
+    let stated = it["may_collude"].as_u64().map(|may_collude| (Some(sites), Some(may_collude)));
+    let shared = &granted["one_noise"];
+    let shared =
+        (!shared.is_null()).then(|| (shared["sites"].as_u64(), shared["may_collude"].as_u64()));
+    if stated != shared {
+        differs("may_collude");
     }
     // A ledger of an early version was written anew once: then its lines have other hashes.
     if lines().any(|it| kind(&it, "rewritten")) {

@@ -57,6 +57,9 @@ pub fn check(file: &str, it: &Value) -> Result<FileReport> {
     }
     let path = Path::new(file);
     beside::model(&mut report, path, it);
+    if it["kind"] == "score" && it.get("statement").is_some() {
+        report.fault("it calls itself a score, and has the `statement` of a run");
+    }
     if it["kind"] != "score" {
         let earlier = same.iter().filter_map(|run| run["run"].as_str());
         report.faults.extend(wording::faults(it, earlier.collect()));

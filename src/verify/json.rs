@@ -52,6 +52,13 @@ pub fn items(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
+/// A mechanism, however often it was drawn.
+pub fn without_count(event: &Value) -> Value {
+    let mut event = event.clone();
+    event.as_object_mut().map(|object| object.remove("count"));
+    event
+}
+
 /// (ε, δ) of an object that has both.
 pub fn target(value: &Value) -> Result<(f64, f64)> {
     Ok((within(value, "epsilon", 0.0, 1e300)?, within(value, "delta", 0.0, 1.0)?))

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use super::claim::{ClaimVerdict, FileClaim, FileReport};
 use super::curve;
 use super::joint::hexadecimal;
-use super::json::{count, draws, field, list, number, target, text};
+use super::json::{count, draws, field, list, number, target, text, without_count};
 use super::loss::{Draws, merged};
 use super::noise::NoiseCheck;
 use crate::error::{Error, Result};
@@ -51,15 +51,30 @@ impl RecountedRun {
 
     /// Whether the run has at least as many draws of each kind as `before`.
     fn goes_on_from(&self, before: &Self) -> bool {
-        let without_count = |event: &Value| {
-            let mut event = event.clone();
-            event.as_object_mut().map(|object| object.remove("count"));
-            event
-        };
         before.events.iter().zip(&before.announced).all(|(event, count)| {
             let mut later = self.events.iter().zip(&self.announced);
             later.any(|(it, more)| without_count(it) == without_count(event) && more >= count)
         })
+    }
+
+    /// Counts at least these draws, too.
+    fn raise(&mut self, proven: &Self) {
+        let counts = proven.used.iter().flatten();
+        for (event, count) in proven.events.iter().zip(counts) {
+            let known = self.events.iter().position(|it| without_count(it) == without_count(event));
+            match (known, &mut self.used) {
+                // Of an open run everything counts that was granted.
+                (Some(_), None) => {}
+                (Some(at), Some(used)) => used[at] = used[at].max(*count),
+                (None, used) => {
+                    self.events.push(event.clone());
+                    self.announced.push(*count);
+                    if let Some(used) = used {
+                        used.push(*count);
+                    }
+                }
+            }
+        }
     }
 
     /// The draws that count as spent: those used, or everything until the run is settled.
@@ -176,8 +191,12 @@ impl RecountedBook {
             "recovered" => {
                 target(field(entry, "target")?)?;
                 let run = RecountedRun::drawn(entry, false)?;
-                let announced = vec![0; run.events.len()];
-                self.enter(entry, RecountedRun { announced, ..run })?;
+                if let Some(known) = self.runs.get_mut(text(entry, "run")?) {
+                    known.raise(&run);
+                } else {
+                    let announced = vec![0; run.events.len()];
+                    self.enter(entry, RecountedRun { announced, ..run })?;
+                }
             }
             // The last line of a training has all its draws, and no fewer than the one before.
             "claimed" => {
@@ -282,10 +301,8 @@ impl RecountedBook {
             accounts.entry(self.account(&self.runs[name].account)).or_default().push(name);
         }
         for (account, runs) in accounts {
-            let Some((epsilon, delta)) = self.budgets.get(&account).copied() else {
-                report.note(format!("account {account} has no budget"));
-                continue;
-            };
+            let budget = self.budgets.get(&account).copied();
+            let (epsilon, delta) = budget.unwrap_or((f64::INFINITY, 1e-6));
             let delta = delta.max(1e-300);
             let (mut all, mut here) = (Vec::new(), Vec::new());
             let (mut spending, mut claimed) = (0, false);
@@ -312,6 +329,10 @@ impl RecountedBook {
             let all = merged(all);
             let noise = NoiseCheck::of(here);
             report.faults.extend(noise.faults);
+            if budget.is_none() {
+                report.note(format!("account {account} has no budget"));
+                continue;
+            }
             // One run is a plan; several may have been chosen by the outputs of earlier ones, and
             // so may the steps of other trainers.
             let choices = spending > 1 || claimed;
@@ -329,7 +350,7 @@ impl RecountedBook {
             report.claims.push(claim);
         }
         for (kind, times) in &self.unknown {
-            report.note(format!("{times} lines of the kind '{kind}' are not known here"));
+            report.fault(format!("{times} lines of the kind '{kind}' are not known here"));
         }
         Ok(())
     }

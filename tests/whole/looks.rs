@@ -126,27 +126,28 @@ fn a_look_from_any_folder_is_noted_in_every_ledger_that_knows_the_rows() {
     assert!(certified(&last).contains("knew of 7 such looks"), "{}", certified(&last));
 }
 
-/// Without the names that the session declares, the rows have no fingerprint here.
+/// Without the width that the session declares, the rows have no fingerprint here.
 #[test]
 fn a_look_at_a_file_that_only_its_session_can_read_is_noted_by_its_path() {
     let place = Place::new();
+    let mut session = SESSION.replace("label: \"y\"", "label: \"label\"");
     for name in ["ours", "theirs"] {
         let rows = std::fs::read_to_string(place.path(&format!("data/{name}.csv"))).unwrap();
-        let bare = rows.replacen("x,z,y", "1,1,2", 1);
-        std::fs::write(place.path(&format!("data/{name}_bare.csv")), bare).unwrap();
-    }
-    let mut session = SESSION.to_owned();
-    for name in ["ours", "theirs"] {
+        let sparse = rows.lines().skip(1).fold(String::new(), |mut text, row| {
+            let cells: Vec<&str> = row.split(',').collect();
+            writeln!(text, "{} 1:{} 2:{}", cells[2], cells[0], cells[1]).unwrap();
+            text
+        });
+        std::fs::write(place.path(&format!("data/{name}.svmlight")), sparse).unwrap();
         let file = format!("file(\"../data/{name}.csv\")");
-        let declared =
-            format!("delimited(file: \"../data/{name}_bare.csv\", names: [\"x\", \"z\", \"y\"])");
         assert!(session.contains(&file));
+        let declared = format!("sparse(file: \"../data/{name}.svmlight\", width: 3)");
         session = session.replace(&file, &declared);
     }
     std::fs::write(place.path("one").join("session.ron"), session).unwrap();
     place.run("one");
-    let bare = place.path("data/ours_bare.csv").display().to_string();
-    place.succeeds("elsewhere", &["data", "inspect", &bare, "--show-values"]);
+    let sparse = place.path("data/ours.svmlight").display().to_string();
+    place.succeeds("elsewhere", &["data", "inspect", &sparse, "--show-values"]);
     assert_eq!(place.looks("one"), 1);
 }
 
