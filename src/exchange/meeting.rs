@@ -54,12 +54,14 @@ pub struct Meeting {
 }
 
 impl Meeting {
-    /// Says hello, waits for the others, and compares. Nothing is spent so far.
+    /// Says hello, waits for the others, and compares. Nothing is spent so far. `waits_for` is told which sites
+    /// are missing, whenever that changes.
     pub fn greet(
         place: Place,
         key: SiteKey,
         hello: Hello,
         is_stopped: Box<dyn Fn() -> bool + Send>,
+        waits_for: &mut dyn FnMut(&str),
     ) -> Result<Self> {
         let place = place.checked()?;
         place.check_trust(key.public())?;
@@ -82,7 +84,7 @@ impl Meeting {
         // An earlier program of this site may have said that it stops.
         folder.remove(&hello::stop_name(&place.name))?;
         folder.replace(&name, &sealed)?;
-        let files = hello::hellos(&place, &folder, &is_stopped)?;
+        let files = hello::hellos(&place, &folder, &is_stopped, waits_for)?;
         let mut meeting = Self::of(place, folder, key, files, is_stopped);
         meeting.hellos = hello::opened(&meeting.place, &meeting.folder, &meeting.files)?;
         for (name, hello) in meeting.hellos() {

@@ -717,6 +717,7 @@ mod tests {
                 session: session.clone(),
                 plan: plan.clone(),
                 watch: Watch::sealed(),
+                sites: None,
             },
             JobRequest::Choice {
                 session: session.clone(),
