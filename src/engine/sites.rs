@@ -65,7 +65,7 @@ pub fn checked(place: Place) -> Result<Place> {
     if let Some(number) = place.may_collude {
         check_colluding(place.sites.len(), number)?;
     }
-    Folder::open(&place.folder)?;
+    Folder::open(&place.folder)?.check_new(&place.name)?;
     Ok(place)
 }
 

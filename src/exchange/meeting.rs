@@ -66,14 +66,7 @@ impl Meeting {
         let place = place.checked()?;
         place.check_trust(key.public())?;
         let folder = Folder::open(&place.folder)?;
-        if let Some(earlier) = folder.of_any_run(&format!("ready-{}", place.name))? {
-            return Err(Error::refused("the exchange folder holds an earlier run of this site")
-                .at(earlier.display().to_string())
-                .cure(
-                    "take an empty folder each time. An earlier run goes on with `halflight run --resume RUN`; \
-                     an earlier ranking does not go on, and is started again",
-                ));
-        }
+        folder.check_new(&place.name)?;
         let common = hello.common.into_iter().chain(place.common()).collect();
         let hello = Hello { common, ..hello };
         let body = to_json(&hello)?;
