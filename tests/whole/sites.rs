@@ -510,7 +510,7 @@ fn a_site_that_joins_from_the_interface_ends_with_the_model_of_the_others() {
     screen.press("J");
     screen.wait_for("A, B, C");
     screen.press("\r");
-    screen.wait_for("holds an earlier run of this site");
+    screen.wait_for("-ready-A");
 }
 
 #[test]
