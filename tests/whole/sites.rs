@@ -492,6 +492,7 @@ fn a_site_that_joins_from_the_interface_ends_with_the_model_of_the_others() {
     screen.wait_for("as site A, together with B, C in");
     screen.press("y");
     screen.wait_for("waiting for sites 'B', 'C'");
+    assert!(screen.text().contains("site A of A, B, C: key "), "{}", screen.text());
     let others = ["B", "C"].map(|name| sites.site(name, &[]).spawn().unwrap());
     for (name, other) in ["B", "C"].iter().zip(others) {
         let output = other.wait_with_output().unwrap();

@@ -24,6 +24,8 @@ const MISSINGS: &[&str] = &["all wait", "the others go on"];
 #[derive(Debug)]
 pub struct SitesForm {
     form: Form,
+    /// With one noise for all: how many sites may put together what they know.
+    may_collude: usize,
     problem: Option<String>,
 }
 
@@ -38,8 +40,8 @@ impl SitesForm {
         FormLine {
             label: "noise",
             choices: NOISES,
-            help: "Space changes it. One noise for all is less noise; three sites or more can have it, and at most \
-                   one of them may tell its share. It needs the keys of the others",
+            help: "Space changes it. One noise for all is less noise; three sites or more can have it. One of them \
+                   may tell its share, or as many as in the last joint run. It needs the keys of the others",
         },
         typed(
             "trusted keys",
@@ -72,7 +74,8 @@ impl SitesForm {
         ];
         let usual = ["", "", "", NOISES[0], "", MISSINGS[0], "10m"].map(str::to_owned);
         let texts = texts.into_iter().zip(usual).map(|(text, usual)| text.unwrap_or(usual));
-        Self { form: Form::new(&Self::LINES, texts), problem: None }
+        let may_collude = earlier.and_then(|it| it.may_collude).unwrap_or(1);
+        Self { form: Form::new(&Self::LINES, texts), may_collude, problem: None }
     }
 
     /// Moves, types or switches.
@@ -104,7 +107,7 @@ impl SitesForm {
             sites: names.map(str::to_owned).collect(),
             timeout,
             without_missing: self.form.choice(MISSING) == 1,
-            may_collude: (self.form.choice(NOISE) == 1).then_some(1),
+            may_collude: (self.form.choice(NOISE) == 1).then_some(self.may_collude),
             trusted: keys.map(trusted).transpose()?.unwrap_or_default(),
         })
     }
@@ -137,11 +140,11 @@ mod tests {
     fn the_form_gives_back_the_place_that_it_was_opened_with() {
         let folder = tempfile::tempdir().unwrap();
         let key = |name: &str| (name.to_owned(), "0123-4567-89ab-cdef".to_owned());
-        for may_collude in [None, Some(1)] {
+        for may_collude in [None, Some(1), Some(2)] {
             let place = Place {
                 folder: folder.path().to_owned(),
                 name: "B".to_owned(),
-                sites: ["A", "B", "C"].map(str::to_owned).into(),
+                sites: ["A", "B", "C", "D"].map(str::to_owned).into(),
                 timeout: Duration::from_mins(90),
                 without_missing: may_collude.is_none(),
                 may_collude,
