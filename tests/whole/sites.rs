@@ -477,10 +477,11 @@ fn ten_sites_end_with_one_model_and_their_joint_certificate_holds() {
 /// Stops a site at its persistent steps, one after another, while the others wait for it. The long
 /// form is a storm: all sites die at random steps, again and again, a thousand times in all; in every second
 /// run they have one noise.
-/// Site A is played with keys, and the others are commands.
+/// Site A is played with keys, and the others are commands. They have one noise.
 #[test]
 fn a_site_that_joins_from_the_interface_ends_with_the_model_of_the_others() {
-    let sites = Sites::new();
+    let sites = Sites::new().with_one_noise();
+    let keys = sites.options.last().unwrap();
     let mut screen = Screen::start(&sites.at("A"), &["s.ron"], 120, 40);
     screen.wait_until("both datasets to be ready", |text| text.matches("ready").count() == 2);
     screen.press("3");
@@ -488,7 +489,9 @@ fn a_site_that_joins_from_the_interface_ends_with_the_model_of_the_others() {
     screen.press("J");
     screen.wait_for("exchange folder");
     let down = "\x1b[B";
-    screen.press(&format!("{}{down}A{down}A,B,C\r", sites.exchange().display()));
+    screen.press(&format!("{}{down}A{down}A,B,C{down} ", sites.exchange().display()));
+    screen.wait_for("one for all");
+    screen.press(&format!("{down}{keys}\r"));
     screen.wait_for("as site A, together with B, C in");
     screen.press("y");
     screen.wait_for("waiting for sites 'B', 'C'");
