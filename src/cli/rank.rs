@@ -157,7 +157,7 @@ impl Rank {
                 remarks.into_iter().for_each(messages::note);
                 progress = Some(ProgressLine::new("ranking", total));
             }
-            RankingProgress::Met(notes) => {
+            RankingProgress::Sites(notes) => {
                 progress = None;
                 notes.iter().for_each(messages::tell);
             }

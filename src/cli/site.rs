@@ -1,7 +1,7 @@
 //! `halflight site SESSION`: one of several sites that train a model together.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -9,7 +9,7 @@ use clap::Args;
 use super::messages;
 use super::run::RunCommand;
 use crate::engine::sites::{self, Place};
-use crate::error::{Doing as _, Error, Result};
+use crate::error::Result;
 use crate::session::Workspace;
 
 /// Train one model with other sites, each on private records of its own.
@@ -57,7 +57,7 @@ pub(super) struct Meeting {
     sites: Vec<String>,
 
     /// How long to wait for the other sites, such as 30s, 10m or 2h.
-    #[arg(long, value_name = "TIME", default_value = "10m", requires = "exchange", value_parser = time)]
+    #[arg(long, value_name = "TIME", default_value = "10m", requires = "exchange", value_parser = sites::time)]
     timeout: Duration,
 
     /// Go on without a site that is missing for that long; the first site by name decides. All sites
@@ -93,7 +93,7 @@ impl Meeting {
     pub(super) fn place(&self) -> Result<Option<Place>> {
         let (Some(folder), Some(name)) = (&self.exchange, &self.name) else { return Ok(None) };
         let place = Place {
-            trusted: self.trust.as_deref().map_or_else(|| Ok(BTreeMap::new()), trusted)?,
+            trusted: self.trust.as_deref().map_or_else(|| Ok(BTreeMap::new()), sites::trusted)?,
             folder: std::path::absolute(folder).unwrap_or_else(|_| folder.clone()),
             name: name.clone(),
             sites: self.sites.clone(),
@@ -101,87 +101,12 @@ impl Meeting {
             without_missing: self.without_missing,
             may_collude: self.one_noise.then_some(self.may_collude),
         };
-        let place = place.checked()?;
-        if let Some(number) = place.may_collude {
-            sites::check_colluding(place.sites.len(), number)?;
-        }
-        Ok(Some(place))
+        sites::checked(place).map(Some)
     }
 }
 
 /// Says who takes part, before the run waits for the others.
 pub(super) fn announce(place: &Place, workspace: &Workspace) -> Result<()> {
-    messages::tell(format_args!(
-        "site {} of {}: key {}; waiting for the others in {}",
-        place.name,
-        place.sites.join(", "),
-        sites::fingerprint(workspace)?,
-        place.folder.display()
-    ));
+    messages::tell(sites::announcement(place, workspace)?);
     sites::check_trust(place, workspace)
-}
-
-/// The trusted fingerprints, by the sites' names; from a file if there is no `=`.
-fn trusted(keys: &str) -> Result<BTreeMap<String, String>> {
-    let text = if keys.contains('=') {
-        keys.to_owned()
-    } else {
-        std::fs::read_to_string(keys).doing("read the keys", Path::new(keys))?
-    };
-    let each = text.split([',', '\n']).map(str::trim).filter(|key| !key.is_empty());
-    let pair = |key: &str| {
-        let (name, key) = key.split_once('=')?;
-        let key = key.trim().to_ascii_lowercase();
-        let is_key = key.split('-').map(str::len).eq([4; 4])
-            && key.bytes().all(|it| it == b'-' || it.is_ascii_hexdigit());
-        is_key.then(|| (name.trim().to_owned(), key))
-    };
-    let pairs: Option<BTreeMap<_, _>> = each.map(pair).collect();
-    pairs.ok_or_else(|| {
-        Error::usage("--trust takes names of sites and fingerprints of their keys").cure(
-            "write them as A=0123-4567-89ab-cdef,B=…: each site prints its own when it starts",
-        )
-    })
-}
-
-fn time(text: &str) -> std::result::Result<Duration, String> {
-    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-    let unit = match &text[digits.len()..] {
-        "ms" => 0.001,
-        "s" => 1.0,
-        "m" => 60.0,
-        "h" => 3600.0,
-        _ => return Err("give a number and ms, s, m or h, such as 10m".to_owned()),
-    };
-    let seconds = digits.parse::<f64>().ok().map(|number| unit * number);
-    let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    time.filter(|time| !time.is_zero()).ok_or_else(|| "give a time above 0".to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn keys_come_from_the_command_line_or_a_file() {
-        let text = "A=0123-4567-89ab-cdef, B=0123-4567-89AB-0000";
-        let directory = tempfile::tempdir().unwrap();
-        let file = directory.path().join("keys");
-        let keys = trusted(text).unwrap();
-        assert_eq!(keys["B"], "0123-4567-89ab-0000");
-        std::fs::write(&file, text.replace(", ", "\n") + "\n").unwrap();
-        assert_eq!(trusted(file.to_str().unwrap()).unwrap(), keys);
-        for wrong in ["A=", "A=0123", "A=0123-4567-89ab-cdeg", "=", "A=01234567-89ab-cdef-"] {
-            assert!(trusted(wrong).unwrap_err().what().contains("--trust"), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn times_have_a_unit() {
-        assert_eq!(time("10m").unwrap(), Duration::from_mins(10));
-        assert_eq!(time("1.5s").unwrap(), Duration::from_millis(1500));
-        for wrong in ["", "10", "m", "-1s", "0s", "1e400h", "10 days"] {
-            assert!(time(wrong).is_err(), "{wrong}");
-        }
-    }
 }

@@ -32,7 +32,7 @@ impl<'a> StepPrinter<'a> {
 
     pub fn print(&mut self, event: &RunProgress) {
         match event {
-            RunProgress::Met(sites) => {
+            RunProgress::Sites(sites) => {
                 for site in sites {
                     messages::tell(format_args!("  {site}"));
                 }

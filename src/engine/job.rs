@@ -42,8 +42,8 @@ pub struct Job {
 /// The events of a run while it works.
 #[derive(Debug, Clone)]
 pub enum RunProgress {
-    /// The other sites of a joint run are there. Nothing is spent so far. What to say of each site.
-    Met(Vec<String>),
+    /// What to say of the other sites of a joint run: who is awaited, or all of them. Nothing is spent so far.
+    Sites(Vec<String>),
     /// Granted: the whole plan is reserved in the ledger.
     Granted {
         run: RunId,

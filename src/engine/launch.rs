@@ -77,10 +77,13 @@ fn attempt(
     leftovers::remove(&job.workspace, &account.ledger.book()?);
     job.control.check()?;
     *stage = JointStage::Meeting;
-    let greeted = job.sites.as_ref().map(|place| sites::greet(job, place, &assembly.proposal));
+    let greeted = job.sites.as_ref().map(|place| {
+        let mut waits = |text| tell(RunProgress::Sites(vec![text]));
+        sites::greet(job, place, &assembly.proposal, &mut waits)
+    });
     let greeted = greeted.transpose()?;
     if let Some(greeted) = &greeted {
-        tell(RunProgress::Met(greeted.notes()));
+        tell(RunProgress::Sites(greeted.notes()));
         assembly = Job { joint: Some(greeted.shape()), ..job.clone() }.assemble()?;
     }
     let mut purpose = Purpose {

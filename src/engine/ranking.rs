@@ -88,8 +88,8 @@ pub enum Manner {
 pub enum RankingProgress {
     /// The number of steps, and remarks on the settings.
     Begun { total: usize, remarks: Vec<String> },
-    /// The other sites of a joint ranking are there. Nothing is spent so far. What to say of each site.
-    Met(Vec<String>),
+    /// What to say of the other sites of a joint ranking: who is awaited, or all of them. Nothing is spent so far.
+    Sites(Vec<String>),
     /// With the table so far, if there is one for the curator.
     Stepped { step: RankStep, comparison: Option<Box<CuratorOnly<Comparison>>> },
 }
@@ -345,8 +345,9 @@ fn meet(
     common.extend(publics.iter().map(named));
     common.extend(work.public_facts());
     let parties = (&job.workspace, &job.control);
-    let greeted = sites::meet(place, parties, private.rows, common)?;
-    tell(RankingProgress::Met(greeted.notes()));
+    let mut waits = |text| tell(RankingProgress::Sites(vec![text]));
+    let greeted = sites::meet(place, parties, private.rows, common, &mut waits)?;
+    tell(RankingProgress::Sites(greeted.notes()));
     account.admit(purpose)?;
     greeted.agree(JointPlan {
         kind: JointKind::Ranking,

@@ -179,7 +179,7 @@ pub fn resume(job: &Job, run: &RunId, tell: &mut dyn FnMut(RunProgress)) -> Resu
         )),
     }
     if let Some(greeted) = greeted {
-        tell(RunProgress::Met(greeted.notes()));
+        tell(RunProgress::Sites(greeted.notes()));
         let noise = NoiseSource::Secret;
         spend = spend.joining(greeted.agree_on_run(job, &assembly.proposal, run, noise)?)?;
     }

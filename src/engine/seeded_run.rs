@@ -44,7 +44,7 @@ pub fn run_for_pictures(
     let time = |steps: u64| STEP_TIME * steps as u32;
     let mut tell = |event: RunProgress| {
         tell(match event {
-            RunProgress::Met(_) => event,
+            RunProgress::Sites(_) => event,
             RunProgress::Granted { run, steps, .. } => {
                 RunProgress::Granted { run, steps, warnings: Vec::new(), cautions: None }
             }

@@ -20,14 +20,17 @@ use crate::files;
 use crate::methods::{JointShape, STEPS_VERSION};
 use crate::privacy::accountant::Composition;
 use crate::privacy::accountant::{QueryKind, delta_words, round_up};
-use crate::privacy::exchange::{Exchange, Mask, OneNoise, Share, Site, joint_scale, joint_value};
+use crate::privacy::exchange::{
+    Exchange, Mask, OneNoise, Share, Site, check_colluding, joint_scale, joint_value,
+};
 use crate::privacy::ledger::{RunId, SharedNoise, sha256};
 use crate::privacy::{Adjacency, Calibrated, Event, Guarantee, NoiseSource, Target};
 use crate::session::resumption::{JOINT, MASKS, SITES};
-use crate::session::{Loaded, Workspace};
+use crate::session::{Loaded, PlanDefinition, Workspace};
 
-pub use crate::privacy::exchange::check_colluding;
 pub use halflight_exchange::Place;
+use halflight_exchange::folder::Folder;
+pub use halflight_exchange::place::{time, trusted};
 use halflight_exchange::{Hello, MaskKey, Meeting, Pinned, SiteKey, hexadecimal};
 
 /// What a site will release, and its guarantee for its own records.
@@ -41,8 +44,36 @@ struct Terms {
 }
 
 /// The site's key in short form, which people compare.
-pub fn fingerprint(workspace: &Workspace) -> Result<String> {
+fn fingerprint(workspace: &Workspace) -> Result<String> {
     Ok(SiteKey::find(workspace.folder())?.public().fingerprint())
+}
+
+/// Says who takes part, before a site waits for the others.
+pub fn announcement(place: &Place, workspace: &Workspace) -> Result<String> {
+    Ok(format!(
+        "site {} of {}: key {}; waiting for the others in {}",
+        place.name,
+        place.sites.join(", "),
+        fingerprint(workspace)?,
+        place.folder.display()
+    ))
+}
+
+/// Refuses what can be seen to be wrong before any data are read.
+pub fn checked(place: Place) -> Result<Place> {
+    let place = place.checked()?;
+    if let Some(number) = place.may_collude {
+        check_colluding(place.sites.len(), number)?;
+    }
+    Folder::open(&place.folder)?.check_new(&place.name)?;
+    Ok(place)
+}
+
+/// Where the joint run in this directory meets the other sites.
+pub fn place_of(directory: &Path) -> Option<Place> {
+    let pinned: Pinned =
+        serde_json::from_slice(&std::fs::read(directory.join(SITES)).ok()?).ok()?;
+    Some(pinned.place)
 }
 
 /// Refuses one noise for all where this site does not know the keys of all others.
@@ -97,10 +128,15 @@ pub(super) struct JointRun {
 }
 
 /// Meets the other sites of a job, whose proposal is that of a site alone.
-pub(super) fn greet(job: &Job, place: &Place, proposal: &Proposal) -> Result<Greeted> {
+pub(super) fn greet(
+    job: &Job,
+    place: &Place,
+    proposal: &Proposal,
+    tell: &mut dyn FnMut(String),
+) -> Result<Greeted> {
     check_method(job, proposal)?;
     let records = proposal.problem.shape.private_records;
-    meet(place, (&job.workspace, &job.control), records, common(job, proposal)?)
+    meet(place, (&job.workspace, &job.control), records, common(job, proposal)?, tell)
 }
 
 /// Meets the other sites. `common` must be the same at all of them.
@@ -109,6 +145,7 @@ pub(super) fn meet(
     (workspace, control): (&Workspace, &Control),
     records: usize,
     common: BTreeMap<String, String>,
+    tell: &mut dyn FnMut(String),
 ) -> Result<Greeted> {
     let key = SiteKey::find(workspace.folder())?;
     // A site that starts again says hello with the same key as before, until a run has taken it.
@@ -116,7 +153,8 @@ pub(super) fn meet(
     let masks = masks.transpose()?;
     let public = masks.as_ref().map(MaskKey::public);
     let hello = Hello { key: key.public(), masks: public, records, common };
-    let meeting = Meeting::greet(place.clone(), key, hello, is_stopped(control))?;
+    let mut waits_for = |missing: &str| tell(format!("waiting for {missing}"));
+    let meeting = Meeting::greet(place.clone(), key, hello, is_stopped(control), &mut waits_for)?;
     match masks {
         Some(masks) => meeting.with_mask_key(masks).map(Greeted),
         None => Ok(Greeted(meeting)),
@@ -170,23 +208,28 @@ fn is_stopped(control: &Control) -> Box<dyn Fn() -> bool + Send> {
 
 /// Refuses methods and plans whose releases are not means that can be joined.
 fn check_method(job: &Job, proposal: &Proposal) -> Result<()> {
-    let spec = proposal.method.spec();
-    if !spec.joins {
-        let what = format!("several sites cannot run '{}' together", spec.id);
-        return Err(Error::usage(what).cure(which_join()));
-    }
+    check_plan(&job.plan)?;
     let releases = &proposal.prepared.plan().releases;
     if let Some(other) = releases.iter().find(|it| it.query.kind != QueryKind::Gaussian) {
         let what = format!("several sites cannot join the release '{}'", other.label);
         return Err(Error::usage(what).cure(which_join()));
     }
-    if job.plan.start.is_some() || proposal.lineage.is_some() || job.plan.test.is_some() {
-        return Err(Error::usage(
-            "a joint run starts from no earlier model, and scores its own held-out records",
-        )
-        .cure("leave `start`, `test` and models of earlier runs out of the plan"));
+    if proposal.lineage.is_some() { Err(alone_only()) } else { Ok(()) }
+}
+
+/// Refuses plans that several sites cannot run together, as far as the plan alone says it.
+pub fn check_plan(plan: &PlanDefinition) -> Result<()> {
+    let spec = crate::methods::method(&plan.method)?.spec();
+    if !spec.joins {
+        let what = format!("several sites cannot run '{}' together", spec.id);
+        return Err(Error::usage(what).cure(which_join()));
     }
-    Ok(())
+    if plan.start.is_some() || plan.test.is_some() { Err(alone_only()) } else { Ok(()) }
+}
+
+fn alone_only() -> Error {
+    Error::usage("a joint run starts from no earlier model, and scores its own held-out records")
+        .cure("leave `start`, `test` and models of earlier runs out of the plan")
 }
 
 /// The methods that several sites can run together.

@@ -180,7 +180,7 @@ mod tests {
             };
             let common = BTreeMap::new();
             let hello = Hello { key: key.public(), masks: None, records: 100, common };
-            Meeting::greet(place, key, hello, Box::new(|| false)).unwrap()
+            Meeting::greet(place, key, hello, Box::new(|| false), &mut |_| ()).unwrap()
         };
         let mut sites: Vec<Meeting> = scope(|scope| {
             let threads: Vec<_> =

@@ -104,17 +104,24 @@ impl Folder {
             ))
     }
 
-    /// A file of any run whose name is this after that of the run.
-    pub fn of_any_run(&self, name: &str) -> Result<Option<PathBuf>> {
-        let mut entries =
-            std::fs::read_dir(&self.0).doing("look into the exchange folder", &self.0)?;
-        let found = entries.find_map(|entry| {
-            let entry = entry.ok()?;
+    /// Refuses a folder in which this site has been ready before.
+    pub fn check_new(&self, site: &str) -> Result<()> {
+        let entries = std::fs::read_dir(&self.0).doing("look into the exchange folder", &self.0)?;
+        let name = format!("ready-{site}");
+        for entry in entries.flatten() {
             let whole = entry.file_name();
-            let (_, of_run) = whole.to_str()?.split_once('-')?;
-            (of_run == name).then(|| entry.path())
-        });
-        Ok(found)
+            let of_run = whole.to_str().and_then(|whole| whole.split_once('-'));
+            if of_run.is_some_and(|(run, of_run)| of_run == name && run != "hello" && run != "stop")
+            {
+                return Err(Error::refused("the exchange folder holds an earlier run of this site")
+                    .at(entry.path().display().to_string())
+                    .cure(
+                        "take an empty folder each time. An earlier run goes on with `halflight run --resume \
+                         RUN`; an earlier ranking does not go on, and is started again",
+                    ));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -182,9 +189,13 @@ mod tests {
                 .or_else(|_| std::fs::remove_file(folder.at(name)))
                 .unwrap();
         }
-        assert!(folder.of_any_run("draw").unwrap().is_some());
-        assert!(folder.of_any_run("aw").unwrap().is_none());
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+        // The hello of a site with a strange name is no sign of an earlier run.
+        for (name, is_new) in [("hello-ready-A", true), ("0123abcd-ready-A", false)] {
+            folder.put(name, b"one").unwrap();
+            assert_eq!(folder.check_new("A").is_ok(), is_new, "{name}");
+        }
+        assert!(folder.check_new("B").is_ok());
     }
 
     #[test]

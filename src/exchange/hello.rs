@@ -117,18 +117,25 @@ pub(crate) fn refuse_namesake(folder: &Folder, name: &str, key: &SiteKey) -> Res
     }
 }
 
-/// The hello files of all sites, in order, when all are there.
+/// The hello files of all sites, in order, when all are there. Before, `waits_for` is told whose are missing,
+/// whenever that changes.
 pub(crate) fn hellos(
     place: &Place,
     folder: &Folder,
     is_stopped: &dyn Fn() -> bool,
+    waits_for: &mut dyn FnMut(&str),
 ) -> Result<Vec<Vec<u8>>> {
     let mut found: Vec<Option<Vec<u8>>> = Vec::new();
-    let mut stopped = None;
+    let (mut stopped, mut awaited) = (None, Vec::new());
     let done = wait(place.timeout, is_stopped, || {
         let read = |name| folder.read(&format!("hello-{name}"));
         found = place.sites.iter().map(read).collect::<Result<_>>()?;
-        let is_done = found.iter().all(Option::is_some);
+        let missing = missing(&found);
+        let is_done = missing.is_empty();
+        if missing != awaited && !is_done {
+            waits_for(&place.names(&missing));
+        }
+        awaited = missing;
         for name in place.sites.iter().filter(|_| !is_done) {
             if has_stopped(place, folder, name, None)? {
                 stopped = Some(name);
@@ -140,10 +147,14 @@ pub(crate) fn hellos(
         return Err(place.stopped(name));
     }
     if !done {
-        let missing: Vec<usize> = (0..found.len()).filter(|site| found[*site].is_none()).collect();
-        return Err(place.missing(&missing, "hello"));
+        return Err(place.missing(&missing(&found), "hello"));
     }
     Ok(found.into_iter().flatten().collect())
+}
+
+/// The sites of which nothing was found.
+fn missing(found: &[Option<Vec<u8>>]) -> Vec<usize> {
+    (0..found.len()).filter(|site| found[*site].is_none()).collect()
 }
 
 pub(crate) fn stop_name(site: &str) -> String {

@@ -54,24 +54,19 @@ pub struct Meeting {
 }
 
 impl Meeting {
-    /// Says hello, waits for the others, and compares. Nothing is spent so far.
+    /// Says hello, waits for the others, and compares. Nothing is spent so far. `waits_for` is told which sites
+    /// are missing, whenever that changes.
     pub fn greet(
         place: Place,
         key: SiteKey,
         hello: Hello,
         is_stopped: Box<dyn Fn() -> bool + Send>,
+        waits_for: &mut dyn FnMut(&str),
     ) -> Result<Self> {
         let place = place.checked()?;
         place.check_trust(key.public())?;
         let folder = Folder::open(&place.folder)?;
-        if let Some(earlier) = folder.of_any_run(&format!("ready-{}", place.name))? {
-            return Err(Error::refused("the exchange folder holds an earlier run of this site")
-                .at(earlier.display().to_string())
-                .cure(
-                    "take an empty folder each time. An earlier run goes on with `halflight run --resume RUN`; \
-                     an earlier ranking does not go on, and is started again",
-                ));
-        }
+        folder.check_new(&place.name)?;
         let common = hello.common.into_iter().chain(place.common()).collect();
         let hello = Hello { common, ..hello };
         let body = to_json(&hello)?;
@@ -82,7 +77,7 @@ impl Meeting {
         // An earlier program of this site may have said that it stops.
         folder.remove(&hello::stop_name(&place.name))?;
         folder.replace(&name, &sealed)?;
-        let files = hello::hellos(&place, &folder, &is_stopped)?;
+        let files = hello::hellos(&place, &folder, &is_stopped, waits_for)?;
         let mut meeting = Self::of(place, folder, key, files, is_stopped);
         meeting.hellos = hello::opened(&meeting.place, &meeting.folder, &meeting.files)?;
         for (name, hello) in meeting.hellos() {

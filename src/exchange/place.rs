@@ -1,12 +1,12 @@
 //! Where a site meets the others, whose keys it trusts, and what is told of those that are missing.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::{Doing as _, Error, Result};
 use crate::files::words::harmless;
 use crate::key::PublicKey;
 
@@ -54,21 +54,21 @@ impl Place {
         let different: BTreeSet<&String> = self.sites.iter().collect();
         if different.len() < self.sites.len() || different.len() < 2 {
             return Err(Error::usage("a joint run needs two sites or more, with different names")
-                .cure("name all of them: --sites A,B,C"));
+                .cure("name all of them, as A,B,C (--sites)"));
         }
         if let Some(name) = self.trusted.keys().find(|name| !different.contains(name)) {
             return Err(Error::usage(format!("the trusted site '{name}' is not among the sites"))
-                .cure("name it in --sites, or leave it out of --trust"));
+                .cure("name it among all sites, or leave its key out"));
         }
         if !different.contains(&self.name) {
             let what = format!("this site, '{}', is not among the sites", self.name);
-            return Err(Error::usage(what).cure("name it in --sites, too"));
+            return Err(Error::usage(what).cure("name it among all of them, too"));
         }
         if self.may_collude.is_some() && self.without_missing {
             return Err(Error::usage(
                 "sites with one noise for all cannot go on without one: its share would be missing",
             )
-            .cure("leave out --without-missing, or --one-noise"));
+            .cure("let all wait, or let each site add its own noise"));
         }
         Ok(self)
     }
@@ -87,7 +87,7 @@ impl Place {
             lacking.join(", ")
         ))
         .cure(format!(
-            "the key of '{}' is {}: tell it to the others by phone, and name theirs with --trust",
+            "the key of '{}' is {}: tell it to the others by phone, and name theirs (--trust)",
             self.name,
             own.fingerprint()
         )))
@@ -131,7 +131,7 @@ impl Place {
         self.sites.iter().position(|name| *name == self.name).unwrap_or_default()
     }
 
-    fn names(&self, sites: &[usize]) -> String {
+    pub(crate) fn names(&self, sites: &[usize]) -> String {
         let names: Vec<String> =
             sites.iter().map(|site| format!("'{}'", self.sites[*site])).collect();
         let plural = if names.len() == 1 { "site" } else { "sites" };
@@ -153,5 +153,71 @@ impl Place {
         Error::failed(format!("{names} did not say {what} within {timeout:?}"))
             .at(self.folder.display().to_string())
             .cure("start or resume every site; --timeout says how long each waits")
+    }
+}
+
+/// The fingerprints of keys, by the sites' names, as `A=0123-4567-89ab-cdef,B=…`; from a file if there is no `=`.
+pub fn trusted(keys: &str) -> Result<BTreeMap<String, String>> {
+    let text = if keys.contains('=') {
+        keys.to_owned()
+    } else {
+        std::fs::read_to_string(keys).doing("read the keys", Path::new(keys))?
+    };
+    let each = text.split([',', '\n']).map(str::trim).filter(|key| !key.is_empty());
+    let pair = |key: &str| {
+        let (name, key) = key.split_once('=')?;
+        let key = key.trim().to_ascii_lowercase();
+        let is_key = key.split('-').map(str::len).eq([4; 4])
+            && key.bytes().all(|it| it == b'-' || it.is_ascii_hexdigit());
+        is_key.then(|| (name.trim().to_owned(), key))
+    };
+    let pairs: Option<BTreeMap<_, _>> = each.map(pair).collect();
+    pairs.ok_or_else(|| {
+        Error::usage("the keys to trust are not names of sites with fingerprints (--trust)").cure(
+            "write them as A=0123-4567-89ab-cdef,B=…: each site prints its own when it starts",
+        )
+    })
+}
+
+/// A time such as 30s, 10m or 2h.
+pub fn time(text: &str) -> std::result::Result<Duration, String> {
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "ms" => 0.001,
+        "s" => 1.0,
+        "m" => 60.0,
+        "h" => 3600.0,
+        _ => return Err("give a number and ms, s, m or h, such as 10m".to_owned()),
+    };
+    let seconds = digits.parse::<f64>().ok().map(|number| unit * number);
+    let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    time.filter(|time| !time.is_zero()).ok_or_else(|| "give a time above 0".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_come_from_the_command_line_or_a_file() {
+        let text = "A=0123-4567-89ab-cdef, B=0123-4567-89AB-0000";
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("keys");
+        let keys = trusted(text).unwrap();
+        assert_eq!(keys["B"], "0123-4567-89ab-0000");
+        std::fs::write(&file, text.replace(", ", "\n") + "\n").unwrap();
+        assert_eq!(trusted(file.to_str().unwrap()).unwrap(), keys);
+        for wrong in ["A=", "A=0123", "A=0123-4567-89ab-cdeg", "=", "A=01234567-89ab-cdef-"] {
+            assert!(trusted(wrong).unwrap_err().what().contains("--trust"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn times_have_a_unit() {
+        assert_eq!(time("10m").unwrap(), Duration::from_mins(10));
+        assert_eq!(time("1.5s").unwrap(), Duration::from_millis(1500));
+        for wrong in ["", "10", "m", "-1s", "0s", "1e400h", "10 days"] {
+            assert!(time(wrong).is_err(), "{wrong}");
+        }
     }
 }

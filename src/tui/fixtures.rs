@@ -1050,6 +1050,13 @@ pub fn scenes() -> Vec<(&'static str, App)> {
                     Some(OpenPopup::Question(QuestionPopup::new(text, "launch", |_| {})));
             }),
         ),
+        (
+            "plan_sites",
+            with(priced(), &|app| {
+                app.context.session.plans[0].take_method("public_shape");
+                app.context.ask_for_sites();
+            }),
+        ),
         ("run_none", on(Tab::Run)),
         ("run_working", running()),
         ("run_sealed", seal(running())),

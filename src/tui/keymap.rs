@@ -170,7 +170,7 @@ pub fn old_key(tab: Tab, key: KeyEvent) -> Option<String> {
 
 /// What each letter means, on every screen that has it, and the commands that it stands for.
 #[cfg(test)]
-const LETTERS: [(&str, &str, &[&str]); 43] = [
+const LETTERS: [(&str, &str, &[&str]); 44] = [
     ("a", "add", &["add", "queue"]),
     ("A", "accept", &["accept"]),
     ("b", "budget", &["budget"]),
@@ -191,6 +191,7 @@ const LETTERS: [(&str, &str, &[&str]); 43] = [
     ("H", "to the left", &["pan left"]),
     ("i", "explain", &["explain"]),
     ("j", "down", &["down"]),
+    ("J", "join other sites", &["join"]),
     ("k", "up", &["up"]),
     ("l", "launch", &["launch"]),
     ("L", "to the right", &["pan right"]),

@@ -134,7 +134,7 @@ impl LiveRanking {
         }
         match event {
             // The interface ranks for one site alone.
-            JobEvent::Progress(RankingProgress::Met(_)) => None,
+            JobEvent::Progress(RankingProgress::Sites(_)) => None,
             JobEvent::Progress(RankingProgress::Begun { total, remarks }) => {
                 self.remarks = remarks;
                 if let Some(work) = &mut self.work {

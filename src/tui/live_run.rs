@@ -283,9 +283,10 @@ impl LiveRun {
     /// Processes an event; returns a line for the notice.
     pub fn hear(&mut self, event: RunEvent) -> Option<Result<String, Error>> {
         match event {
-            JobEvent::Progress(RunProgress::Met(sites)) => {
-                for site in sites {
-                    self.say(site);
+            JobEvent::Progress(RunProgress::Sites(notes)) => {
+                self.phase = Cow::Borrowed("meeting the other sites");
+                for note in notes {
+                    self.say(note);
                 }
                 None
             }

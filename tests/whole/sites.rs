@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::chance::Dice;
+use crate::support::Screen;
 use crate::{chance, program};
 
 const NAMES: [&str; 3] = ["A", "B", "C"];
@@ -476,6 +477,46 @@ fn ten_sites_end_with_one_model_and_their_joint_certificate_holds() {
 /// Stops a site at its persistent steps, one after another, while the others wait for it. The long
 /// form is a storm: all sites die at random steps, again and again, a thousand times in all; in every second
 /// run they have one noise.
+/// Site A is played with keys, and the others are commands. They have one noise.
+#[test]
+fn a_site_that_joins_from_the_interface_ends_with_the_model_of_the_others() {
+    let sites = Sites::new().with_one_noise();
+    let keys = sites.options.last().unwrap();
+    let mut screen = Screen::start(&sites.at("A"), &["s.ron"], 120, 40);
+    screen.wait_until("both datasets to be ready", |text| text.matches("ready").count() == 2);
+    screen.press("3");
+    screen.wait_for("can be launched");
+    screen.press("J");
+    screen.wait_for("exchange folder");
+    let down = "\x1b[B";
+    screen.press(&format!("{}{down}A{down}A,B,C{down} ", sites.exchange().display()));
+    screen.wait_for("one for all");
+    screen.press(&format!("{down}{keys}\r"));
+    screen.wait_for("as site A, together with B, C in");
+    screen.press("y");
+    screen.wait_for("waiting for sites 'B', 'C'");
+    assert!(screen.text().contains("site A of A, B, C: key "), "{}", screen.text());
+    let others = ["B", "C"].map(|name| sites.site(name, &[]).spawn().unwrap());
+    for (name, other) in ["B", "C"].iter().zip(others) {
+        let output = other.wait_with_output().unwrap();
+        assert!(output.status.success(), "{name}: {}", said(&output));
+    }
+    screen.wait_for("guarantee: ε");
+    let text = screen.text();
+    assert!(text.contains("finished"), "{text}");
+    check_ended(&sites);
+    let joint = sites.run_of("A").unwrap().join("joint.json").display().to_string();
+    let output = sites.command("A", &["verify", &joint]).output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    // The place of the last joint run is proposed, and its folder is refused before anything is asked.
+    screen.press("3");
+    screen.wait_for("can be launched");
+    screen.press("J");
+    screen.wait_for("A, B, C");
+    screen.press("\r");
+    screen.wait_for("-ready-A");
+}
+
 #[test]
 fn site_deaths_at_any_step_end_with_one_model_and_no_release_uncounted() {
     let count = steps_of_a_site();

@@ -19,6 +19,7 @@ use crate::rehearse::{self, RehearsalJob};
 use crate::resume::{self, Resumable};
 use crate::session::dataset::{self, Loaded};
 use crate::session::{PlanDefinition, Session};
+use crate::sites;
 use crate::steps::{Crash, catch_as};
 
 const SETTLED_BY_HAND: &str =
@@ -60,12 +61,16 @@ impl WorkerThread {
     pub(super) fn start(&mut self, id: JobId, control: Control, job: JobRequest) {
         let (workspace, prepared) = (self.workspace.clone(), self.prepared.clone());
         match job {
-            JobRequest::Run { session, plan, watch } => {
+            JobRequest::Run { session, plan, watch, sites } => {
                 let job = self.job(session, plan).and_then(|job| {
                     self.note_earlier_looks(&job.plan.private, &job.datasets)?;
-                    Ok(Job { watch, control, ..job })
+                    Ok(Job { watch, control, sites: sites.map(|it| *it), ..job })
                 });
                 self.carry_out(id, WorkerReport::Run, RUN_CRASH, job, |job, tell| {
+                    if let Some(place) = &job.sites {
+                        let text = sites::announcement(place, &job.workspace)?;
+                        tell(RunProgress::Sites(vec![text]));
+                    }
                     launch::execute(&job, tell)
                 });
             }

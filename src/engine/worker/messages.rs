@@ -23,6 +23,7 @@ use crate::session::named::Replace;
 use crate::session::ranking_record::ArchivedRanking;
 use crate::session::steering::SteeringRequest;
 use crate::session::{ArchivedRun, PlanDefinition, ProgramState, Session};
+use crate::sites::Place;
 use crate::sweep::TaskTally;
 use crate::timing::RunTime;
 
@@ -104,8 +105,8 @@ pub enum Request {
 /// The work of a job.
 #[derive(Debug)]
 pub enum JobRequest {
-    /// Make the run of this plan.
-    Run { session: Session, plan: PlanDefinition, watch: Watch },
+    /// Make the run of this plan, perhaps with other sites.
+    Run { session: Session, plan: PlanDefinition, watch: Watch, sites: Option<Box<Place>> },
     /// Continue a run whose program died.
     Resume { run: RunId, watch: Watch },
     /// Let private records choose among these plans.

@@ -728,6 +728,7 @@ mod tests {
                 session: session.clone(),
                 plan: plan.clone(),
                 watch: Watch::sealed(),
+                sites: None,
             },
             JobRequest::Choice {
                 session: session.clone(),

@@ -32,7 +32,7 @@ fn greet(place: Place, folder: &Path, plan: &str) -> Result<Meeting> {
     let masks = place.may_collude.map(|_| masks(folder, &place.name));
     let public = masks.as_ref().map(MaskKey::public);
     let hello = Hello { key: key.public(), masks: public, records: 100, common };
-    let meeting = Meeting::greet(place, key, hello, Box::new(|| false))?;
+    let meeting = Meeting::greet(place, key, hello, Box::new(|| false), &mut |_| ())?;
     match masks {
         Some(masks) => meeting.with_mask_key(masks),
         None => Ok(meeting),
@@ -50,7 +50,7 @@ fn a_site_that_says_the_key_of_another_one_is_refused() {
         let said = if name == "C" { copied.clone() } else { own };
         let (masks, common) = (Some(said), BTreeMap::new());
         let hello = Hello { key: key.public(), masks, records: 100, common };
-        Meeting::greet(place, key, hello, Box::new(|| false)).err().unwrap()
+        Meeting::greet(place, key, hello, Box::new(|| false), &mut |_| ()).err().unwrap()
     });
     for error in refused {
         assert!(error.what().contains("sites 'A' and 'C' say the same key for masks"), "{error}");

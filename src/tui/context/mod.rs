@@ -41,6 +41,7 @@ use super::popup::{self, Then};
 use super::tab::{Pane, Tab};
 use super::widgets::text_field::TextField;
 use crate::engine::lookup::{Digest, ExactRows, RunLife};
+use crate::engine::sites::Place;
 use crate::engine::timing::RunTime;
 use crate::engine::worker::{JobId, Preview};
 use crate::engine::{Request, look};
@@ -154,6 +155,8 @@ pub struct ShownPlan {
     pub waiting: bool,
     /// Whether the launch is offered as soon as the ledger would grant it.
     pub launches: bool,
+    /// Where it meets other sites if it is launched with them.
+    pub sites: Option<Place>,
     /// The promise of the plan before it took the advised method, until the new one is known.
     pub promise: Option<Adjacency>,
 }

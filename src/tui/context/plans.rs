@@ -6,6 +6,7 @@ use super::budget::parse_beside;
 use super::{Change, Context, DatasetStatus, OpenPopup};
 use crate::data::{DatasetDefinition, PreparationSettings, Role, Table, Task};
 use crate::engine::preview::SEVERAL;
+use crate::engine::sites::{self, Place};
 use crate::engine::worker::{JobId, JobRequest, RehearsalEvent};
 use crate::engine::{Control, Request};
 use crate::error::{Action, Error, Result};
@@ -17,6 +18,7 @@ use crate::live_run::LiveRun;
 use crate::methods;
 use crate::notice::{ErrorTopic, one_line};
 use crate::popup::question::QuestionPopup;
+use crate::popup::sites_form::SitesForm;
 use crate::privacy::Target;
 use crate::privacy::ledger::Budget;
 use crate::rehearsal::advice::Advice;
@@ -396,6 +398,34 @@ impl Context {
         found
     }
 
+    /// Asks where the shown plan meets other sites: where the last one did, if there is one.
+    pub fn ask_for_sites(&mut self) {
+        let Some(plan) = self.shown_plan() else { return };
+        if let Err(error) = sites::check_plan(plan) {
+            return self.warn(one_line(&error));
+        }
+        let earlier = || {
+            let joint = self.archived().iter().filter(|run| !run.sites.is_empty());
+            sites::place_of(&joint.max_by_key(|run| &run.id)?.directory)
+        };
+        let place = self.plan.sites.clone().or_else(earlier);
+        self.popup = Some(OpenPopup::Sites(Box::new(SitesForm::new(place.as_ref()))));
+    }
+
+    /// Takes the place of the form, or shows the form again with its error.
+    pub fn join_sites(&mut self, mut form: Box<SitesForm>) {
+        match form.place() {
+            Ok(place) => {
+                self.plan.sites = Some(place);
+                self.ask_to_launch();
+            }
+            Err(error) => {
+                form.refuse(&error);
+                self.popup = Some(OpenPopup::Sites(form));
+            }
+        }
+    }
+
     /// Asks whether to launch the shown plan, once its cost is known and the ledger would grant it;
     /// asks for a budget if there is none.
     pub fn ask_to_launch(&mut self) {
@@ -483,9 +513,19 @@ impl Context {
         };
         let elsewhere =
             elsewhere.map_or_else(String::new, |it| format!(" That budget leaves out {it}."));
+        let together = self.plan.sites.as_ref().map_or_else(String::new, |place| {
+            let others = place.sites.iter().filter(|name| **name != place.name);
+            let others: Vec<&str> = others.map(String::as_str).collect();
+            let (folder, others) = (place.folder.display(), others.join(", "));
+            format!(" as site {}, together with {others} in {folder}", place.name)
+        });
+        let safe = match &self.plan.sites {
+            Some(_) => " Nothing is spent before all sites are there and agree.",
+            None => "",
+        };
         let all_the_same = if lost.is_some() { " all the same" } else { "" };
         let text = format!(
-            "{}Launch '{}'{all_the_same}? It {predicts}{cost}.{elsewhere}{expect}{exact}{}",
+            "{}Launch '{}'{together}{all_the_same}? It {predicts}{cost}.{elsewhere}{safe}{expect}{exact}{}",
             lost.unwrap_or_default(),
             plan.name,
             if warnings.is_empty() { warnings } else { format!(" Warning: {warnings}") }
@@ -493,7 +533,7 @@ impl Context {
         let launch = |context: &mut Self| {
             if let Some(plan) = context.shown_plan().cloned() {
                 context.go_to(Tab::Run);
-                context.launch(plan);
+                context.launch_with(plan, context.plan.sites.clone());
             }
         };
         let mut question = QuestionPopup::new(text, "launch", launch);
@@ -560,10 +600,16 @@ impl Context {
         self.ask_preview();
     }
 
+    /// Launches a plan at this site alone.
     pub fn launch(&mut self, plan: PlanDefinition) {
+        self.launch_with(plan, None);
+    }
+
+    fn launch_with(&mut self, plan: PlanDefinition, sites: Option<Place>) {
         let (id, control) = self.begin(&plan);
         let (session, watch) = (self.for_disk(), self.watch.for_run());
-        self.start(id, control, JobRequest::Run { session, plan, watch });
+        let sites = sites.map(Box::new);
+        self.start(id, control, JobRequest::Run { session, plan, watch, sites });
     }
 
     /// Resumes a run whose program died.

@@ -8,6 +8,7 @@ pub mod form;
 pub mod picker;
 pub mod question;
 pub mod ranking_form;
+pub mod sites_form;
 pub mod words;
 
 use super::canvas::{Canvas, Rect};
@@ -19,6 +20,7 @@ use file_browser::FileBrowser;
 use picker::Picker;
 use question::{Prompt, QuestionPopup};
 use ranking_form::RankingForm;
+use sites_form::SitesForm;
 use words::Words;
 
 pub use question::Then;
@@ -28,6 +30,7 @@ pub enum Popup<C> {
     Prompt(Prompt<C>),
     Dataset(Box<DatasetForm>),
     Ranking(Box<RankingForm>),
+    Sites(Box<SitesForm>),
     /// Every command.
     Palette(Picker<Command>),
     Pick(Picker<Then<C>>),
@@ -44,6 +47,7 @@ impl<C> Popup<C> {
             Self::Prompt(prompt) => prompt.draw(canvas, body),
             Self::Dataset(form) => form.draw(canvas, body),
             Self::Ranking(form) => form.draw(canvas, body),
+            Self::Sites(form) => form.draw(canvas, body),
             Self::Palette(picker) => picker.draw(canvas, body),
             Self::Pick(picker) => picker.draw(canvas, body),
             Self::Files(files) => files.draw(canvas, body, watch),
@@ -59,6 +63,7 @@ impl<C> Popup<C> {
             Self::Prompt(prompt) => prompt.text.insert(text),
             Self::Dataset(form) => form.paste(text),
             Self::Ranking(form) => form.paste(text),
+            Self::Sites(form) => form.paste(text),
             Self::Palette(picker) => picker.query.insert(text),
             Self::Pick(picker) => picker.query.insert(text),
             Self::Files(files) => files.picker.query.insert(text),

@@ -54,6 +54,7 @@ pub(super) fn on_key(app: &mut App, mut popup: OpenPopup, key: KeyEvent) {
         }
         OpenPopup::Dataset(form) => form.handle(key),
         OpenPopup::Ranking(form) => form.handle(key),
+        OpenPopup::Sites(form) => form.handle(key),
         OpenPopup::Palette(picker) => picker.handle(key),
         OpenPopup::Pick(picker) => picker.handle(key),
         OpenPopup::Files(files) => browse(&mut app.context, files, key),
@@ -78,6 +79,7 @@ pub(super) fn enter(app: &mut App, popup: OpenPopup) {
             app.context.describe(form);
         }
         OpenPopup::Ranking(form) => app.context.set_ranking(form),
+        OpenPopup::Sites(form) => app.context.join_sites(form),
         OpenPopup::Palette(picker) => {
             if let Some(command) = picker.into_chosen() {
                 keymap::act(app, command);

@@ -56,6 +56,10 @@ fn press(app: &mut App, keys: &str) -> Vec<Effect> {
     effects
 }
 
+fn press_code(app: &mut App, code: KeyCode) {
+    update(app, Message::Key(KeyEvent::new(code, KeyModifiers::NONE)), &Hits::default());
+}
+
 fn asked(effects: &[Effect], wanted: impl Fn(&Request) -> bool) -> bool {
     effects.iter().any(|effect| matches!(effect, Effect::Ask(request) if wanted(request)))
 }
@@ -407,6 +411,55 @@ fn enter_is_never_yes() {
     }
     press(&mut app, "qy");
     assert!(app.context.quit);
+}
+
+#[test]
+fn a_plan_is_launched_with_other_sites_and_then_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path().display().to_string();
+    let mut app = fixtures::priced();
+    app.context.session.plans[0].take_method("target_only");
+    let preview = fixtures::preview_of(app.context.session.plans[0].clone());
+    app.context.plan.preview = Some(Ok(Box::new(preview)));
+    press(&mut app, &format!("J{here}/nowhere↓A↓B,A\n"));
+    assert!(matches!(app.context.popup, Some(OpenPopup::Sites(_))), "there is no such folder");
+    press(&mut app, "↑↑");
+    for _ in 0.."/nowhere".len() {
+        press_code(&mut app, KeyCode::Backspace);
+    }
+    press(&mut app, "\n");
+    let Some(OpenPopup::Question(question)) = &app.context.popup else { panic!() };
+    assert!(question.text.contains("as site A, together with B in"), "{}", question.text);
+    assert!(question.text.contains("Nothing is spent before"), "{}", question.text);
+    let sites_of = |effects: &[Effect]| {
+        effects.iter().find_map(|effect| {
+            let Effect::Ask(request) = effect else { return None };
+            match request.as_ref() {
+                Request::Start { job: JobRequest::Run { sites, .. }, .. } => Some(sites.clone()),
+                _ => None,
+            }
+        })
+    };
+    let place = sites_of(&press(&mut app, "y")).unwrap().unwrap();
+    assert_eq!((place.folder.as_path(), place.name.as_str()), (folder.path(), "A"));
+    assert_eq!(
+        (place.sites.as_slice(), place.may_collude),
+        (["A", "B"].map(str::to_owned).as_slice(), None)
+    );
+    let notes = vec!["waiting for site 'B'".to_owned()];
+    app.context.runs[0].hear(JobEvent::Progress(RunProgress::Sites(notes)));
+    assert_eq!(app.context.runs[0].phase, "meeting the other sites");
+    // Nobody joins by accident, nor with a method whose releases are no means.
+    assert_eq!(sites_of(&press(&mut app, "3ly")), Some(None));
+    "frank_wolfe".clone_into(&mut app.context.session.plans[0].method);
+    press(&mut app, "3J");
+    assert!(app.context.popup.is_none());
+    let notice = app.context.notice.as_ref().unwrap();
+    assert!(
+        notice.text.contains("several sites cannot run 'frank_wolfe' together"),
+        "{}",
+        notice.text
+    );
 }
 
 #[test]

@@ -21,7 +21,8 @@ const MOST_VALUES: usize = 100;
 
 #[rustfmt::skip] // a table reads best as one
 pub const KEYS: Keys<PlanScreen> = &[
-    show(&["l"], "launch", "launch this plan", |_, context| context.ask_to_launch()),
+    show(&["l"], "launch", "launch this plan", launch),
+    also(&["J"], "join", "run this plan together with other sites", |_, context| context.ask_for_sites()),
     show(&["enter", "e"], "edit", "edit the field, or take the next choice", edit),
     also(&["left"], "less", "previous choice, or a smaller number", |screen, context| step(screen, context, -1)),
     also(&["right"], "greater", "next choice, or a larger number", |screen, context| step(screen, context, 1)),
@@ -44,6 +45,11 @@ pub const KEYS: Keys<PlanScreen> = &[
     also(&["["], "previous plan", "previous plan", |screen, context| show_plan(screen, context, -1)),
     also(&["]"], "next plan", "next plan", |screen, context| show_plan(screen, context, 1)),
 ];
+
+fn launch(_: &mut PlanScreen, context: &mut Context) {
+    context.plan.sites = None;
+    context.ask_to_launch();
+}
 
 fn rehearse(_: &mut PlanScreen, context: &mut Context) {
     let fits = context.shown_plan().is_some_and(|plan| context.rehearsal.fits(plan));
