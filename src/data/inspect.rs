@@ -333,14 +333,28 @@ pub(super) fn columns_of(
         candidates.extend(candidate.map(|label| (at, label)));
     }
     candidates.sort_by_cached_key(|(at, candidate)| {
-        // Sorted by name, then the last column first, with parts of vectors after whole columns.
+        // Sorted by name, then the last column first, with parts of vectors after whole columns, and
+        // numbered measurements before both.
         let name = candidate.column.to_lowercase();
         let known = LABEL_NAMES.iter().position(|label| *label == name);
         let part = matches!(table.columns[*at], Column::Vectors(_));
-        (known.unwrap_or(LABEL_NAMES.len()), part, std::cmp::Reverse(*at))
+        let numbered = is_of_a_series(&candidate.column, &table.names);
+        (known.unwrap_or(LABEL_NAMES.len()), part, numbered, std::cmp::Reverse(*at))
     });
     candidates.truncate(5);
     (columns, problems, candidates.into_iter().map(|(_, label)| label).collect())
+}
+
+/// Whether a column is one of several that a number tells apart, as `f1` to `f128`: these are
+/// measurements of one kind, and a label among them would have a name of its own.
+fn is_of_a_series(name: &str, all: &[String]) -> bool {
+    const FEWEST: usize = 5;
+    fn stem(name: &str) -> Option<&str> {
+        let stem = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
+        (stem.len() < name.len()).then_some(stem)
+    }
+    let own = stem(name);
+    own.is_some() && all.iter().filter(|other| stem(other) == own).count() >= FEWEST
 }
 
 /// The findings about one column.
@@ -723,6 +737,21 @@ mod tests {
         assert_eq!(left_out, ["patient_id", "booking"]);
         let labels = found.label_candidates.iter().map(|label| &*label.column);
         assert_eq!(labels.collect::<Vec<_>>(), ["y", "price", "amount"]);
+    }
+
+    #[test]
+    fn numbered_measurements_at_the_end_are_no_label_unless_all_columns_are_numbered() {
+        let first = |head: &str| {
+            let columns = head.split(',').count();
+            let row = |i: usize| (0..columns).map(move |at| (i * i + at * i).to_string());
+            let rows = (0..40).map(|i| row(i).collect::<Vec<_>>().join(",") + "\n");
+            let text = format!("{head}\n{}", rows.collect::<String>());
+            let table = csv::read_bytes("t.csv", text.as_bytes()).ok().unwrap();
+            Inspection::of(&table, false).label_candidates[0].column.clone()
+        };
+        assert_eq!(first("ppm,f1,f2,f3,f4,f5"), "ppm");
+        assert_eq!(first("V1,V2,V3,V4,V5,V6"), "V6");
+        assert_eq!(first("age,visit1,visit2"), "visit2");
     }
 
     #[test]

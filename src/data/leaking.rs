@@ -20,7 +20,8 @@ use crate::numeric::least_squares::NormalEquations;
 /// An honest measurement never leaves so little of the error.
 const SUSPICIOUS: f64 = 0.02;
 /// A column that leaves so little is worth the question whether it is known in time: a flight's delay at
-/// departure leaves 12 to 20 % of that at arrival, and a wind station at least 27 % of another one.
+/// departure leaves 12 to 20 % of that at arrival, and a wind station at least 27 % of another one. Many a
+/// sensor tells a class as well as that, so there it says nothing.
 const TELLING: f64 = 0.25;
 /// With fewer records this may be chance.
 const FEWEST: usize = 30;
@@ -48,7 +49,9 @@ pub fn of_label(
         let left = left_of_the_error(column, labels, definition.task, step);
         match left {
             Some(left) if left < SUSPICIOUS => alone.push(name.as_str()),
-            Some(left) if left < TELLING => telling.push((name.as_str(), left)),
+            Some(left) if left < TELLING && definition.task == Task::Regression => {
+                telling.push((name.as_str(), left));
+            }
             _ => {}
         }
         all.push((name.as_str(), column));
@@ -75,16 +78,9 @@ pub fn of_label(
     telling.retain(|(name, _)| !found.contains(name));
     warnings.extend(telling.iter().map(|(name, left)| {
         let share = (100.0 * (1.0 - left)).floor();
-        let of = match definition.task {
-            Task::Regression => format!("explains {share} % of the label '{label}'"),
-            Task::Classification => format!(
-                "tells the label '{label}' with {share} % fewer wrong answers than its most \
-                 frequent class"
-            ),
-        };
         format!(
-            "in the public data the column '{name}' alone {of}. Is it known before the label? If \
-             not, leave it out of the columns"
+            "in the public data the column '{name}' alone explains {share} % of the label '{label}'. \
+             Is it known before the label? If not, leave it out of the columns"
         )
     }));
     if !found.is_empty() {

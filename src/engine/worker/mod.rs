@@ -426,12 +426,21 @@ impl WorkerThread {
                     .at(place)
                     .cure("choose another name for the session, such as session.ron"));
             }
-            let found = Session::open(&path)?;
-            if Some(&found) != known && found != session {
-                let differences = changes::between(&session, &found);
-                let session = Box::new(found);
-                self.reports.put(WorkerReport::SessionClash { session, path, differences });
-                return Ok(());
+            match Session::open(&path) {
+                Ok(found) if Some(&found) != known && found != session => {
+                    let differences = changes::between(&session, &found);
+                    let session = Box::new(found);
+                    self.reports.put(WorkerReport::SessionClash { session, path, differences });
+                    return Ok(());
+                }
+                Ok(_) => {}
+                // Nothing is lost: saving keeps what was there.
+                Err(error) => self.remark(format!(
+                    "what was in {} could not be read ({}); it is kept beside it as {}",
+                    path.display(),
+                    error.what(),
+                    files::previous(&path).display()
+                )),
             }
         }
         if moves {

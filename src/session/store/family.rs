@@ -395,6 +395,18 @@ pub fn by_values(column: &str, values: &[PartValue]) -> Vec<TablePart> {
     values.iter().map(part).collect()
 }
 
+/// One part of the rows of several.
+pub fn together(parts: &[TablePart]) -> TablePart {
+    let names: Vec<&str> = parts.iter().map(|it| it.name.as_str()).collect();
+    let conditions = parts.iter().map(|TablePart { condition, .. }| {
+        if condition.contains(" and ") { format!("({condition})") } else { condition.clone() }
+    });
+    let condition = conditions.collect::<Vec<_>>().join(" or ");
+    let condition = if parts.len() > 1 { format!("({condition})") } else { condition };
+    let constant = parts.first().and_then(|it| it.constant.clone());
+    TablePart { name: names.join(" + "), condition, constant }
+}
+
 /// The parts below, between and from these numbers on.
 pub fn by_numbers(column: &str, cuts: &[f64]) -> Vec<TablePart> {
     let mut cuts = cuts.to_vec();

@@ -305,9 +305,30 @@ impl Context {
         }
     }
 
+    /// Plans go on without it; those that cannot go with it.
     pub fn remove_dataset(&mut self, name: &str) {
         self.session.datasets.retain(|dataset| dataset.name != name);
         self.session.budgets.remove(name);
+        let ranking = &mut self.session.ranking;
+        ranking.public.retain(|public| public != name);
+        ranking.private.take_if(|private| private == name);
+        let mut gone = Vec::new();
+        for plan in &mut self.session.plans {
+            let had = plan.public.len();
+            plan.public.retain(|public| public != name);
+            plan.test.take_if(|test| test == name);
+            if plan.private == name || (plan.public.is_empty() && had > 0) {
+                gone.push(plan.name.clone());
+            }
+        }
+        self.session.plans.retain(|plan| !gone.contains(&plan.name));
+        self.plan.index = self.plan.index.min(self.session.plans.len().saturating_sub(1));
+        if !gone.is_empty() {
+            let plans = gone.join("', '");
+            self.inform(format!(
+                "removed with '{name}': plan '{plans}', which needs it; u undoes it"
+            ));
+        }
         self.forget(name);
         self.look_for_misfits();
         self.mended(&ErrorTopic::Dataset(name.to_owned()));

@@ -41,7 +41,7 @@ impl Context {
             let (dataset, title) = (dataset.to_owned(), column.clone());
             let take = move |context: &mut Self| match by {
                 By::Values(values) => {
-                    context.choose_private(&dataset, &family::by_values(&column, &values));
+                    context.choose_private(&dataset, &family::by_values(&column, &values), &[]);
                 }
                 By::Numbers => context.ask_where_to_cut(dataset, column),
             };
@@ -62,25 +62,50 @@ impl Context {
             let cuts: Result<Vec<f64>, _> = numbers.map(str::parse).collect();
             let cuts = cuts.ok().filter(|cuts| cuts.iter().all(|cut| cut.is_finite()));
             let cuts = cuts.ok_or("give numbers, such as: 30, 50")?;
-            context.choose_private(&dataset, &family::by_numbers(&column, &cuts));
+            context.choose_private(&dataset, &family::by_numbers(&column, &cuts), &[]);
             Ok(())
         });
     }
 
-    fn choose_private(&mut self, dataset: &str, parts: &[TablePart]) {
+    /// Asks which parts are private: one after the other, while more than one would be public.
+    fn choose_private(&mut self, dataset: &str, parts: &[TablePart], chosen: &[usize]) {
+        let (left, rest): (Vec<usize>, &str) = match chosen {
+            [] => ((0..parts.len()).collect(), "private; the others are public"),
+            _ => {
+                let others = (0..parts.len()).filter(|index| !chosen.contains(index));
+                (others.collect(), "private, too")
+            }
+        };
+        if !chosen.is_empty() && left.len() < 2 {
+            return self.split(dataset, parts, chosen);
+        }
         let item = |index: usize| {
             let (dataset, parts) = (dataset.to_owned(), parts.to_vec());
             let title = parts[index].name.clone();
-            let take = move |context: &mut Self| context.split(&dataset, &parts, index);
-            Item::that(title, "private; the others are public", take)
+            let chosen = [chosen, &[index]].concat();
+            let take = move |context: &mut Self| context.choose_private(&dataset, &parts, &chosen);
+            Item::that(title, rest, take)
         };
-        let items = (0..parts.len()).map(item).collect();
-        self.pick("Which part is private?", items);
+        let items = left.iter().copied().map(item);
+        if chosen.is_empty() {
+            return self.pick("Which part is private?", items.collect());
+        }
+        let (whole, all, own) = (dataset.to_owned(), parts.to_vec(), chosen.to_vec());
+        let end = move |context: &mut Self| context.split(&whole, &all, &own);
+        let end = Item::that("no", "the others are public", end);
+        self.pick("Is another part private, too?", std::iter::once(end).chain(items).collect());
     }
 
-    /// Splits a dataset and the others that come from the same table. The chosen part of the
-    /// private one among them stays private; everything else is public.
-    fn split(&mut self, dataset: &str, parts: &[TablePart], private: usize) {
+    /// Splits a dataset and the others that come from the same table. The chosen parts of the
+    /// private one among them stay private, as one dataset; everything else is public.
+    fn split(&mut self, dataset: &str, parts: &[TablePart], private: &[usize]) {
+        let own: Vec<TablePart> = private.iter().map(|index| parts[*index].clone()).collect();
+        let others = (0..parts.len()).filter(|index| !private.contains(index));
+        let others: Vec<TablePart> = others.map(|index| parts[index].clone()).collect();
+        let place = private.iter().min().copied().unwrap_or(0);
+        let mut parts_of_private = others.clone();
+        parts_of_private.insert(place.min(others.len()), family::together(&own));
+        let private = place.min(others.len());
         let all = &self.session.datasets;
         let Some(whole) = all.iter().find(|it| it.name == dataset).cloned() else { return };
         let of_table =
@@ -88,8 +113,9 @@ impl Context {
         let siblings: Vec<_> = all.iter().filter(|it| of_table(&it.name)).cloned().collect();
         let parent = siblings.iter().find(|it| it.role == Role::Private).unwrap_or(&whole).clone();
         for sibling in &siblings {
-            let mut new = family::split(sibling, parts);
-            if sibling.name == parent.name {
+            let is_parent = sibling.name == parent.name;
+            let mut new = family::split(sibling, if is_parent { &parts_of_private } else { parts });
+            if is_parent {
                 new[private].role = Role::Private;
                 // A declared number of records is for the whole dataset.
                 self.rename(&parent.name, &new[private].name.clone());
@@ -110,7 +136,7 @@ impl Context {
         self.note(Change::Described(chosen));
         self.refit_plans();
         self.ask_preview();
-        let count = parts.len() * siblings.len();
+        let count = parts_of_private.len() + parts.len() * (siblings.len() - 1);
         self.say(Level::Good, format!("{count} datasets, one of them private; u undoes it"));
     }
 

@@ -17,7 +17,7 @@ use crate::engine::choice::{ChoiceProgress, Offer};
 use crate::engine::lookup::{MOST_RUNS, Wanted};
 use crate::engine::overlap;
 use crate::engine::ranking::{Manner, RankingProgress};
-use crate::engine::worker::{JobEvent, JobRequest, Preview};
+use crate::engine::worker::{Dividers, JobEvent, JobRequest, Preview};
 use crate::engine::{Control, Request, RunProgress};
 use crate::error::{Action, Error};
 use crate::evaluation::Evaluation;
@@ -32,6 +32,7 @@ use crate::screen::Screen as _;
 use crate::screen::data::DataScreen;
 use crate::screen::run::LOG;
 use crate::session::archive::ArchivedChoice;
+use crate::session::family::{By, Divider, PartValue};
 use crate::session::steering::SteeringRequest;
 use crate::session::{PlanDefinition, Session, Workspace, dataset};
 use crate::tab::Tab;
@@ -678,6 +679,52 @@ fn what_other_ledgers_charged_is_said_before_anything_is_spent() {
         "{}",
         question.text
     );
+}
+
+#[test]
+fn several_parts_of_a_divided_table_are_private_together() {
+    let row = |_, at: usize| format!("{},{at}", at % 4 + 1);
+    let mut app = fixtures::tables("batch,stay", &[("all", Role::Private)], &row);
+    press(&mut app, "D");
+    assert!(matches!(app.context.popup, Some(OpenPopup::Question(_))), "exact values are shown");
+    let looks = |it: &Request| matches!(it, Request::Dividers { .. });
+    assert!(asked(&press(&mut app, "y"), looks));
+    let values = [1.0, 2.0, 3.0, 4.0].map(PartValue::Number).to_vec();
+    let divider = Divider { column: "batch".to_owned(), by: By::Values(values) };
+    let columns = Some(Dividers::Exact(fixtures::exact(vec![divider])));
+    let report = WorkerReport::Dividers { dataset: "all".to_owned(), columns };
+    update(&mut app, Message::Reports(vec![report]), &Hits::default());
+    // By batch: the third, then the last of the others, and no more.
+    press(&mut app, "\n↓↓\n↓↓↓\n\n");
+    let all = &app.context.session.datasets;
+    let found = all.iter().map(|it| (it.name.as_str(), it.role, it.filter.as_deref().unwrap()));
+    let public = |name, filter| (name, Role::Public, filter);
+    assert_eq!(
+        found.collect::<Vec<_>>(),
+        [
+            public("batch 1", "batch == 1"),
+            public("batch 2", "batch == 2"),
+            ("batch 3 + batch 4", Role::Private, "(batch == 3 or batch == 4)"),
+        ]
+    );
+    app.context.session.check().unwrap();
+}
+
+#[test]
+fn a_plan_goes_on_without_a_removed_dataset_or_goes_with_it() {
+    let mut app = fixtures::loaded();
+    app.context.session.plans[0].test = None;
+    app.context.remove_dataset("spring");
+    app.context.session.check().unwrap();
+    let plan = &app.context.session.plans[0];
+    assert!(!plan.public.contains(&"spring".to_owned()) && plan.public.len() == 2);
+    for name in ["summer", "autumn"] {
+        app.context.remove_dataset(name);
+        app.context.session.check().unwrap();
+    }
+    assert!(app.context.session.plans.is_empty());
+    press(&mut app, "u");
+    assert!(!app.context.session.plans.is_empty());
 }
 
 #[test]

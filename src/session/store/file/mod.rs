@@ -240,7 +240,9 @@ impl Session {
         Ok(session)
     }
 
+    /// Writes only what can be opened again.
     pub fn save(&self, path: &Path) -> Result<()> {
+        self.check().map_err(|error| error.within("not saved"))?;
         files::write_keeping_previous(path, self.to_ron()?.as_bytes())
     }
 

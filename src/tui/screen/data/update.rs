@@ -16,7 +16,7 @@ pub const KEYS: Keys<DataScreen> = &[
     show(&["a"], "add", "add a data file: browse, preview, then describe it", |_, context| context.ask(Request::Browse(PathBuf::from("."), Wanted::Data))),
     show(&["enter", "e"], "edit", "edit role, label, filter and columns", edit),
     show(&["Y"], "label", "choose the label from a list of the columns, with a suggestion", choose_label),
-    show(&["D"], "divide", "divide the table by a column: one part private, the others public", split),
+    show(&["D"], "divide", "divide the table by a column: one part or several private, the others public", split),
     show(&["d", "delete"], "remove", "remove the dataset from the session", remove),
     show(&["U"], "reload", "read the dataset's file again", reload),
     also(&["n"], "new dataset", "describe another dataset like this one", copy),
@@ -101,7 +101,18 @@ fn split(screen: &mut DataScreen, context: &mut Context) {
         return context.warn(format!("'{name}' is not read yet"));
     }
     let watch = context.watch.clone();
-    context.ask(Request::Dividers { dataset: name, watch });
+    let is_private = context.session.dataset(&name).is_ok_and(|it| it.role == Role::Private);
+    if !is_private || watch.is_sealed() {
+        return context.ask(Request::Dividers { dataset: name, watch });
+    }
+    let text = format!(
+        "Look at the values by which the rows of '{name}' can be divided (◆)? They are exact, and the \
+         ledger notes that they were seen."
+    );
+    context.confirm(text, "look", move |context| {
+        let watch = context.watch.clone();
+        context.ask(Request::Dividers { dataset: name, watch });
+    });
 }
 
 /// Opens a form for a new dataset with the settings of this one.
