@@ -183,6 +183,10 @@ pub fn ground(
         };
         bound(&mut block, &some, unseen, predictors);
         block.scale = 1.0 / block.limit;
+        let expected = match block.source {
+            BlockSource::Scores(_) => expected.min(whole_part(&block, answer, rest)),
+            _ => expected,
+        };
         blocks.push(block);
         tiers.push(Tier { series, first, count, expected });
         first += count;
@@ -199,6 +203,19 @@ pub fn ground(
     let spread = some.row_iter().map(|row| row.variance().sqrt()).collect();
     let columns = TableColumns { names: stems, of: groups, spread };
     Ground { shape, tiers, seen, labels, rest, compared: compared.clone(), columns }
+}
+
+/// The part that a correction of scores has if it takes them away or doubles them: it is not expected to
+/// be larger. Scores that say next to nothing would otherwise have most of the norm, and their slopes
+/// would be asked for in place of those of the columns.
+fn whole_part(scores: &Block, answer: ScoreMeaning, rest: f64) -> f64 {
+    let square = scores.width.first().map_or(0.0, |width| width.powi(2));
+    match answer {
+        ScoreMeaning::Number => square / rest.max(f64::MIN_POSITIVE),
+        // Parts are measured by the curvature of the loss, which is at most a quarter.
+        ScoreMeaning::TwoClasses => square / 4.0,
+        ScoreMeaning::Classes(count) => square / count as f64,
+    }
 }
 
 impl Ground {
@@ -439,5 +456,45 @@ impl Ground {
             _ => vec![share; records],
         };
         weighted_outer_sum(&self.seen.features, &weights)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example;
+
+    #[test]
+    fn scores_that_say_nothing_leave_the_norm_of_features_to_the_columns() {
+        let (_, numbers, _) = example::shifted(6, 1500, 60, 2);
+        let (_, two, _) = example::two_classes(6, 1500, 60, 2);
+        let (_, three, _) = example::three_classes(6, 1500, 60, 2);
+        for public in [numbers, two, three] {
+            let (_, taught) = super::super::lesson(&public.clone().into(), 3).unwrap();
+            assert_eq!(taught.tiers[1].expected, SCORE.1);
+            let mut empty = public;
+            if let Some(labels) = &mut empty.target {
+                labels.rotate_left(1);
+            }
+            if let Some(classes) = &mut empty.classes {
+                classes.of.rotate_left(1);
+            }
+            let (_, ground) = super::super::lesson(&empty.into(), 3).unwrap();
+            assert!(ground.tiers[1].expected < 0.3 * SCORE.1, "{:?}", ground.tiers[1]);
+            let mut before = Ground::clone(&ground);
+            (before.tiers[1].expected, before.tiers[2].expected) = (SCORE.1, OTHER.1);
+            let share = |ground: &Ground, noise: f64| {
+                let ground = ground.clone().weighed(noise);
+                let of = |tier: &Tier| {
+                    let rows = ground.seen.features.rows(tier.first, tier.count);
+                    if tier.series == COLUMNS.0 { rows.norm_squared() } else { 0.0 }
+                };
+                ground.tiers.iter().map(of).sum::<f64>() / ground.seen.features.norm_squared()
+            };
+            let noises = [0.001, 0.003, 0.01, 0.03];
+            let gains = noises.map(|noise| share(&ground, noise) - share(&before, noise));
+            assert!(gains.iter().all(|gain| *gain > -1e-9), "{gains:?}");
+            assert!(gains.iter().any(|gain| *gain > 0.1), "{gains:?}");
+        }
     }
 }
