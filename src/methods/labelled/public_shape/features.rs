@@ -183,6 +183,10 @@ pub fn ground(
         };
         bound(&mut block, &some, unseen, predictors);
         block.scale = 1.0 / block.limit;
+        let expected = match block.source {
+            BlockSource::Scores(_) => expected.min(whole_part(&block, answer, rest)),
+            _ => expected,
+        };
         blocks.push(block);
         tiers.push(Tier { series, first, count, expected });
         first += count;
@@ -199,6 +203,19 @@ pub fn ground(
     let spread = some.row_iter().map(|row| row.variance().sqrt()).collect();
     let columns = TableColumns { names: stems, of: groups, spread };
     Ground { shape, tiers, seen, labels, rest, compared: compared.clone(), columns }
+}
+
+/// The part that a correction of scores has if it takes them away or doubles them: it is not expected to
+/// be larger. Scores that say next to nothing would otherwise have most of the norm, and their slopes
+/// would be asked for in place of those of the columns.
+fn whole_part(scores: &Block, answer: ScoreMeaning, rest: f64) -> f64 {
+    let square = scores.width.first().map_or(0.0, |width| width.powi(2));
+    match answer {
+        ScoreMeaning::Number => square / rest.max(f64::MIN_POSITIVE),
+        // Parts are measured by the curvature of the loss, which is at most a quarter.
+        ScoreMeaning::TwoClasses => square / 4.0,
+        ScoreMeaning::Classes(count) => square / count as f64,
+    }
 }
 
 impl Ground {

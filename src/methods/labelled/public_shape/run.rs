@@ -326,6 +326,19 @@ mod tests {
     }
 
     #[test]
+    fn where_public_labels_say_nothing_private_ones_are_asked_about_the_columns() {
+        let (_, mut public, private) = example::shifted(6, 1500, 3000, 2);
+        public.target.as_mut().unwrap().rotate_left(1);
+        let noise = RehearsalNoise::For(Target { epsilon: 0.07, delta: 1e-6 });
+        let found = rehearse(&public, &private, noise, "replace_one");
+        let Model::Shape(mut plain) = found.model.clone() else { panic!("another model") };
+        plain.correction.fill(0.0);
+        let base =
+            super::Labels::of(&private).unwrap().mean_loss(&plain.answers(&private.features));
+        assert!(loss(&found) < 0.2 * base, "{} {base}", loss(&found));
+    }
+
+    #[test]
     fn less_noise_is_needed_where_a_record_may_only_be_missing() {
         let target = Target { epsilon: 1.0, delta: 1e-6 };
         let (_, public, private) = example::shifted(3, 200, 500, 4);
