@@ -9,7 +9,7 @@ use crate::privacy::{Calibrated, Private, Released, Spender, Target, Watch};
 
 /// Raised whenever a method takes other steps than before from the same released values, or a score has
 /// other numbers. Runs that were started before cannot be resumed then.
-pub const STEPS_VERSION: u32 = 29;
+pub const STEPS_VERSION: u32 = 30;
 
 /// The most features of matrices that are decomposed or factored as a whole. This takes most of a
 /// minute at this width and ten minutes at 8000 features; with more, a run could neither begin nor
