@@ -69,14 +69,11 @@ impl Context {
 
     /// Asks which parts are private: one after the other, while more than one would be public.
     fn choose_private(&mut self, dataset: &str, parts: &[TablePart], chosen: &[usize]) {
-        let (left, rest): (Vec<usize>, &str) = match chosen {
-            [] => ((0..parts.len()).collect(), "private; the others are public"),
-            _ => {
-                let others = (0..parts.len()).filter(|index| !chosen.contains(index));
-                (others.collect(), "private, too")
-            }
-        };
-        if !chosen.is_empty() && left.len() < 2 {
+        let is_first = chosen.is_empty();
+        let left = (0..parts.len()).filter(|index| !chosen.contains(index));
+        let left: Vec<usize> = left.collect();
+        let rest = if is_first { "private; the others are public" } else { "private, too" };
+        if !is_first && left.len() < 2 {
             return self.split(dataset, parts, chosen);
         }
         let item = |index: usize| {
@@ -87,7 +84,7 @@ impl Context {
             Item::that(title, rest, take)
         };
         let items = left.iter().copied().map(item);
-        if chosen.is_empty() {
+        if is_first {
             return self.pick("Which part is private?", items.collect());
         }
         let (whole, all, own) = (dataset.to_owned(), parts.to_vec(), chosen.to_vec());
