@@ -128,6 +128,8 @@ pub struct RehearsalProgress {
     pub total: usize,
     /// The time until the end, from the first trial on.
     pub left: Option<Duration>,
+    /// The time so far.
+    pub took: Duration,
     pub advice: Advice,
 }
 
@@ -139,15 +141,16 @@ impl RehearsalProgress {
     /// The state after so much more time in which no trial was done.
     fn after(&self, time: Duration) -> Self {
         let left = self.left.map(|left| counted_down(left, time));
-        Self { left, ..self.clone() }
+        Self { left, took: self.took + time, ..self.clone() }
     }
 
-    /// `about 12 s left, 80 of 126`.
+    /// `about 12 s left, 80 of 126`, or `measuring for 5 s, 0 of 126`.
     pub fn words(&self) -> String {
         let left = match self.left {
             _ if self.is_whole() => String::new(),
             Some(left) => format!("about {} left, ", duration(left.as_secs_f64().ceil())),
-            None => "measuring, ".to_owned(),
+            None if self.took < TICK => "measuring, ".to_owned(),
+            None => format!("measuring for {}, ", duration(self.took.as_secs_f64().floor())),
         };
         format!("{left}{} of {}", self.done, self.total)
     }
@@ -474,6 +477,7 @@ impl Work<'_> {
             done: self.played,
             total: self.played + all.iter().filter(|it| it.is_likely()).count(),
             left: self.told.map(ToldTime::left),
+            took: self.begun.elapsed(),
             advice,
         }
     }

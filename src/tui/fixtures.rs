@@ -216,7 +216,7 @@ pub fn rehearsal(done: usize) -> rehearse::RehearsalProgress {
         stopped: false,
     };
     let left = Some(Duration::from_secs((126 - done) as u64 / 4));
-    rehearse::RehearsalProgress { done, total: 126, left, advice }
+    rehearse::RehearsalProgress { done, total: 126, left, took: Duration::ZERO, advice }
 }
 
 fn rehearsing(done: usize) -> App {

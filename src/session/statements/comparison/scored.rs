@@ -221,7 +221,10 @@ impl<'a> Choice<'a> {
             ([_], true) => {
                 format!("{} is {}", self.name(run), score.verdict().unwrap_or_default())
             }
-            ([_], false) => format!("{} is not clearly better", self.name(run)),
+            ([_], false) => {
+                let gain = score.brief_gain().map_or_else(String::new, |it| format!(": {it}"));
+                format!("{} is not clearly better{gain}", self.name(run))
+            }
             (_, true) => "every run is clearly worse".to_owned(),
             (_, false) => "no run is clearly better".to_owned(),
         };
@@ -231,7 +234,8 @@ impl<'a> Choice<'a> {
         } else if score.builds_on_a_model {
             other(score.beside(), format!("{why}."))
         } else {
-            let mut answer = self.public_data(&format!("{why}, and public data cost no ε"));
+            let mut answer =
+                self.public_data(&format!("{why}, and public data would have cost no ε"));
             let broken = score.contradiction().filter(|it| !why.contains(it));
             answer.reasons.extend(broken.map(|it| format!("{}.", capital(&it))));
             answer

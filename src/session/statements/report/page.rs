@@ -809,7 +809,7 @@ fn repeat(report: &Report) -> Markup {
     let runs = report.runs.iter().map(|reported| {
         let seen = match reported.certificate.as_ref().map(|certificate| certificate.peeked) {
             Some(true) => "exact numbers could be seen by the curator",
-            Some(false) => "sealed: nobody saw an exact number",
+            Some(false) => "sealed: nobody saw an exact number while it ran",
             None => NONE,
         };
         let (id, time) = (reported.run.id.0.clone(), reported.run.time.clone());

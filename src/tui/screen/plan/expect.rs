@@ -46,7 +46,9 @@ pub fn expectations(context: &Context, canvas: &mut Canvas, area: Rect, scroll: 
     let shown = Shown { context, epsilon, is_near: near.is_some() };
     let advice = near.as_ref().unwrap_or(advice);
     let said = match done {
-        0 => vec![Line::raw("Models of the public records are taught first, for all trials.")],
+        0 => vec![Line::raw(
+            "Models of the public records are taught first, for all trials: with many columns this takes most of the time.",
+        )],
         done => findings(shown, advice, done < total, canvas, width),
     };
     let lines = said.iter().map(|line| wrapped_lines(&line.to_string(), width)).sum::<u16>();
