@@ -89,14 +89,15 @@ impl Context {
         }
         let (whole, all, own) = (dataset.to_owned(), parts.to_vec(), chosen.to_vec());
         let end = move |context: &mut Self| context.split(&whole, &all, &own);
-        let end = Item::that("no", "the others are public", end);
+        let end = Item::that("no more", "the others are public", end);
         self.pick("Is another part private, too?", std::iter::once(end).chain(items).collect());
     }
 
     /// Splits a dataset and the others that come from the same table. The chosen parts of the
     /// private one among them stay private, as one dataset; everything else is public.
     fn split(&mut self, dataset: &str, parts: &[TablePart], private: &[usize]) {
-        let own: Vec<TablePart> = private.iter().map(|index| parts[*index].clone()).collect();
+        let own = (0..parts.len()).filter(|index| private.contains(index));
+        let own: Vec<TablePart> = own.map(|index| parts[index].clone()).collect();
         let others = (0..parts.len()).filter(|index| !private.contains(index));
         let others: Vec<TablePart> = others.map(|index| parts[index].clone()).collect();
         let place = private.iter().min().copied().unwrap_or(0);
