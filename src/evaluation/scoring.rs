@@ -449,7 +449,11 @@ impl Scoring {
             );
             if let Some((_, constant)) = self.constant {
                 let error = words::three_digits(constant);
-                let _ = write!(brief, "; one answer for all has {error}{unit} on public records");
+                let middle = if loss == Loss::Squared { "mean" } else { "median" };
+                let _ = write!(
+                    brief,
+                    "; the public {middle} for all has {error}{unit} on public records"
+                );
                 if half > IMPRECISE * constant {
                     brief +=
                         ". So it tells little; more held-out records (`holdout`) make it better";
