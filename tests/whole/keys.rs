@@ -94,7 +94,7 @@ fn wines_of_one_table_split_by_colour() {
     let mut typist = Typist::open(directory.path(), &["wine.csv"]);
     // The quality goes from 3 to 9, so it is a number and not a class.
     typist.screen.wait_for("quality (regression)");
-    typist.key_for("D", "can be divided");
+    typist.key_for("D", "y: look");
     typist.key_for("y", "Divide 'wine' by");
     typist.key_for(ENTER, "Which part is private?");
     typist.key(ENTER);
@@ -156,13 +156,13 @@ fn incomes_of_one_table_split_by_sex_and_age() {
     }
     std::fs::write(directory.path().join("adult.csv"), csv).unwrap();
     let mut typist = Typist::open(directory.path(), &["adult.csv"]);
-    typist.key_for("D", "can be divided");
+    typist.key_for("D", "y: look");
     typist.key_for("y", "Divide 'adult' by");
     typist.text("sex");
     typist.key_for(ENTER, "Which part is private?");
     typist.key(ENTER);
     typist.wait_ready(2);
-    typist.key_for("D", "can be divided");
+    typist.key_for("D", "y: look");
     typist.key_for("y", "Divide 'Female' by");
     typist.text("age");
     typist.key_for(ENTER, "at which age?");

@@ -922,7 +922,7 @@ fn looks_at_private_rows_are_in_the_ledger_and_in_the_certificates_of_later_runs
     screen.press("1");
     screen.wait_for("Datasets");
     screen.press("D");
-    screen.wait_for("can be divided");
+    screen.wait_for("y: look");
     assert_eq!(looks(), 1, "nothing is shown before a yes");
     screen.press("y");
     screen.wait_for("Divide 'ours' by");
