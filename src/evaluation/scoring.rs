@@ -449,7 +449,7 @@ impl Scoring {
             );
             if let Some((_, constant)) = self.constant {
                 let error = words::three_digits(constant);
-                let middle = if loss == Loss::Squared { "mean" } else { "median" };
+                let middle = if *loss == Loss::Squared { "mean" } else { "median" };
                 let _ = write!(
                     brief,
                     "; the public {middle} for all has {error}{unit} on public records"

@@ -234,7 +234,12 @@ fn declared_bounds_that_clip_public_records_are_a_warning_of_the_plan() {
     ]);
     let mut session = session("source: file(\"ours.csv\")", &["source: file(\"theirs.csv\")"]);
     let loaded = load_all(&session, directory.path());
-    assert!(assembled(&session, 0, &loaded).unwrap().proposal.warnings.is_empty());
+    // A column of this table tells most of the label.
+    let warnings = |it: &Assembly| {
+        let all = it.proposal.warnings.iter();
+        all.filter(|it| !it.contains("alone explains")).cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(warnings(&assembled(&session, 0, &loaded).unwrap()), [""; 0]);
     let preparation = &mut session.plans[0].preparation;
     preparation.features = FeatureScaling::Declared(0.5);
     preparation.labels = LabelRange::Declared(-2.0, 2.0);
@@ -242,12 +247,12 @@ fn declared_bounds_that_clip_public_records_are_a_warning_of_the_plan() {
     let clipped = tight.proposal.problem.public.clipped;
     let warning = format!("{clipped} of 240 public training records");
     assert!(
-        clipped > 100 && tight.proposal.warnings[0].starts_with(&warning),
+        clipped > 100 && warnings(&tight)[0].starts_with(&warning),
         "{:?}",
         tight.proposal.warnings
     );
     session.plans[0].preparation.features = FeatureScaling::Declared(2.0);
-    assert!(assembled(&session, 0, &loaded).unwrap().proposal.warnings.is_empty());
+    assert_eq!(warnings(&assembled(&session, 0, &loaded).unwrap()), [""; 0]);
 }
 
 #[test]
