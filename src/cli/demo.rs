@@ -11,6 +11,7 @@ use crate::files::step;
 use crate::session::workspace::{self, FOLDER};
 use crate::session::{Workspace, demo};
 use crate::tui;
+use crate::tui::context::DemoWorkspace;
 
 /// Steps per second at which the interface shows the short demo runs.
 const DEMO_PACE: f64 = 4.0;
@@ -98,7 +99,8 @@ pub fn interface(name: &str, directory: Option<&Path>) -> Result<()> {
     let workspace = directory.map_or_else(demo::workspace, kept)?;
     let base = workspace.base().to_path_buf();
     let mut app = super::interface::app(demo::session(name)?, None)?;
-    app.context.demo = Some(base.clone());
+    let is_kept = directory.is_some();
+    app.context.demo = Some(if is_kept { DemoWorkspace::Kept } else { DemoWorkspace::Removed });
     app.context.pace = Some(DEMO_PACE);
     let ran = tui::run(app, workspace);
     if directory.is_none() {

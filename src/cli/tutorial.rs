@@ -8,7 +8,7 @@ use crate::error::{Doing as _, Result};
 use crate::files;
 use crate::session::{Workspace, demo};
 use crate::tui;
-use crate::tui::context::Tutorial;
+use crate::tui::context::{DemoWorkspace, Tutorial};
 
 /// Learn halflight in ten minutes, inside the interface.
 ///
@@ -54,7 +54,7 @@ fn write_files(workspace: &Workspace) -> Result<()> {
 
 fn run(workspace: Workspace) -> Result<()> {
     let mut app = super::interface::app(demo::tutorial_session()?, None)?;
-    app.context.demo = Some(workspace.base().to_path_buf());
+    app.context.demo = Some(DemoWorkspace::Removed);
     app.context.tutorial = Some(Tutorial::default());
     tui::run(app, workspace)
 }

@@ -16,7 +16,7 @@ use halflight::privacy::ledger::RunId;
 use halflight::session::{Workspace, demo};
 use halflight::tui::app::App;
 use halflight::tui::canvas::Hits;
-use halflight::tui::context::{DatasetStatus, Effect};
+use halflight::tui::context::{DatasetStatus, DemoWorkspace, Effect};
 use halflight::tui::live_run::LiveRun;
 use halflight::tui::update::{Message, update};
 use halflight::tui::view::view;
@@ -53,7 +53,7 @@ impl PictureSession {
     fn open(workspace: &Workspace) -> Result<Self> {
         let mut app =
             App::new(demo::session("bikeshare")?, None, Theme::truecolor(), Glyphs::unicode());
-        app.context.demo = Some(workspace.base().to_path_buf());
+        app.context.demo = Some(DemoWorkspace::Removed);
         let (wake, woken) = channel();
         let worker = Worker::open(workspace.clone(), move || {
             let _ = wake.send(());

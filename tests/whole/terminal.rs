@@ -141,6 +141,10 @@ fn a_saved_demo_keeps_its_runs_and_an_unsaved_one_leaves_nothing_behind() {
             screen.wait_for("with the demo's runs and ledger");
         }
         screen.press("q");
+        if !save {
+            screen.wait_for("a run of the demo");
+            screen.press("y");
+        }
         assert_eq!(screen.wait_for_end(), 0);
         assert_eq!(left_behind(), 0);
     }
@@ -323,7 +327,7 @@ fn the_whole_story_with_the_mouse_alone() {
         screen.mouse(65, 50, 16, true);
     }
     // The list has come to rest: the chosen command is the last one that the wheel passed.
-    screen.wait_for("│go to Data");
+    screen.wait_for("│quit; asks when work is unsaved");
     screen.click("previous plan  ");
     screen.wait_for("Plan 3/3");
     screen.click("l launch  ");
@@ -379,6 +383,8 @@ fn a_crash_in_a_run_is_a_failed_run_on_a_living_screen() {
     screen.press("6");
     screen.wait_for("/12");
     screen.press("q");
+    screen.wait_for("a run of the demo");
+    screen.press("y");
     assert_eq!(screen.wait_for_end(), 0);
     screen.assert_restored();
 }
@@ -884,6 +890,8 @@ fn private_records_choose_among_plans_from_the_plan_screen() {
     screen.press("6");
     screen.wait_for("choice");
     screen.press("q");
+    screen.wait_for("a run of the demo");
+    screen.press("y");
     assert_eq!(screen.wait_for_end(), 0);
 }
 

@@ -62,11 +62,18 @@ pub struct Tutorial {
     pub(super) done: usize,
 }
 
+/// What becomes of the demo's workspace when the program ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DemoWorkspace {
+    Removed,
+    Kept,
+}
+
 pub struct Context {
     pub session: Session,
     pub session_path: Option<PathBuf>,
-    /// Directory of the demo's workspace, when this is the demo.
-    pub demo: Option<PathBuf>,
+    /// What becomes of the demo's workspace, when this is the demo.
+    pub demo: Option<DemoWorkspace>,
     /// The tutorial, while it is active.
     pub tutorial: Option<Tutorial>,
     /// The last written page or table.

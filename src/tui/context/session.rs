@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Change, Context, DatasetStatus, Effect, OpenPopup};
+use super::{Change, Context, DatasetStatus, DemoWorkspace, Effect, OpenPopup};
 use crate::engine::Request;
 use crate::engine::lookup::Wanted;
 use crate::live_run::LiveRun;
@@ -139,7 +139,8 @@ impl Context {
     fn unkept(&self) -> Vec<String> {
         let practises = self.demo.is_some() && self.tutorial.is_some();
         let changes = (self.unsaved && !practises).then_some(UNSAVED.to_owned());
-        let made = self.archived().len() * usize::from(self.demo.is_some() && !practises);
+        let goes = self.demo == Some(DemoWorkspace::Removed) && !practises;
+        let made = if goes { self.archived().len() } else { 0 };
         let runs = counted(made, "a run of the demo", "runs of the demo");
         let queued = counted(self.queue.plans.len(), "a plan in the queue", "plans in the queue");
         changes.into_iter().chain(runs).chain(queued).collect()
@@ -156,7 +157,8 @@ impl Context {
         if lost.is_empty() {
             return leave(self);
         }
-        let can_save = self.demo.is_some() || lost.iter().any(|it| it == UNSAVED);
+        let is_queue = |it: &String| it.ends_with(" in the queue");
+        let can_save = !lost.iter().all(is_queue);
         let (saves, save): (_, fn(&mut Self)) = match saves_and {
             Some(both) => ("save and quit", both),
             None => ("save", Self::save),

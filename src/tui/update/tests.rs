@@ -11,7 +11,7 @@ use ratatui::backend::TestBackend;
 use ratatui::layout::Position;
 
 use super::*;
-use crate::context::{DatasetStatus, OpenPopup};
+use crate::context::{DatasetStatus, DemoWorkspace, OpenPopup};
 use crate::data::{Columns, DatasetDefinition, Guessed, Role, Source, Task};
 use crate::engine::choice::{ChoiceProgress, Offer};
 use crate::engine::lookup::{MOST_RUNS, Wanted};
@@ -589,7 +589,7 @@ fn one_key_confirms_what_was_guessed_for_all_with_these_columns_and_undo_brings_
 
 #[test]
 fn one_key_of_the_question_saves_and_quits_also_in_the_demo() {
-    for demo in [None, Some(std::path::PathBuf::from("/nowhere"))] {
+    for demo in [None, Some(DemoWorkspace::Removed)] {
         let mut app = fixtures::loaded();
         app.context.demo = demo;
         assert!(!app.context.unsaved);
@@ -729,7 +729,7 @@ fn a_plan_goes_on_without_a_removed_dataset_or_goes_with_it() {
 
 #[test]
 fn quitting_the_demo_asks_about_its_runs() {
-    let asks = |demo: Option<std::path::PathBuf>| {
+    let asks = |demo: Option<DemoWorkspace>| {
         let mut app = fixtures::comparing();
         app.context.demo = demo;
         press(&mut app, "q");
@@ -740,8 +740,8 @@ fn quitting_the_demo_asks_about_its_runs() {
         Some((question.text.clone(), question.other.is_some()))
     };
     let text = "The session has 3 runs of the demo. Quit without them?";
-    assert_eq!(asks(Some("/nowhere".into())), Some((text.to_owned(), true)));
-    assert_eq!(asks(None), None);
+    assert_eq!(asks(Some(DemoWorkspace::Removed)), Some((text.to_owned(), true)));
+    assert_eq!((asks(None), asks(Some(DemoWorkspace::Kept))), (None, None));
 }
 
 #[test]
