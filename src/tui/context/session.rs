@@ -140,7 +140,9 @@ impl Context {
         let practises = self.demo.is_some() && self.tutorial.is_some();
         let changes = (self.unsaved && !practises).then_some(UNSAVED.to_owned());
         let goes = self.demo == Some(DemoWorkspace::Removed) && !practises;
-        let made = if goes { self.archived().len() } else { 0 };
+        // A run that has just ended may not be in the archive yet.
+        let here = self.runs.iter().filter(|run| run.run.is_some()).count();
+        let made = if goes { self.archived().len().max(here) } else { 0 };
         let runs = counted(made, "a run of the demo", "runs of the demo");
         let queued = counted(self.queue.plans.len(), "a plan in the queue", "plans in the queue");
         changes.into_iter().chain(runs).chain(queued).collect()
