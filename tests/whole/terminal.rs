@@ -361,6 +361,8 @@ fn the_whole_story_with_the_mouse_alone() {
     screen.click("6 Ledger");
     screen.wait_for("1/2 ");
     screen.click("q quit");
+    screen.wait_for("a run of the demo");
+    screen.click("y: quit");
     assert_eq!(screen.wait_for_end(), 0);
     screen.assert_restored();
 }

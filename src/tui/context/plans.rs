@@ -498,7 +498,9 @@ impl Context {
         let cannot_play = match () {
             () if plan.start.is_some() => Some("a plan that starts from a model has no rehearsal"),
             () if label.is_none() => Some("without a label there is no rehearsal"),
-            () if self.rehearsal.work.is_some() => Some("a rehearsal is under way, and Esc waits"),
+            () if self.rehearsal.work.is_some() => {
+                Some("a rehearsal is under way: press Esc to wait for it")
+            }
             () => None,
         };
         let expect = match prospects {
