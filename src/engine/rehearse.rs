@@ -930,7 +930,9 @@ mod tests {
     }
 
     fn run(job: &RehearsalJob) -> RehearsalProgress {
-        rehearse(job, &mut |_| {}).unwrap()
+        let found = rehearse(job, &mut |_| {}).unwrap();
+        // The time depends on the machine.
+        RehearsalProgress { took: Duration::ZERO, ..found }
     }
 
     #[test]
