@@ -274,6 +274,7 @@ impl Inspect {
         let workspace = Workspace::of_session(path)?;
         // The user of this command is at the keyboard, unless the session is sealed.
         let watch = look::view(session.sealed);
+        let shows_private = self.show_values && !session.sealed;
         let mut report = DataReport::default();
         let mut refusals = BTreeMap::new();
         let mut all = Vec::new();
@@ -281,7 +282,7 @@ impl Inspect {
             all.push(dataset::load_watched(definition, &workspace, &mut Watched::default())?);
         }
         for loaded in &all {
-            if self.show_values && !session.sealed {
+            if shows_private {
                 look::note(loaded, &workspace, VALUES_NOTE)?;
             }
             // A public dataset may hold rows of a private one.
@@ -298,7 +299,6 @@ impl Inspect {
             if let Some(error) = refused.as_ref().filter(|_| is_public) {
                 refusals.insert(loaded.definition.name.as_str(), error.clone());
             }
-            let shows_private = self.show_values && !session.sealed;
             let values = if is_public { refused.is_none() } else { shows_private };
             let mut inspection = inspect::loaded(loaded, values, &watch)?;
             let role = if is_public && refused.is_none() { Role::Public } else { Role::Private };

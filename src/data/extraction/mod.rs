@@ -208,14 +208,24 @@ impl Extraction {
         let records = vectors.len();
         let parts = records.div_ceil(PART);
         let threads = parallel::threads().min(parts);
+        let crash = || {
+            Error::failed("the network crashed")
+                .at(self.network.clone())
+                .cure("give another network, or report this one")
+        };
+        let run = |single: &[f32]| {
+            let mut ready = Vec::new();
+            self.prepare(single, &mut ready);
+            catch_unwind(AssertUnwindSafe(|| network.run(ready))).unwrap_or_else(|_| Err(crash()))
+        };
+        // No record decides how many features all have.
+        let width = run(&vec![0.0; vectors.width()])?.len();
         let features_of = |record: usize| -> Result<Vec<f32>> {
-            let (single, mut ready) = (single(vectors, record), Vec::new());
-            self.prepare(&single, &mut ready);
-            let mut features = network.run(ready)?;
-            if !single.iter().chain(&features).all(|x| x.is_finite()) {
-                features.fill(f32::NAN);
-            }
-            Ok(features)
+            let single = single(vectors, record);
+            let features = run(&single)?;
+            let is_complete = single.iter().chain(&features).all(|x| x.is_finite());
+            let fits = is_complete && features.len() == width;
+            Ok(if fits { features } else { vec![f32::NAN; width] })
         };
         let part_of = |at: usize| -> Result<Vec<f32>> {
             let records = at * PART..((at + 1) * PART).min(records);
@@ -230,13 +240,7 @@ impl Extraction {
                 Ok(part.0 < parts)
             },
             |part| {
-                let crash = || {
-                    Error::failed("the network crashed")
-                        .at(self.network.clone())
-                        .cure("give another network, or report this one")
-                };
-                part.1 = catch_unwind(AssertUnwindSafe(|| part_of(part.0)))
-                    .unwrap_or_else(|_| Err(crash()))?;
+                part.1 = part_of(part.0)?;
                 Ok(())
             },
             |part| {
@@ -248,7 +252,6 @@ impl Extraction {
                 Ok(())
             },
         )?;
-        let width = features.len().checked_div(records).unwrap_or(0);
         Vectors::new(width, Values::F32(features))
             .ok_or_else(|| Error::failed("the network gave no features"))
     }
@@ -340,6 +343,25 @@ mod tests {
         let features = plain().run(&ByteSummary(2), vectors, &mut Unwatched).unwrap();
         assert_eq!(features.first_missing(), Some((1, 0)));
         assert_eq!((features.value(0, 0), features.value(2, 0)), (2.0, 2.0));
+    }
+
+    /// Otherwise a record with another number of features would move those of all after it.
+    #[test]
+    fn a_record_with_another_number_of_features_has_none_and_moves_no_other() {
+        struct AsManyAsItSays;
+        impl RunnableNetwork for AsManyAsItSays {
+            fn run(&self, input: Vec<f32>) -> Result<Vec<f32>> {
+                Ok(vec![input[1]; 2 + input[0] as usize])
+            }
+        }
+        let table = table(2, vec![0.0, 5.0, 2.0, 6.0, 0.0, 7.0]);
+        let extraction = plain();
+        let (_, vectors) = extraction.column_of(&table).unwrap();
+        let features = extraction.run(&AsManyAsItSays, vectors, &mut Unwatched).unwrap();
+        assert_eq!((features.len(), features.width()), (3, 2));
+        let row = |at: usize| [0, 1].map(|column| features.value(at, column));
+        assert_eq!((row(0), row(2)), ([5.0; 2], [7.0; 2]));
+        assert!(row(1).iter().all(|value| value.is_nan()));
     }
 
     #[test]

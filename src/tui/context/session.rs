@@ -139,13 +139,19 @@ impl Context {
     fn unkept(&self) -> Vec<String> {
         let practises = self.demo.is_some() && self.tutorial.is_some();
         let changes = (self.unsaved && !practises).then_some(UNSAVED.to_owned());
-        let goes = self.demo == Some(DemoWorkspace::Removed) && !practises;
-        // A run that has just ended may not be in the archive yet.
-        let here = self.runs.iter().filter(|run| run.run.is_some()).count();
-        let made = if goes { self.archived().len().max(here) } else { 0 };
-        let runs = counted(made, "a run of the demo", "runs of the demo");
+        let runs = counted(self.runs_of_demo(), "a run of the demo", "runs of the demo");
         let queued = counted(self.queue.plans.len(), "a plan in the queue", "plans in the queue");
         changes.into_iter().chain(runs).chain(queued).collect()
+    }
+
+    /// How many runs go with the demo's workspace. Nobody misses those of the tutorial.
+    fn runs_of_demo(&self) -> usize {
+        if self.demo != Some(DemoWorkspace::Removed) || self.tutorial.is_some() {
+            return 0;
+        }
+        // A run that has just ended may not be in the archive yet.
+        let here = self.runs.iter().filter(|run| run.run.is_some()).count();
+        self.archived().len().max(here)
     }
 
     /// Leaves the session if nothing is lost; otherwise asks.
@@ -159,8 +165,7 @@ impl Context {
         if lost.is_empty() {
             return leave(self);
         }
-        let is_queue = |it: &String| it.ends_with(" in the queue");
-        let can_save = !lost.iter().all(is_queue);
+        let can_save = lost.iter().any(|it| it == UNSAVED) || self.runs_of_demo() > 0;
         let (saves, save): (_, fn(&mut Self)) = match saves_and {
             Some(both) => ("save and quit", both),
             None => ("save", Self::save),
