@@ -114,7 +114,11 @@ fn beside_costs(shown: Shown, canvas: &mut Canvas, area: Rect) {
 fn around_costs(shown: Shown, canvas: &mut Canvas, area: Rect) -> Rect {
     let rows = plan_rows(shown, area);
     let [above, middle, below] = in_rows(area, [Length(3), Fill(1), Length(rows)]);
-    let words = "Not rehearsed yet: r shows the error to expect, for free.";
+    let words = if shown.context.rehearsed(shown.plan).is_some() {
+        "The plan alone was rehearsed, see Cost: r compares it with the other methods, for free."
+    } else {
+        "Not rehearsed yet: r shows the error to expect, for free."
+    };
     canvas.empty_box(above, "What to expect", &[words]);
     plans(shown, canvas, below);
     middle
